@@ -66,15 +66,15 @@ class ServiceError(ClientError):
         elif status:
             _BY_STATUS[status] = cls
 
-    def __init__(self, problem: Problem, told: AnswerDetails) -> None:
+    def __init__(self, problem: Problem, details: AnswerDetails) -> None:
         super().__init__(problem.detail)
         self.code = problem.code
         self.title = problem.title
         self.detail = problem.detail
         self.errors: tuple[ProblemFault, ...] = problem.errors or ()
-        self.status = told.status
-        self.request_id = told.request_id
-        self.retry_after_s = told.retry_after_s
+        self.status = details.status
+        self.request_id = details.request_id
+        self.retry_after_s = details.retry_after_s
 
     def __str__(self) -> str:
         where = f" (request {self.request_id})" if self.request_id else ""
@@ -92,8 +92,8 @@ class ServiceError(ClientError):
 
 def moved(pointer: str, entries: int) -> str:
     """Return a pointer into a part of a list as one into the whole, which has these many entries before."""
-    place, slash, rest = pointer.removeprefix("/").partition("/")
-    return f"/{int(place) + entries}{slash}{rest}" if place.isdecimal() else pointer
+    index, slash, rest = pointer.removeprefix("/").partition("/")
+    return f"/{int(index) + entries}{slash}{rest}" if index.isdecimal() else pointer
 
 
 class NotAcceptable(ServiceError, status=400):
@@ -116,16 +116,16 @@ class Unavailable(ServiceError, status=503):
     """The service cannot answer now; it may a little later."""
 
 
-def error_of(body: bytes, told: AnswerDetails) -> ServiceError:
+def error_of(body: bytes, details: AnswerDetails) -> ServiceError:
     """Return the error that an answer stands for, also one of a proxy or a code that came up later."""
     try:
         problem = msgspec.json.decode(body, type=Problem)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         detail = "The answer is no error of this service; a proxy may have given it."
-        problem = Problem(type="about:blank", title="Not answered", status=told.status, detail=detail, code="")
+        problem = Problem(type="about:blank", title="Not answered", status=details.status, detail=detail, code="")
     # The code first, which says most; a newer service may have one that is not known here, but its status is.
-    family = BY_CODE.get(problem.code) or _BY_STATUS.get(told.status) or _by_class(told.status)
-    return family(problem, told)
+    family = BY_CODE.get(problem.code) or _BY_STATUS.get(details.status) or _by_class(details.status)
+    return family(problem, details)
 
 
 def _by_class(status: int) -> type[ServiceError]:

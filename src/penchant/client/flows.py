@@ -211,13 +211,13 @@ class InteractionFilter(TypedDict, total=False):
     catalogs: Iterable[str] | None
 
 
-def iterate_interactions(source: str, user_id: str, **wanted: Unpack[InteractionFilter]) -> Pages[RecordedInteraction]:
+def iterate_interactions(source: str, user_id: str, **options: Unpack[InteractionFilter]) -> Pages[RecordedInteraction]:
     """Iterate over a person's interactions, newest first, 1,000 at a time.
 
     Of those that come in meanwhile none is seen, but one that was seen may come again.
     """
     return Pages(
-        page=lambda skip: list_interactions(source, user_id, **wanted, skip=skip, limit=PAGE_SIZE), size=PAGE_SIZE
+        page=lambda skip: list_interactions(source, user_id, **options, skip=skip, limit=PAGE_SIZE), size=PAGE_SIZE
     )
 
 
@@ -225,20 +225,20 @@ def recommend_to_each(
     source: str, user_ids: Iterable[str], **options: Unpack[RecommendToEachOptions]
 ) -> Flow[list[PersonalPieces]]:
     """Read what each of several people may like, 1,000 of them at a time, in the order of their ids."""
-    found: list[PersonalPieces] = []
+    lists: list[PersonalPieces] = []
     for batch in batches(several(user_ids), MAX_PEOPLE):
-        found += yield _batch("/{source}/recommendations", list[PersonalPieces], source, batch, options)
-    return found
+        lists += yield _batch("/{source}/recommendations", list[PersonalPieces], source, batch, options)
+    return lists
 
 
 def similar_to_each(
     source: str, ids: Iterable[str], **options: Unpack[SimilarContentOptions]
 ) -> Flow[list[NeighboursOfOne]]:
     """Read the nearest pieces of each of several pieces, 100 of them at a time, in the order of their ids."""
-    found: list[NeighboursOfOne] = []
+    lists: list[NeighboursOfOne] = []
     for batch in batches(several(ids), MAX_ASKED):
-        found += yield _batch("/{source}/similar", list[NeighboursOfOne], source, batch, options)
-    return found
+        lists += yield _batch("/{source}/similar", list[NeighboursOfOne], source, batch, options)
+    return lists
 
 
 class PreviewOptions(TypedDict, total=False):
@@ -252,9 +252,9 @@ class PreviewOptions(TypedDict, total=False):
     take: int | None
 
 
-def preview_settings(source: str, **wanted: Unpack[PreviewOptions]) -> Request[SettingsPreview]:
+def preview_settings(source: str, **options: Unpack[PreviewOptions]) -> Request[SettingsPreview]:
     """Read lists as they are and as they would be; members left out of the settings stay as they are."""
-    given: Mapping[str, Any] = wanted
+    given: Mapping[str, Any] = options
     body = {
         name: value if name in {"settings", "take"} else list(several(value))
         for name, value in given.items()
@@ -315,10 +315,10 @@ class PlacementPreviewOptions(TypedDict, total=False):
 
 
 def preview_placement(
-    source: str, name: str, placement: Placement | Mapping[str, object], **wanted: Unpack[PlacementPreviewOptions]
+    source: str, name: str, placement: Placement | Mapping[str, object], **options: Unpack[PlacementPreviewOptions]
 ) -> Request[PlacementPreview]:
     """Read lists as they are and as they would be under a draft; nothing is stored."""
-    given: Mapping[str, Any] = wanted
+    given: Mapping[str, Any] = options
     body: dict[str, object] = {"name": name, "placement": placement}
     for option, value in given.items():
         if value is not None:

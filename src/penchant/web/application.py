@@ -116,10 +116,10 @@ class Application:
                 decode_component(segment)
         query = parse_query(exchange.scope["query_string"])
         _require_host(exchange)
-        found = self._routes.find(raw_path)
-        if found is None or found[1].get("source") == RESERVED_SEGMENT:
+        match = self._routes.find(raw_path)
+        if match is None or match[1].get("source") == RESERVED_SEGMENT:
             raise UnknownRoute("No route has this path. Segments may not be empty, and there is no trailing slash.")
-        resource, path = found
+        resource, path = match
         if has_escapes:
             path = {name: decode_component(segment) for name, segment in path.items()}
         await resource.answer(exchange, path, query)

@@ -9,6 +9,8 @@ out meanwhile and shows in every answer, the metrics or the log lies here; what 
     body read   memory, for as much as the body may become
     answered    ``status``; from then on an error can only cut the connection
     ended       the memory back, the count back unless the status is 200; a count in the metrics, a line in the log
+
+Forwarded headers count only from the addresses in ``trusted-proxies``: everybody else could write them, too.
 """
 
 import asyncio

@@ -208,14 +208,14 @@ async def similar_to_each(call: Call) -> Answer:
     queries = [replace(query, piece_id=each) for each in ids]
     # Of one moment for all ids.
     audience = await call.services.recommender.audience_near(view, queries[0]) if queries else None
-    found = await call.services.explanations.similar_to_each(
+    results = await call.services.explanations.similar_to_each(
         view, queries, explain=values["explain"], audience=audience
     )
     base_path = call.services.settings.base_path
     entries = [
-        SimilarEntry(id=asked, error=problem_of(each, base_path))
+        SimilarEntry(id=piece_id, error=problem_of(each, base_path))
         if isinstance(each, UnknownPiece)
-        else SimilarEntry(id=asked, content=each.content)
-        for asked, each in zip(ids, found, strict=True)
+        else SimilarEntry(id=piece_id, content=each.content)
+        for piece_id, each in zip(ids, results, strict=True)
     ]
     return Answer(body=encode(entries), version=view.head.version, headers=audience_headers(audience))

@@ -151,8 +151,8 @@ class Call:
         # Most reads ask for no version: they skip the parsing.
         if not self.query.pairs and MIN_VERSION_HEADER not in self.headers:
             return 0
-        asked: int = read_parameters([MIN_VERSION], self.query)[MIN_VERSION.name]
-        return max(asked, self._greatest_of(MIN_VERSION_HEADER))
+        in_query: int = read_parameters([MIN_VERSION], self.query)[MIN_VERSION.name]
+        return max(in_query, self._greatest_of(MIN_VERSION_HEADER))
 
     def min_audience_version(self) -> int:
         """Return the version of the interactions that what people like is to be of at least.
@@ -164,13 +164,13 @@ class Call:
 
     def _greatest_of(self, header: str) -> int:
         """Return the greatest number that a header gives, 0 for none."""
-        found = [0]
+        versions = [0]
         for text in self.headers.getlist(header):
             try:
-                found.append(integer(text.strip(), least=0))
+                versions.append(integer(text.strip(), least=0))
             except ValueError as error:
                 raise invalid_parameter(header, str(error)) from error
-        return max(found)
+        return max(versions)
 
     async def view(self) -> View:
         """Return the source as it is committed now, at the version asked for at least."""

@@ -174,8 +174,8 @@ async def list_interactions(call: Call) -> Answer:
         skip=values["skip"],
         limit=values["limit"] or values["take"],
     )
-    found = await call.services.people.listed(view, call.path["userID"], selection)
-    body = encode([_answer(call.source, interaction) for interaction in found])
+    interactions = await call.services.people.listed(view, call.path["userID"], selection)
+    body = encode([_answer(call.source, interaction) for interaction in interactions])
     return Answer(body=body, version=view.head.version)
 
 
@@ -234,8 +234,8 @@ async def get_preferences(call: Call) -> Answer:
     """What this person has said: keywords liked and disliked, pieces hidden, categories never used."""
     call.values()
     view = await call.view()
-    found = await call.services.people.preferences(view, call.path["userID"])
-    return Answer(body=encode(preferences_answer(found)), version=view.head.version)
+    preferences = await call.services.people.preferences(view, call.path["userID"])
+    return Answer(body=encode(preferences_answer(preferences)), version=view.head.version)
 
 
 @PEOPLE.operation(
@@ -311,14 +311,14 @@ async def export_user(call: Call) -> Answer:
     call.values()
     view = await call.view()
     user_id = call.path["userID"]
-    found = await call.services.people.export(view, user_id)
-    said = decode_preferences(found.preferences)
+    stored = await call.services.people.export(view, user_id)
+    preferences = decode_preferences(stored.preferences)
     body = encode(
         UserExport(
             source=call.source,
             user_id=user_id,
-            interactions=[_exported(call.source, interaction) for interaction in found.interactions],
-            preferences=preferences_answer(said) if said else None,
+            interactions=[_exported(call.source, interaction) for interaction in stored.interactions],
+            preferences=preferences_answer(preferences) if preferences else None,
             impressions=tuple(map(_shown, await call.services.impressions.of_person(view, user_id))),
         )
     )

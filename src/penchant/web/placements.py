@@ -202,8 +202,8 @@ async def preview_placement(call: Call) -> Answer:
     wish: PlacementWish = call.decoded
     view = await call.view()
     check_filters(wish.spec, view.settings.attributes, "/placement")
-    found = await call.services.placement_previews.preview(view, wish)
-    return Answer(body=encode(found), version=view.head.version)
+    result = await call.services.placement_previews.preview(view, wish)
+    return Answer(body=encode(result), version=view.head.version)
 
 
 @PLACEMENTS.operation(
@@ -288,9 +288,9 @@ async def page_lists(call: Call) -> Answer:
     ]
     answers = await call.services.placement_lists.page(view, requests)
     entries = [_entry(call, view, *each) for each in zip(requests, answers, strict=True)]
-    made = [each for each in answers if isinstance(each, PlacementAnswer)]
+    lists = [each for each in answers if isinstance(each, PlacementAnswer)]
     body = encode(PageResult(user_id=page.user_id, lists=entries))
-    return Answer(body=body, version=view.head.version, headers=_audience_headers(made))
+    return Answer(body=body, version=view.head.version, headers=_audience_headers(lists))
 
 
 def _entry(call: Call, view: View, request: PlacementRequest, answer: PlacementAnswer | PenchantError) -> PageEntry:
@@ -405,8 +405,8 @@ async def placement_results(call: Call) -> Answer:
         type=values["type"],
         base=values["base"],
     )
-    found = await call.services.results.read(head, request)
-    return Answer(body=encode(found), version=head.version)
+    result = await call.services.results.read(head, request)
+    return Answer(body=encode(result), version=head.version)
 
 
 def _day(moment: int | None) -> int | None:

@@ -40,8 +40,8 @@ class RequestHeaders(Headers):
 
     def get(self, key: str, default: Any = None) -> Any:
         """Return the first value of a header."""
-        found = self._by_name.get(key.lower())
-        return default if found is None else found[0]
+        values = self._by_name.get(key.lower())
+        return default if values is None else values[0]
 
     def getlist(self, key: str) -> list[str]:
         """Return all values of a header."""

@@ -126,10 +126,10 @@ def personal_query(call: Call, user_id: str, values: Values, view: View) -> Pers
     )
 
 
-def personal_answer(found: PersonalResult[Any], version: int) -> Answer:
+def personal_answer(result: PersonalResult[Any], version: int) -> Answer:
     """Return the answer about a person's list, which tells how much it knows of what people did."""
-    headers = {AUDIENCE_VERSION_HEADER: str(found.audience_version)}
-    return Answer(body=encode(found.result), version=version, headers=headers)
+    headers = {AUDIENCE_VERSION_HEADER: str(result.audience_version)}
+    return Answer(body=encode(result.result), version=version, headers=headers)
 
 
 @RECOMMENDATIONS.operation(
@@ -258,13 +258,13 @@ async def popular_content(call: Call) -> Answer:
     values = call.values()
     view = await call.view()
     query = _plain_query(call, values, view)
-    found = await call.services.plain_lists.popular(view, query)
-    body = encode(found.result)
+    result = await call.services.plain_lists.popular(view, query)
+    body = encode(result.result)
     return Answer(
         body=body,
         version=view.head.version,
         etag=body_tag(body, call.tag_key),
-        headers={AUDIENCE_VERSION_HEADER: str(found.audience_version)},
+        headers={AUDIENCE_VERSION_HEADER: str(result.audience_version)},
     )
 
 
@@ -338,5 +338,5 @@ async def recommend_to_each(call: Call) -> Answer:
     """What each of up to 1,000 people may like, in one request."""
     view = await call.view()
     query = personal_query(call, "", call.values(), view)
-    found = await call.services.plain_lists.for_people(view, query, call.decoded)
-    return personal_answer(found, view.head.version)
+    result = await call.services.plain_lists.for_people(view, query, call.decoded)
+    return personal_answer(result, view.head.version)

@@ -21,7 +21,7 @@ async def addresses(call: Call) -> Answer:
     headers = {"vary": "accept", "cache-control": "no-cache"}
     if "text/html" in call.headers.get("accept", ""):
         return Answer(status=303, headers=headers | {"location": f"{base}/-/dashboard"})
-    found = Addresses(
+    links = Addresses(
         name="penchant",
         version=__version__,
         documents=f"{base}/-/docs",
@@ -31,7 +31,7 @@ async def addresses(call: Call) -> Answer:
         health=f"{base}/-/health/ready",
         metrics=f"{base}/-/metrics",
     )
-    return Answer(body=encode(found), headers=headers)
+    return Answer(body=encode(links), headers=headers)
 
 
 @SYSTEM.operation("GET", "/-/health/live", about=NOBODY, public=True, answer="Health")

@@ -51,25 +51,25 @@ class MapPicture:
 
 def map_picture(colored: ColoredMap, area: int | None) -> MapPicture:
     """Return the picture of a map, or of one of its areas."""
-    found = colored.map
-    rows = np.arange(len(found.ids)) if area is None else np.flatnonzero(found.area_of == area)
+    layout = colored.map
+    rows = np.arange(len(layout.ids)) if area is None else np.flatnonzero(layout.area_of == area)
     styles = colored.colors.astype(np.int64)
     if colored.unreached is not None:
         styles = np.where(colored.unreached, GROUPS + 1, styles)
-    box = (0, 0, SIDE, SIDE) if area is None else _box(found.points[rows].astype(np.int64))
+    box = (0, 0, SIDE, SIDE) if area is None else _box(layout.points[rows].astype(np.int64))
     # A whole map of many pieces is a picture; its areas hold the links.
     linked = rows if area is not None or len(rows) <= MAX_LINKS else rows[:0]
     linked = linked[:: max(1, -(-len(linked) // MAX_LINKS))]
     return MapPicture(
         box=box,
         paths=[
-            DotPath(color=style, style=CLASSES[style], path=dots(found.points[of].astype(np.int64)), pieces=len(of))
+            DotPath(color=style, style=CLASSES[style], path=dots(layout.points[of].astype(np.int64)), pieces=len(of))
             for style in range(len(CLASSES))
             if len(of := rows[styles[rows] == style])
         ],
         links=[
-            PieceDot(id=found.ids[row], x=int(x), y=int(y), style=CLASSES[styles[row]])
-            for row, (x, y) in zip(linked.tolist(), found.points[linked].tolist(), strict=True)
+            PieceDot(id=layout.ids[row], x=int(x), y=int(y), style=CLASSES[styles[row]])
+            for row, (x, y) in zip(linked.tolist(), layout.points[linked].tolist(), strict=True)
         ],
         radius=round(max(box[2:]) / 120, 1),
     )

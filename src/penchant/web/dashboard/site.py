@@ -214,8 +214,8 @@ class DashboardSite:
         return show
 
     async def _made(self, handler: PageHandler, visit: Visit) -> Answer:
-        made = await handler(visit)
-        return turned(made) if isinstance(made, RedirectAnswer) else self.shown(visit.call, made, visit.session)
+        page = await handler(visit)
+        return turned(page) if isinstance(page, RedirectAnswer) else self.shown(visit.call, page, visit.session)
 
     async def _made_in_turn(self, handler: PageHandler, visit: Visit) -> Answer:
         """Return a heavy page as an answer.
@@ -226,10 +226,10 @@ class DashboardSite:
         # Before the turn: who waits for an index keeps it from nobody.
         await visit.view()
         async with visit.services.page_shares.turn(visit.access.account_id):
-            made = await handler(visit)
-            if isinstance(made, RedirectAnswer):
-                return turned(made)
-            return await visit.services.database.in_thread(self.shown, visit.call, made, visit.session)
+            page = await handler(visit)
+            if isinstance(page, RedirectAnswer):
+                return turned(page)
+            return await visit.services.database.in_thread(self.shown, visit.call, page, visit.session)
 
     def _renewed(self, call: Call, answer: Answer, session: Session) -> Answer:
         """Return an answer that replaces an old token, so that the session lasts while it is used."""

@@ -74,8 +74,8 @@ class DocumentSite:
     def found(self, query: str) -> DocumentPage:
         """Return the page with the hits for a query; it is not kept."""
         words = words_of(query)
-        found = search(self._once("entries", self._entries), words)
-        return self._filled("search.html", title="Search", current=SEARCH, query=query, found=found, words=words)
+        hits = search(self._once("entries", self._entries), words)
+        return self._filled("search.html", title="Search", current=SEARCH, query=query, found=hits, words=words)
 
     def names(self) -> list[str]:
         """Return the names of all pages, in the order of the navigation."""
