@@ -78,7 +78,7 @@ class Call:
         self.options = self._spoken(operation, query)
         if "json" in options:
             self._take(options["json"])
-        elif operation.media_types:
+        elif operation.reads_body:
             raise Unspoken
         if operation.name == "deleteSource" and "confirm" not in self.options:
             raise Unspoken

@@ -248,7 +248,7 @@ def _responses(operation: Operation) -> Json:
         responses["414"] = {"description": "The address is longer than 64 KB; no body tells more."}
     # OpenAPI knows one answer a status: errors that share one are told apart by their codes.
     by_status: dict[int, list[str]] = {}
-    for code in _error_codes(operation):
+    for code in error_codes(operation):
         by_status.setdefault(KINDS[code].status, []).append(code)
     for status, codes in sorted(by_status.items()):
         responses[str(status)] = {
@@ -309,7 +309,8 @@ def _header(name: str) -> Json:
     return {"description": description, "schema": schema}
 
 
-def _error_codes(operation: Operation) -> list[str]:
+def error_codes(operation: Operation) -> list[str]:
+    """Return the codes of the errors that an operation may answer, each once, in a fixed order."""
     codes = ["malformed-path", *operation.errors]
     if operation.counted:
         codes.append("quota-exceeded")

@@ -340,6 +340,11 @@ class Operation:
             raise TypeError(f"the operation {self.method} {self.path} needs a reader: its body is asked first")
 
     @property
+    def reads_body(self) -> bool:
+        """Whether its body is read before its handler is called."""
+        return self.body is not None and not self.optional_body
+
+    @property
     def stores(self) -> bool:
         """Whether it changes what is stored: all do that do not read, nor make lists, which count."""
         return self.method != "GET" and self.scope is not None and not self.counted
