@@ -13,11 +13,11 @@ import msgspec
 import pytest
 
 from client.parameters import parameters_of
+from penchant import client
 from penchant.client import errors
 from penchant.client.batches import MAX_BODY_BYTES
-from penchant.client.content import MAX_PIECES
+from penchant.client.flows import MAX_INTERACTIONS, MAX_PIECES
 from penchant.client.methods import Methods
-from penchant.client.people import MAX_INTERACTIONS
 from penchant.client.requests import Algorithm, Basis, ListingRequest, Pages, Request
 from penchant.model import Algorithm as ServedAlgorithm
 from penchant.model import Basis as ServedBasis
@@ -151,7 +151,7 @@ PAGES = re.compile(r"/-/(?:dashboard|docs/)")
 
 def requests() -> dict[str, Request[Any]]:
     """Return the request that each method sends first, with a value for every parameter that it has."""
-    return {name: _request(name, method.build) for name, method in vars(Methods).items() if hasattr(method, "build")}
+    return {name: _request(name, build) for name, build in inspect.getmembers(Methods, inspect.isfunction)}
 
 
 def _request(method: str, build: Callable[..., Any]) -> Request[Any]:
@@ -285,7 +285,7 @@ def compare(
 
 def test_every_error_has_a_class_of_its_own() -> None:
     assert set(errors.BY_CODE) == set(KINDS)
-    assert set(errors.BY_CODE.values()) < {each for each in vars(errors).values() if inspect.isclass(each)}
+    assert {each.__name__ for each in errors.BY_CODE.values()} <= set(client.__all__)
 
 
 def test_words_and_limits_are_those_of_the_service(document: dict[str, Any]) -> None:

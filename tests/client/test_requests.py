@@ -5,11 +5,10 @@ from datetime import UTC, date, datetime, timedelta, timezone
 import pytest
 
 from penchant.client import AsyncClient, Client, UnreadableAnswer
-from penchant.client.administration import metrics
 from penchant.client.batches import MAX_BODY_BYTES, batches
-from penchant.client.content import get_content, similar_content
 from penchant.client.exchange import ServiceConnection
-from penchant.client.people import recommend, record_interaction
+from penchant.client.flows import record_interaction
+from penchant.client.operations import get_content, metrics, recommend, similar_content
 from penchant.wire import encode
 
 LATE_IN_BERLIN = datetime(2026, 1, 2, 0, 30, tzinfo=timezone(timedelta(hours=1)))

@@ -22,7 +22,7 @@ from penchant.client import (
     UnknownPiece,
     UnreadableAnswer,
 )
-from penchant.client.content import get_content
+from penchant.client.operations import get_content
 
 QUICK = Retries(attempts=4, first_pause_s=0.01, longest_pause_s=2)
 LOST = Answer(CUT)

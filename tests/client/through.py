@@ -17,11 +17,7 @@ import msgspec
 from starlette.testclient import TestClient
 
 from penchant.client import AsyncClient, Client, Retries, ServiceError
-from penchant.client.content import MAX_PIECES
-from penchant.client.explanations import MAX_ASKED
-from penchant.client.impressions import MAX_LISTS
-from penchant.client.people import MAX_INTERACTIONS
-from penchant.client.plain_lists import MAX_PEOPLE
+from penchant.client.flows import MAX_ASKED, MAX_INTERACTIONS, MAX_LISTS, MAX_PEOPLE, MAX_PIECES
 from penchant.settings import NodeSettings
 from penchant.web.operations import Operation
 from penchant.web.routes import OPERATIONS
@@ -82,7 +78,7 @@ class Call:
         self.options = self._spoken(operation, query)
         if "json" in options:
             self._take(options["json"])
-        elif operation.media_types:
+        elif operation.reads_body:
             raise Unspoken
         if operation.name == "deleteSource" and "confirm" not in self.options:
             raise Unspoken

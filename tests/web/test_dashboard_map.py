@@ -8,7 +8,7 @@ import pytest
 
 from factories import piece
 from penchant.service import maps as service_maps
-from penchant.web.dashboard import map_picture
+from penchant.web.dashboard import mapping as map_picture
 from serving import Service
 from visitors import Visitor, text_of, words
 

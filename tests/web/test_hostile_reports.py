@@ -135,10 +135,15 @@ def test_what_stops_a_variant_says_the_placement(
     members = {"kind": "new", **own, "variants": VARIANTS}
     assert shop.put("/s/placements/home", json=members).json() == members
     secret, key = shop.new_secret(), shop.new_key(origins=[SHOP], requests_per_second=10_000)
-    seen, clicks = [], []
-    for number in range(200):
-        user, pieces = f"u{number}", [f"p{at}" for at in range(10)]
-        shown = list_id(shop, variant=("base", "b")[number % 2], user=user, pieces=pieces)
+    seen, clicks, pieces = [], [], [f"p{at}" for at in range(10)]
+    with closing(storage_of(shop.settings)) as storage:
+        account = storage.accounts.ensure(shop.account)
+        lists = [
+            stored_list_id(storage, account, variant=("base", "b")[number % 2], user=f"u{number}", pieces=pieces)
+            for number in range(200)
+        ]
+    for number, shown in enumerate(lists):
+        user = f"u{number}"
         own_clicks = [{"userId": user, "type": "Click", "contentId": each, "listId": shown} for each in pieces[:3]]
         seen.append({"listId": shown, "content": pieces})
         clicks += own_clicks if number % 2 == 0 else []

@@ -1,6 +1,6 @@
 """A client that reads too slowly is known by what it takes in while it is waited for."""
 
-from penchant.web.pace import WINDOW_S, ReadingPace
+from penchant.web.exchange import WINDOW_S, ReadingPace
 
 
 def test_a_slow_reader_is_known_at_the_end_of_a_window() -> None:

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from starlette.datastructures import Headers
 
 from penchant.errors import MalformedPath
-from penchant.web.raw import RequestHeaders, decode_component, first_header, is_plain
+from penchant.web.query import RequestHeaders, decode_component, first_header, is_plain
 
 NAMES = st.sampled_from(["host", "x-api-key", "etag"])
 PAIRS = st.lists(st.tuples(NAMES.map(str.encode), st.binary(max_size=3)), max_size=6)

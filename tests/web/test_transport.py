@@ -4,7 +4,7 @@ import pytest
 from starlette.datastructures import Headers
 
 from penchant.settings import NodeSettings
-from penchant.web.transport import client_address, is_secure
+from penchant.web.exchange import client_address, is_secure
 from serving import Service
 from visitors import Visitor
 

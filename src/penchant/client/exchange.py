@@ -99,12 +99,12 @@ def failed(response: httpx.Response) -> bool:
 
 def error_in(response: httpx.Response) -> ServiceError:
     """Return the error that an answer, read to its end, stands for."""
-    told = AnswerDetails(
+    details = AnswerDetails(
         status=response.status_code,
         request_id=response.headers.get(_REQUEST_ID),
         retry_after_s=_seconds(response.headers.get("retry-after", "")),
     )
-    return error_of(response.content, told)
+    return error_of(response.content, details)
 
 
 def _seconds(retry_after: str) -> float | None:

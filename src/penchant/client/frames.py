@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypedDict, Unpack
 
-from penchant.client.content import submit_content
 from penchant.client.errors import InvalidArgument
+from penchant.client.flows import submit_content
 from penchant.client.requests import Flow
 from penchant.wire import Receipt
 
@@ -63,8 +63,8 @@ def _rows(frame: Any) -> Iterable[Mapping[str, Any]]:
     """Return the rows of a frame as mappings."""
     # By what it can do, not by its type: neither polars (first) nor pandas has to be installed.
     if hasattr(frame, "iter_rows"):
-        found: Iterable[Mapping[str, Any]] = frame.iter_rows(named=True)
-        return found
+        rows: Iterable[Mapping[str, Any]] = frame.iter_rows(named=True)
+        return rows
     if hasattr(frame, "itertuples"):
         names = [str(name) for name in frame.columns]
         return (dict(zip(names, row, strict=True)) for row in frame.itertuples(index=False, name=None))

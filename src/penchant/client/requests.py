@@ -85,42 +85,30 @@ class Request(Generic[Answered]):
             raise UnreadableAnswer(f"The answer is no text: {error}") from error
 
 
-def reading(
+def request_of(  # noqa: PLR0913  # what a request has
+    method: str,
     template: str,
     answer: type[Answered],
     places: Mapping[str, str],
-    options: Mapping[str, Any] = MappingProxyType({}),
     *,
-    at_least: int = 0,
+    options: Mapping[str, Any] = MappingProxyType({}),
+    body: bytes | None = None,
+    reads: bool = False,
+    repeatable: bool = True,
+    lines: bool = False,
 ) -> Request[Answered]:
-    """Return a request that reads from a source."""
+    """Return a request, whose options are in its query and its headers."""
     return Request(
-        method="GET",
+        method=method,
         template=template,
         answer=answer,
         places=places,
         query=query_of(options),
         headers=headers_of(options),
-        reads=True,
-        at_least=at_least,
-        repeatable=True,
-    )
-
-
-def asking(
-    template: str, answer: type[Answered], source: str, body: bytes, options: Mapping[str, Any] | None = None
-) -> Request[Answered]:
-    """Return a request that reads, with a body that says what."""
-    return Request(
-        method="POST",
-        template=template,
-        places={"source": source},
-        query=query_of(options or {}),
-        headers=headers_of(options or {}),
         body=body,
-        answer=answer,
-        reads=True,
-        repeatable=True,
+        reads=reads,
+        repeatable=repeatable,
+        lines=lines,
     )
 
 

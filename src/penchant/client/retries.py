@@ -4,16 +4,8 @@ import random
 from dataclasses import dataclass
 from typing import Any
 
-from penchant.client.errors import (
-    ClientError,
-    ConnectionLost,
-    IndexNotReady,
-    NotYetVisible,
-    Overloaded,
-    ServiceError,
-    TooManyRequests,
-    Unavailable,
-)
+from penchant.client.errors import ClientError, ConnectionLost, ServiceError, TooManyRequests, Unavailable
+from penchant.client.problems import IndexNotReady, NotYetVisible, Overloaded
 from penchant.client.requests import Request
 
 _NOTHING_DONE = (TooManyRequests, Overloaded, NotYetVisible, IndexNotReady)
@@ -38,12 +30,12 @@ class Retries:
             return None
         # Doubled each time: 0.25, 0.5, 1 s and so on, unless the service itself says how long.
         step = min(self.longest_pause_s, self.first_pause_s * 2.0 ** (attempt - 1))
-        asked = error.retry_after_s if isinstance(error, ServiceError) else None
-        if asked is None:
+        retry_after_s = error.retry_after_s if isinstance(error, ServiceError) else None
+        if retry_after_s is None:
             return random.uniform(step / 2, step)  # noqa: S311  # spreads clients, guards nothing
-        if asked > self.longest_pause_s:
+        if retry_after_s > self.longest_pause_s:
             return None
-        return asked + random.uniform(0, step)  # noqa: S311  # as above
+        return retry_after_s + random.uniform(0, step)  # noqa: S311  # as above
 
 
 def _may_repeat(error: ClientError, request: Request[Any]) -> bool:

@@ -1,9 +1,12 @@
 """Handlers of administration below ``/-/admin``: keys, plans, usage, the audit log, signing secrets."""
 
 from penchant.service.administration import MAX_AUDIT_ENTRIES, current_month
-from penchant.web.operations import Answer, Call
+from penchant.web.bodies import SETTINGS_BODY
+from penchant.web.operations import EVERYBODY, Answer, Call, Operation, OperationTable
 from penchant.web.query import Parameter, integer
 from penchant.wire import AuditLog, KeyList, UsageReport, decode_key_wish, decode_plan_wish, encode, parse_month
+
+ADMINISTRATION = OperationTable(Operation, "administration")
 
 DEFAULT_AUDIT_ENTRIES = 100
 
@@ -22,44 +25,96 @@ AUDIT_LIMIT = Parameter(
 )
 
 
+@ADMINISTRATION.operation(
+    "GET",
+    "/-/admin/usage",
+    about=EVERYBODY,
+    parameters=(MONTH,),
+    admin=True,
+    personal=True,
+    answer="UsageReport",
+)
 async def usage(call: Call) -> Answer:
-    """Answer what every account has, and its recommendation answers of a month."""
+    """Recommendation answers of a month by account, with the account's sources and pieces."""
     month = call.values()[MONTH.name] or current_month()
     accounts = await call.services.administration.usage(month)
     return Answer(body=encode(UsageReport(month=month, accounts=accounts)))
 
 
+@ADMINISTRATION.operation(
+    "GET",
+    "/-/admin/audit",
+    about=EVERYBODY,
+    parameters=(AUDIT_LIMIT,),
+    admin=True,
+    personal=True,
+    answer="AuditLog",
+)
 async def audit(call: Call) -> Answer:
-    """Answer the newest entries of the audit log."""
+    """Who changed what, newest first."""
     entries = await call.services.administration.audit(call.values()[AUDIT_LIMIT.name])
     return Answer(body=encode(AuditLog(entries=entries)))
 
 
+@ADMINISTRATION.operation("GET", "/-/admin/keys", about=EVERYBODY, admin=True, personal=True, answer="KeyList")
 async def list_keys(call: Call) -> Answer:
-    """Answer every key by its id."""
+    """Every key by its id, oldest first; revoked ones stay listed."""
     return Answer(body=encode(KeyList(keys=await call.services.administration.keys())))
 
 
+@ADMINISTRATION.operation(
+    "POST",
+    "/-/admin/keys",
+    about=EVERYBODY,
+    status=201,
+    admin=True,
+    personal=True,
+    body_kind=SETTINGS_BODY,
+    body="KeyWish",
+    answer="IssuedKeyAnswer",
+)
 async def create_key(call: Call) -> Answer:
-    """Make a key and answer it, once."""
+    """Make a key, and its account where that is missing. The key itself is answered this once."""
     wish = await call.decode_body(decode_key_wish)
     return Answer(body=encode(await call.services.administration.create(call.access, wish)), status=201)
 
 
+@ADMINISTRATION.operation(
+    "POST",
+    "/-/admin/accounts/{account}/secret",
+    about=EVERYBODY,
+    status=201,
+    admin=True,
+    personal=True,
+    answer="SigningSecret",
+)
 async def roll_secret(call: Call) -> Answer:
-    """Give an account a fresh signing secret and answer it, once."""
+    """Give an account another secret to sign people with; what the old one signed ends."""
     secret = await call.services.administration.roll_secret(call.access, call.path["account"])
     return Answer(body=encode(secret), status=201)
 
 
+@ADMINISTRATION.operation(
+    "DELETE", "/-/admin/keys/{keyID}", about=EVERYBODY, admin=True, personal=True, answer="KeyAnswer"
+)
 async def revoke_key(call: Call) -> Answer:
-    """Revoke a key and answer its state."""
+    """Revoke a key, which may be revoked already; it stops working within a second."""
     call.check_path()
     return Answer(body=encode(await call.services.administration.revoke(call.access, call.path["keyID"])))
 
 
+@ADMINISTRATION.operation(
+    "PUT",
+    "/-/admin/keys/{keyID}/plan",
+    about=EVERYBODY,
+    admin=True,
+    personal=True,
+    body_kind=SETTINGS_BODY,
+    body="PlanWish",
+    answer="KeyAnswer",
+)
 async def set_plan(call: Call) -> Answer:
-    """Put a key into a plan and answer its state."""
+    """Put a key into a plan, in which it may be already; it holds within a second."""
     call.check_path()
     wish = await call.decode_body(decode_plan_wish)
     return Answer(body=encode(await call.services.administration.set_plan(call.access, call.path["keyID"], wish.plan)))

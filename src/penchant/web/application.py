@@ -23,7 +23,7 @@ from penchant.web.compression import Compression
 from penchant.web.exchange import RequestExchange
 from penchant.web.operations import Operation
 from penchant.web.origins import OriginPolicy
-from penchant.web.raw import decode_component, is_plain, parse_query
+from penchant.web.query import decode_component, is_plain, parse_query
 from penchant.web.refusals import Refusals
 from penchant.web.resource import Resource
 from penchant.web.routes import served_operations
@@ -116,10 +116,10 @@ class Application:
                 decode_component(segment)
         query = parse_query(exchange.scope["query_string"])
         _require_host(exchange)
-        found = self._routes.find(raw_path)
-        if found is None or found[1].get("source") == RESERVED_SEGMENT:
+        match = self._routes.find(raw_path)
+        if match is None or match[1].get("source") == RESERVED_SEGMENT:
             raise UnknownRoute("No route has this path. Segments may not be empty, and there is no trailing slash.")
-        resource, path = found
+        resource, path = match
         if has_escapes:
             path = {name: decode_component(segment) for name, segment in path.items()}
         await resource.answer(exchange, path, query)

@@ -77,12 +77,12 @@ def require_media_type(headers: Headers, accepted: Collection[str]) -> str:
     Raises:
         UnsupportedMediaType: none or another type, or an encoding other than gzip.
     """
-    found = media_type(headers)
-    if found not in accepted:
-        named = f"Found the content type {found[:80]!r}" if found else "The content type is missing"
+    content_type = media_type(headers)
+    if content_type not in accepted:
+        named = f"Found the content type {content_type[:80]!r}" if content_type else "The content type is missing"
         raise UnsupportedMediaType(f"{named}; accepted is {' or '.join(accepted)}.")
     _is_gzip(headers)
-    return found
+    return content_type
 
 
 def prefers_lines(accept: str) -> bool:

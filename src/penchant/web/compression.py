@@ -10,7 +10,7 @@ import zstandard
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from penchant.web.raw import first_header
+from penchant.web.query import first_header
 
 MINIMUM_BYTES = 1024
 """Smaller bodies fit into one packet anyway."""

@@ -1,15 +1,28 @@
-"""Handlers of a source's pieces: submit, list, read, delete."""
+"""A source's pieces: submit, list, follow, read, delete."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
 
 from penchant.errors import UnknownPiece, UnsupportedMediaType, invalid_parameter
-from penchant.model import EncodedPiece
+from penchant.model import EncodedPiece, Scope
+from penchant.service.changes import ChangePage, ChangeRequest, history_of
 from penchant.service.content import ListingPage
 from penchant.storage import Outcome
-from penchant.web.bodies import JSON, NDJSON, has_body, media_type, prefers_lines
-from penchant.web.operations import Answer, Call
-from penchant.web.tags import body_tag, version_tag
-from penchant.wire import decode_ids, decode_submission, encode, format_timestamp, public_body
+from penchant.web.bodies import CONTENT_BODY, JSON, NDJSON, has_body, media_type, prefers_lines
+from penchant.web.operations import NOBODY, Answer, Call, Operation, OperationTable, body_tag, version_tag
+from penchant.web.parameters import DELETED, HISTORY, MIN_VERSION, PAGE_LIMIT, SINCE, SKIP, WAIT
+from penchant.wire import (
+    begin_line,
+    decode_ids,
+    decode_submission,
+    delete_line,
+    encode,
+    end_line,
+    format_timestamp,
+    public_body,
+    upsert_line,
+)
+
+CONTENT = OperationTable(Operation, "content")
 
 EMPTY_LIST = b"[]"
 END = b"]}"
@@ -17,22 +30,38 @@ END = b"]}"
 DELETED_HEADER = "x-penchant-deleted"
 
 
-async def accept_submission(call: Call) -> Answer:
-    """Accept a submission."""
+@CONTENT.operation(
+    "POST",
+    "/{source}/content",
+    about=NOBODY,
+    scope=Scope.WRITE,
+    status=202,
+    creates_source=True,
+    body_kind=CONTENT_BODY,
+    body="Submission",
+    answer="Receipt",
+    errors=("too-many-entries", "too-many-pieces", "too-many-sources"),
+)
+async def submit_content(call: Call) -> Answer:
+    """Submit up to 2,000 pieces; the first submission makes the source."""
     limits = call.services.settings.piece_limits
     submission = await call.decode_body(lambda body: decode_submission(body, limits))
     receipt = await call.services.content.submit_pieces(call.access, call.source, submission)
     return Answer(status=202, body=encode(receipt), version=receipt.version)
 
 
-async def status(call: Call) -> Answer:
-    """Answer where the source stands."""
-    answer = call.services.content.status(await call.view())
-    return Answer(body=encode(answer), version=answer.version)
-
-
+@CONTENT.operation(
+    "GET",
+    "/{source}/ids",
+    has_etag=True,
+    has_lines=True,
+    about=NOBODY,
+    scope=Scope.READ,
+    parameters=(SKIP, PAGE_LIMIT, MIN_VERSION),
+    answer="IdList",
+)
 async def list_ids(call: Call) -> Answer:
-    """Answer the ids, as a stream."""
+    """List and count the ids, ascending."""
     values = call.values()
     page = await call.services.content.ids(
         call.access,
@@ -45,8 +74,18 @@ async def list_ids(call: Call) -> Answer:
     return _listing(call, page, start, _encoded_ids)
 
 
-async def list_pieces(call: Call) -> Answer:
-    """Answer the pieces, as a stream."""
+@CONTENT.operation(
+    "GET",
+    "/{source}/content",
+    has_etag=True,
+    has_lines=True,
+    about=NOBODY,
+    scope=Scope.READ,
+    parameters=(SKIP, PAGE_LIMIT, MIN_VERSION),
+    answer="ContentList",
+)
+async def list_content(call: Call) -> Answer:
+    """List the pieces, ascending by id."""
     values = call.values()
     page = await call.services.content.pieces(
         call.access,
@@ -113,8 +152,55 @@ def _lines(entries: Sequence[bytes]) -> bytes:
     return b"".join(entry + b"\n" for entry in entries)
 
 
-async def read_piece(call: Call) -> Answer:
-    """Answer one piece."""
+@CONTENT.operation(
+    "GET",
+    "/{source}/changes",
+    about=NOBODY,
+    scope=Scope.READ,
+    parameters=(SINCE, HISTORY, WAIT, MIN_VERSION),
+    answer="ChangeLine",
+    answer_media_type=NDJSON,
+    errors=("overloaded",),
+)
+async def list_changes(call: Call) -> Answer:
+    """What became of the pieces after a version, one change a line; waits for the next one where asked to."""
+    values = call.values()
+    request = ChangeRequest(since=values["since"], history=values["history"], wait_s=values["wait"])
+    feed, min_version = call.services.changes, call.min_version()
+    if request.wait_s:
+        # A follower that has gone must not keep its turn from others until the wait is over.
+        waiting = feed.wait(call.access, call.source, request, min_version=min_version)
+        await call.exchange.while_connected(waiting)
+    changes = await feed.after(call.access, call.source, request, min_version=min_version)
+    return Answer(
+        body=_change_lines(call.source, changes),
+        media_type=NDJSON,
+        version=changes.head.version,
+        close=changes.page.close,
+    )
+
+
+async def _change_lines(source: str, changes: ChangePage) -> AsyncIterator[bytes]:
+    head = changes.head
+    yield begin_line(source, head.version, history_of(head), complete=changes.complete)
+    async for batch in changes.batches():
+        yield b"".join(delete_line(row.id) if row.deleted else upsert_line(row.body) for row in batch)
+    yield end_line(head.version)
+
+
+@CONTENT.operation(
+    "GET",
+    "/{source}/content/{contentID}",
+    has_etag=True,
+    about=NOBODY,
+    in_browsers=True,
+    scope=Scope.READ,
+    parameters=(MIN_VERSION,),
+    answer="Piece",
+    errors=("unknown-piece",),
+)
+async def get_content(call: Call) -> Answer:
+    """Read one piece."""
     call.values()
     head, body = await call.services.content.piece(
         call.access, call.source, call.path["contentID"], min_version=call.min_version()
@@ -128,15 +214,36 @@ async def read_piece(call: Call) -> Answer:
     return Answer(body=body, version=head.version, etag=body_tag(body, call.tag_key))
 
 
-async def delete_piece(call: Call) -> Answer:
+@CONTENT.operation(
+    "DELETE",
+    "/{source}/content/{contentID}",
+    deletes_pieces=True,
+    about=NOBODY,
+    scope=Scope.WRITE,
+    status=202,
+    answer="EmptyArray",
+)
+async def delete_one_content(call: Call) -> Answer:
     """Delete one piece."""
     call.values()
     outcome = await call.services.content.delete(call.access, call.source, [call.path["contentID"]])
-    return _deleted(outcome)
+    return deletion_answer(outcome)
 
 
-async def delete_pieces(call: Call) -> Answer:
-    """Delete the pieces named, or all where none are; whatever is not plainly one of the two is refused."""
+@CONTENT.operation(
+    "DELETE",
+    "/{source}/content",
+    deletes_pieces=True,
+    about=NOBODY,
+    scope=Scope.WRITE,
+    status=202,
+    parameters=(DELETED,),
+    body="IdArray",
+    optional_body=True,
+    answer="EmptyArray",
+)
+async def delete_content(call: Call) -> Answer:
+    """Delete the pieces with the given ids (`id=`, `id[]=`, or a JSON array as body), or all of them."""
     body = await _deletion_body(call)
     listed = None if body is None else await call.services.decoder.decode(call.access.account_id, decode_ids, body)
     in_query = _ids_in_query(call)
@@ -148,10 +255,10 @@ async def delete_pieces(call: Call) -> Answer:
         outcome = await call.services.content.clear(call.access, call.source)
     else:
         outcome = await call.services.content.delete(call.access, call.source, ids)
-    return _deleted(outcome)
+    return deletion_answer(outcome)
 
 
-def _deleted(outcome: Outcome) -> Answer:
+def deletion_answer(outcome: Outcome) -> Answer:
     """Return the answer to a deletion, which tells how many pieces there were: none is often a client's slip."""
     headers = {DELETED_HEADER: str(outcome.deleted)}
     return Answer(status=202, body=EMPTY_LIST, version=outcome.version, headers=headers)
@@ -184,10 +291,3 @@ def _ids_in_query(call: Call) -> list[str] | None:
         )
     ids: list[str] | None = call.values()["id"]
     return ids
-
-
-async def delete_source(call: Call) -> Answer:
-    """Delete the source with everything in it."""
-    values = call.values()
-    outcome = await call.services.content.delete_source(call.access, call.source, values["confirm"])
-    return _deleted(outcome)

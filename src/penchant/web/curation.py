@@ -1,38 +1,63 @@
-"""Handlers of what editors steer: whitelist, blacklist, settings."""
+"""A source as a whole: its whitelist, blacklist and settings, its status and removal."""
 
 from collections.abc import Sequence
 
-from penchant.model import ListKind
-from penchant.web.operations import Answer, Call, Handler
+from penchant.model import Feature, ListKind, Scope
+from penchant.web.bodies import SETTINGS_BODY
+from penchant.web.content import deletion_answer
+from penchant.web.operations import NOBODY, Answer, Call, Operation, OperationTable
+from penchant.web.parameters import CONFIRM, MIN_VERSION
 from penchant.wire import decode_list, decode_settings, encode, encode_settings
 
+CURATION = OperationTable(Operation, "curation")
 
-def read_list(kind: ListKind) -> Handler:
-    """Return the handler that answers a list."""
 
-    async def handler(call: Call) -> Answer:
+def _list_operations(kind: ListKind) -> None:
+    """Serve a list of a source: read, replaced, emptied."""
+    path, title = "/{source}/" + kind.value, kind.value.capitalize()
+
+    @CURATION.operation(
+        "GET",
+        path,
+        name=f"get{title}",
+        summary=f"Read the {kind.value}.",
+        about=NOBODY,
+        scope=Scope.WRITE,
+        feature=Feature.LISTS,
+        parameters=(MIN_VERSION,),
+        answer="IdArray",
+    )
+    async def read_list(call: Call) -> Answer:
         view = await call.view()
         return Answer(body=encode(call.services.curation.listed(view, kind)), version=view.head.version)
 
-    return handler
-
-
-def replace_list(kind: ListKind) -> Handler:
-    """Return the handler that replaces a list."""
-
-    async def handler(call: Call) -> Answer:
+    @CURATION.operation(
+        "PUT",
+        path,
+        name=f"put{title}",
+        summary=f"Replace the {kind.value}: up to 10,000 ids, order kept.",
+        about=NOBODY,
+        scope=Scope.WRITE,
+        feature=Feature.LISTS,
+        body="IdArray",
+        answer="IdArray",
+        errors=("too-many-entries",),
+    )
+    async def replace_list(call: Call) -> Answer:
         return await _replace(call, kind, await call.decode_body(decode_list))
 
-    return handler
-
-
-def empty_list(kind: ListKind) -> Handler:
-    """Return the handler that empties a list."""
-
-    async def handler(call: Call) -> Answer:
+    @CURATION.operation(
+        "DELETE",
+        path,
+        name=f"delete{title}",
+        summary=f"Empty the {kind.value}.",
+        about=NOBODY,
+        scope=Scope.WRITE,
+        feature=Feature.LISTS,
+        answer="IdArray",
+    )
+    async def empty_list(call: Call) -> Answer:
         return await _replace(call, kind, ())
-
-    return handler
 
 
 async def _replace(call: Call, kind: ListKind, ids: Sequence[str]) -> Answer:
@@ -40,14 +65,69 @@ async def _replace(call: Call, kind: ListKind, ids: Sequence[str]) -> Answer:
     return Answer(body=encode(list(ids)), version=outcome.version)
 
 
-async def read_settings(call: Call) -> Answer:
-    """Answer the settings of a source."""
+_list_operations(ListKind.WHITELIST)
+_list_operations(ListKind.BLACKLIST)
+
+
+@CURATION.operation(
+    "GET",
+    "/{source}/settings",
+    about=NOBODY,
+    scope=Scope.WRITE,
+    parameters=(MIN_VERSION,),
+    answer="Settings",
+)
+async def get_settings(call: Call) -> Answer:
+    """Read the settings of the source."""
     view = await call.view()
     return Answer(body=encode_settings(view.settings), version=view.head.version)
 
 
-async def replace_settings(call: Call) -> Answer:
-    """Replace the settings of a source; members left out return to their defaults."""
+@CURATION.operation(
+    "PUT",
+    "/{source}/settings",
+    about=NOBODY,
+    scope=Scope.WRITE,
+    body_kind=SETTINGS_BODY,
+    body="Settings",
+    answer="Settings",
+)
+async def put_settings(call: Call) -> Answer:
+    """Replace the settings; members left out return to their defaults."""
     settings = await call.decode_body(decode_settings)
     outcome = await call.services.curation.replace_settings(call.access, call.source, settings)
     return Answer(body=encode_settings(settings), version=outcome.version)
+
+
+@CURATION.operation(
+    "GET",
+    "/{source}",
+    tag="source",
+    about=NOBODY,
+    in_browsers=True,
+    scope=Scope.READ,
+    parameters=(MIN_VERSION,),
+    answer="SourceStatus",
+)
+async def get_source(call: Call) -> Answer:
+    """Where the source stands: pieces, versions, times."""
+    answer = call.services.content.status(await call.view())
+    return Answer(body=encode(answer), version=answer.version)
+
+
+@CURATION.operation(
+    "DELETE",
+    "/{source}",
+    deletes_pieces=True,
+    tag="source",
+    about=NOBODY,
+    scope=Scope.WRITE,
+    status=202,
+    parameters=(CONFIRM,),
+    answer="EmptyArray",
+)
+async def delete_source(call: Call) -> Answer:
+    """Delete the source with everything in it."""
+    values = call.values()
+    outcome = await call.services.content.delete_source(call.access, call.source, values["confirm"])
+    return deletion_answer(outcome)

@@ -9,13 +9,21 @@ out meanwhile and shows in every answer, the metrics or the log lies here; what 
     body read   memory, for as much as the body may become
     answered    ``status``; from then on an error can only cut the connection
     ended       the memory back, the count back unless the status is 200; a count in the metrics, a line in the log
+
+Forwarded headers count only from the addresses in ``trusted-proxies``: everybody else could write them, too.
 """
 
 import asyncio
+import functools
+import itertools
+import re
+import secrets
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
+from ipaddress import ip_address, ip_network
 from typing import Any
 
+from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
@@ -23,13 +31,34 @@ from starlette.types import Message, Receive, Scope, Send
 from penchant.errors import PenchantError, WrongMethod
 from penchant.service import Services
 from penchant.service.access import RateState
+from penchant.settings import NodeSettings
 from penchant.telemetry import METHODS, logger, request_id
 from penchant.web.bodies import BodyKind, read_body
-from penchant.web.pace import ReadingPace
 from penchant.web.problems import PROBLEM_MEDIA_TYPE, address_hint, problem_body, status_of
-from penchant.web.raw import RequestHeaders
-from penchant.web.request_log import CAME_AT, NO_ROUTE, REQUEST_ID_HEADER, note_request, request_id_of
-from penchant.web.transport import client_address, is_secure
+from penchant.web.query import RequestHeaders
+
+REQUEST_ID_HEADER = b"x-request-id"
+NO_ROUTE = "(none)"
+"""What requests are counted under that were not led to a route."""
+CAME_AT = "penchant.came_at"
+"""Where a request's scope has the moment since which its time counts."""
+_PROCESS = secrets.token_hex(6)
+_NUMBERS = itertools.count()
+"""What request ids of ours are made of: random for the process, then a number (4 us less than random ones)."""
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._~:/+=-]{1,128}\Z")
+
+
+def request_id_of(given: str) -> str:
+    """Return the id that a caller gave, if it is well-formed, or one of ours."""
+    return given if _REQUEST_ID.match(given) else f"{_PROCESS}{next(_NUMBERS):08x}"
+
+
+def note_request(services: Services, method: str, route: str, status: int, seconds: float) -> None:
+    """Count a request that was answered, and log it where that is asked for."""
+    services.metrics.count_request(route, method, status, seconds)
+    if services.settings.log_requests:
+        fields = {"method": method, "route": route, "status": status, "ms": round(seconds * 1000, 3)}
+        logger.info("request", extra={"fields": fields})
 
 
 class RequestExchange:
@@ -197,3 +226,68 @@ class RequestExchange:
             headers.append((b"ratelimit-policy", f'"{rate.policy}";q={rate.limit};w=1'.encode()))
             headers.append((b"ratelimit", f'"{rate.policy}";r={rate.remaining};t={rate.reset_s}'.encode()))
         return headers
+
+
+WINDOW_S = 30.0
+"""The time over which the pace is averaged: a network that falters for some seconds costs nobody an answer."""
+
+
+class ReadingPace:
+    """Measures a client window by window; only time in which the service waits for it counts."""
+
+    def __init__(self, least_bytes_per_s: float) -> None:
+        self._least = least_bytes_per_s
+        self._size = 0
+        self._waited_s = 0.0
+
+    def patience_s(self, size: int, most_s: float) -> float:
+        """Return how long to wait for a part of so many bytes to be taken in, at most ``most_s``."""
+        # A part so large that even the least pace needs longer than a window gets the time that it needs.
+        return min(most_s, max(WINDOW_S, size / self._least)) if self._least else most_s
+
+    def is_too_slow(self, size: int, waited_s: float) -> bool:
+        """Count a part that was taken in, and return whether the window that ends with it was below the least pace."""
+        self._size += size
+        self._waited_s += waited_s
+        if self._waited_s < WINDOW_S:
+            return False
+        is_slow = self._size < self._least * self._waited_s
+        # A new window: who was quick once has no credit for later.
+        self._size, self._waited_s = 0, 0.0
+        return is_slow
+
+
+def is_secure(scope: Scope, headers: Headers, settings: NodeSettings) -> bool:
+    """Return whether a request came over TLS, to us or to a trusted proxy."""
+    if settings.tls_certificate is not None:
+        return True
+    if not _is_trusted(_peer(scope), settings.trusted_proxies):
+        return False
+    return headers.get("x-forwarded-proto", "").rpartition(",")[2].strip().lower() == "https"
+
+
+def client_address(scope: Scope, headers: Headers, settings: NodeSettings) -> str:
+    """Return the address that a request came from: the last one that no trusted proxy has."""
+    address = _peer(scope)
+    forwarded = [part.strip() for text in headers.getlist("x-forwarded-for") for part in text.split(",")]
+    # From the right, where each proxy adds the address it saw; what stands left of the first stranger is hearsay.
+    while forwarded and _is_trusted(address, settings.trusted_proxies):
+        address = forwarded.pop()
+    return address
+
+
+def _peer(scope: Scope) -> str:
+    client = scope.get("client")
+    return "" if client is None else str(client[0])
+
+
+@functools.lru_cache(maxsize=1_024)
+def _is_trusted(address: str, proxies: Sequence[str]) -> bool:
+    if not proxies:
+        return False
+    try:
+        # A socket for IPv4 and IPv6 shows IPv4 addresses in this form.
+        parsed = ip_address(address.removeprefix("::ffff:"))
+    except ValueError:
+        return False
+    return any(parsed in ip_network(proxy) for proxy in proxies)

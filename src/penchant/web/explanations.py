@@ -4,19 +4,55 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from penchant.errors import UnknownPiece
-from penchant.model import Feature
-from penchant.web.operations import Answer, Call
+from penchant.model import Feature, Scope
+from penchant.web.operations import (
+    IN_PATH,
+    NOBODY,
+    Answer,
+    Call,
+    Operation,
+    OperationTable,
+    body_tag,
+    everybody_in_body,
+)
+from penchant.web.parameters import (
+    ALGO,
+    AT,
+    BOOST,
+    BY,
+    CATALOGS,
+    EXCLUDE,
+    EXPLAIN,
+    FILTER,
+    LIMIT,
+    MIN_VERSION,
+    OLD_TAKE,
+    PERSONAL,
+)
 from penchant.web.problems import problem_of
 from penchant.web.recommendations import audience_headers, personal_answer, personal_query, query_by, similar_query
-from penchant.web.tags import body_tag
 from penchant.wire import PreviewWish, SimilarEntry, decode_asked, decode_draft, decode_likings, decode_preview, encode
+
+EXPLANATIONS = OperationTable(Operation, "explanations")
+_NEAR = (LIMIT, OLD_TAKE, CATALOGS, FILTER, BOOST, ALGO, AT, EXCLUDE)
 
 MAX_ASKED = 100
 """Pieces whose lists one request asks for (interface, section 9)."""
 
 
+@EXPLANATIONS.operation(
+    "GET",
+    "/{source}/content/{contentID}/why/{other}",
+    has_etag=True,
+    about=NOBODY,
+    in_browsers=True,
+    scope=Scope.READ,
+    parameters=(*_NEAR, BY, MIN_VERSION),
+    answer="SimilarPlace",
+    errors=("unknown-piece",),
+)
 async def why_similar(call: Call) -> Answer:
-    """Answer where a piece stands among those near another, and why."""
+    """Why a piece is among those similar to another, or why not."""
     values = call.values()
     view = await call.view()
     query = query_by(call, call.path["contentID"], values, view)
@@ -30,8 +66,20 @@ async def why_similar(call: Call) -> Answer:
     )
 
 
+@EXPLANATIONS.operation(
+    "GET",
+    "/{source}/users/{userID}/why/{contentID}",
+    about=IN_PATH,
+    in_browsers=True,
+    scope=Scope.PERSONAL,
+    feature=Feature.PERSONALIZED,
+    parameters=(*PERSONAL, MIN_VERSION),
+    personal=True,
+    answer="PersonalPlace",
+    errors=("overloaded",),
+)
 async def why_recommended(call: Call) -> Answer:
-    """Answer where a piece stands among those a person may like, and why."""
+    """Why a piece is recommended to a person, or why not."""
     values = call.values()
     view = await call.view()
     query = personal_query(call, call.path["userID"], values, view)
@@ -41,8 +89,19 @@ async def why_recommended(call: Call) -> Answer:
     return Answer(body=encode(place), version=view.head.version, headers=headers)
 
 
+@EXPLANATIONS.operation(
+    "POST",
+    "/{source}/preview/similar",
+    about=NOBODY,
+    in_browsers=True,
+    scope=Scope.READ,
+    parameters=(*_NEAR, MIN_VERSION),
+    counted=True,
+    body="Draft",
+    answer="DraftResult",
+)
 async def preview_similar(call: Call) -> Answer:
-    """Answer the neighbours of a draft."""
+    """The neighbours that a piece would have, with reasons; it is not stored."""
     values = call.values()
     draft_id, draft = await call.decode_body(lambda body: decode_draft(body, call.services.settings.piece_limits))
     view = await call.view()
@@ -51,8 +110,22 @@ async def preview_similar(call: Call) -> Answer:
     return Answer(body=encode(result), version=view.head.version)
 
 
+@EXPLANATIONS.operation(
+    "POST",
+    "/{source}/preview/recommendation",
+    about=NOBODY,
+    in_browsers=True,
+    scope=Scope.READ,
+    feature=Feature.PERSONALIZED,
+    parameters=(*PERSONAL, EXPLAIN, MIN_VERSION),
+    counted=True,
+    personal=True,
+    body="Likings",
+    answer="AnonymousResult",
+    errors=("too-many-entries", "overloaded"),
+)
 async def preview_recommendation(call: Call) -> Answer:
-    """Answer recommendations for likes and dislikes that the body states; nothing is stored."""
+    """What somebody may like who likes and dislikes these pieces and keywords; nothing is stored."""
     values = call.values()
     likings = await call.decode_body(decode_likings)
     view = await call.view()
@@ -76,8 +149,29 @@ def lists_previewed(wish: PreviewWish) -> int:
     return len(wish.pieces) + len(wish.users)
 
 
+@EXPLANATIONS.operation(
+    "POST",
+    "/{source}/preview/settings",
+    about=everybody_in_body(people_previewed),
+    scope=Scope.WRITE,
+    parameters=(MIN_VERSION,),
+    counted=True,
+    personal=True,
+    body="PreviewWish",
+    reader=read_preview,
+    answers=lists_previewed,
+    answer="SettingsPreview",
+    errors=(
+        "feature-not-in-plan",
+        "unknown-piece",
+        "too-few-pieces",
+        "too-many-entries",
+        "preview-too-large",
+        "overloaded",
+    ),
+)
 async def preview_settings(call: Call) -> Answer:
-    """Answer lists as they are and as they would be under other settings."""
+    """Lists as they are and as they would be under other settings; nothing is stored."""
     wish: PreviewWish = call.decoded
     if wish.users:
         call.services.access.require(call.access, Feature.PERSONALIZED)
@@ -91,8 +185,23 @@ async def read_asked(call: Call) -> tuple[str, ...]:
     return await call.decode_body(lambda body: decode_asked(body, MAX_ASKED))
 
 
+@EXPLANATIONS.operation(
+    "POST",
+    "/{source}/similar",
+    tag="recommendations",
+    about=NOBODY,
+    in_browsers=True,
+    scope=Scope.READ,
+    parameters=(*_NEAR, BY, EXPLAIN, MIN_VERSION),
+    counted=True,
+    body="AskedIds",
+    reader=read_asked,
+    answers=len,
+    answer="SimilarEntries",
+    errors=("too-few-pieces", "too-many-entries"),
+)
 async def similar_to_each(call: Call) -> Answer:
-    """Answer the nearest pieces of several pieces, in the order of their ids."""
+    """The nearest pieces of up to 100 pieces, in one request."""
     values = call.values()
     ids: tuple[str, ...] = call.decoded
     view = await call.view()
@@ -101,9 +210,9 @@ async def similar_to_each(call: Call) -> Answer:
     lists, audience_version = await call.services.lists.similar_to_each(view, queries, explain=values["explain"])
     base_path = call.services.settings.base_path
     entries = [
-        SimilarEntry(id=asked, error=problem_of(each, base_path))
+        SimilarEntry(id=piece_id, error=problem_of(each, base_path))
         if isinstance(each, UnknownPiece)
-        else SimilarEntry(id=asked, content=each.content)
-        for asked, each in zip(ids, lists, strict=True)
+        else SimilarEntry(id=piece_id, content=each.content)
+        for piece_id, each in zip(ids, lists, strict=True)
     ]
     return Answer(body=encode(entries), version=view.head.version, headers=audience_headers(audience_version))

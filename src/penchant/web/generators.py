@@ -1,7 +1,7 @@
-"""OpenAPI 3.0.3: the same interface for code generators, which take no unions of keywords and further categories.
+"""OpenAPI 3.0.3: the same interface for code generators, which take no unions, and no two types of one name.
 
-openapi-generator compiles nothing from a category's value of several forms, and ignores what 3.1 says of further
-members. Here such a value has no type but words; everything else is said as 3.0 has it.
+openapi-generator compiles nothing from a value of several forms, a category's for one, and ignores what 3.1 says of
+further members. Here such a value has no type but words; everything else is said as 3.0 has it.
 """
 
 from collections.abc import Mapping
@@ -13,6 +13,7 @@ _CATEGORY_VALUE = {
     "description": "A list of keywords (strings, or objects with `key` and `weight`), or an object of further "
     "categories. Left without a type, since most generators know no values of several forms."
 }
+_SEVERAL_FORMS = "A value of several forms, left without a type, since most generators know none."
 _LICENSE = "https://www.apache.org/licenses/LICENSE-2.0"
 _UNKNOWN = ("propertyNames",)
 """What 3.0 has no word for."""
@@ -26,9 +27,17 @@ def for_generators(document: Mapping[str, Any]) -> dict[str, Any]:
     schemas = converted["components"]["schemas"]
     schemas["Categories"]["additionalProperties"] = _CATEGORY_VALUE
     del schemas["Keyword"]  # nothing refers to it any more
-    # Which of two members there is can be said in words alone.
-    schemas["SimilarEntry"].pop("oneOf")
+    names = {frozenset(schema["enum"]): name for name, schema in schemas.items() if "enum" in schema}
+    for schema in schemas.values():
+        _name_enums(schema, names)
     return converted
+
+
+def _name_enums(schema: dict[str, Any], names: Mapping[frozenset[str], str]) -> None:
+    """Refer to a schema by its name where a member spells out the same values: a second type of them needs a name."""
+    for member, described in schema.get("properties", {}).items():
+        if set(described) == {"type", "enum"} and (name := names.get(frozenset(described["enum"]))):
+            schema["properties"][member] = {"$ref": f"#/components/schemas/{name}"}
 
 
 def _convert(value: Any) -> Any:
@@ -49,11 +58,11 @@ def _convert(value: Any) -> Any:
     if "const" in converted:
         # The only value, as the only choice: 3.0 has no word for constants.
         converted["enum"] = [converted.pop("const")]
-    return _without_null(converted)
+    return _without_unions(converted)
 
 
-def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema in which ``nullable`` stands for the type null."""
+def _without_unions(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema in which ``nullable`` stands for the type null, and no type for one of several without names."""
     kind = schema.get("type")
     if kind == "null":
         return schema | {"type": "string", "nullable": True}
@@ -66,11 +75,12 @@ def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
             continue
         # A choice of null has been converted to a nullable string without anything else.
         others = [choice for choice in choices if choice != {"type": "string", "nullable": True}]
-        if len(others) < len(choices):
-            rest = {name: item for name, item in schema.items() if name != word} | {"nullable": True}
-            if len(others) > 1:
-                return rest | {word: others}
+        rest = {name: item for name, item in schema.items() if name != word}
+        are_references = all("$ref" in choice for choice in others)
+        if len(others) == 1:
             # All that is referred to here is an object; nullable means nothing without a type.
-            is_reference = "$ref" in others[0]
-            return rest | ({"type": "object", "allOf": others} if is_reference else others[0] | {"nullable": True})
+            return rest | {"nullable": True} | ({"type": "object", "allOf": others} if are_references else others[0])
+        # Which of two members there is can be said in words alone; so can what a value of several forms is.
+        if not are_references:
+            return rest if "type" in rest else {"description": _SEVERAL_FORMS} | rest
     return schema

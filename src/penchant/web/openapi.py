@@ -7,7 +7,14 @@ from typing import Any, TypeAlias
 from penchant import __version__
 from penchant.model import MAX_ID_LENGTH, MAX_NAME_LENGTH, InteractionType
 from penchant.web.bodies import JSON, NDJSON
-from penchant.web.operations import MIN_AUDIENCE_VERSION_HEADER, MIN_VERSION_HEADER, NOBODY, Operation
+from penchant.web.operations import (
+    BODY_ERRORS,
+    CHANGE_ERRORS,
+    MIN_AUDIENCE_VERSION_HEADER,
+    MIN_VERSION_HEADER,
+    NOBODY,
+    Operation,
+)
 from penchant.web.parameters import AT, BY, FILTER, HALF_LIFE, INCLUDE_SEEN, MIN_VERSION, NARROWING
 from penchant.web.problems import KINDS, PROBLEM_MEDIA_TYPE
 from penchant.web.query import Parameter
@@ -147,11 +154,10 @@ def _describe(operation: Operation, description: str) -> Json:
     if operation.scope is not None:
         described |= {"x-penchant-about": operation.about.name, "x-penchant-in-browsers": operation.in_browsers}
     if operation.body is not None:
-        types = operation.media_types or (JSON,)
         described["requestBody"] = {
             "description": "Ids of the pieces to delete." if operation.optional_body else "See the description above.",
             "required": not operation.optional_body,
-            "content": {name: _content(operation.body, name) for name in types},
+            "content": {name: _content(operation.body, name) for name in operation.media_types},
         }
     return described
 
@@ -202,7 +208,7 @@ def _parameters(operation: Operation) -> list[Json]:
                 "schema": dict(MIN_VERSION.schema),
             }
         )
-    if _knows_audience(operation):
+    if knows_audience(operation):
         described.append(_MIN_AUDIENCE_VERSION)
     if operation.has_etag:
         described.append(_IF_NONE_MATCH)
@@ -242,7 +248,7 @@ def _responses(operation: Operation) -> Json:
         responses["414"] = {"description": "The address is longer than 64 KB; no body tells more."}
     # OpenAPI knows one answer a status: errors that share one are told apart by their codes.
     by_status: dict[int, list[str]] = {}
-    for code in _error_codes(operation):
+    for code in error_codes(operation):
         by_status.setdefault(KINDS[code].status, []).append(code)
     for status, codes in sorted(by_status.items()):
         responses[str(status)] = {
@@ -269,7 +275,7 @@ def _answer_headers(operation: Operation) -> list[str]:
         names.append("x-penchant-ignored")
     if operation.deletes_pieces:
         names.append("x-penchant-deleted")
-    if _knows_audience(operation):
+    if knows_audience(operation):
         names.append("x-penchant-audience-version")
     if operation.answer == "PlacementResult":
         names.append("x-penchant-list")
@@ -278,7 +284,7 @@ def _answer_headers(operation: Operation) -> list[str]:
     return names
 
 
-def _knows_audience(operation: Operation) -> bool:
+def knows_audience(operation: Operation) -> bool:
     """Return whether an operation's lists can go by what people like."""
     is_placement = operation.answer in {"PlacementResult", "PageResult"}
     return is_placement or any(each in operation.parameters for each in (INCLUDE_SEEN, BY, HALF_LIFE))
@@ -303,27 +309,39 @@ def _header(name: str) -> Json:
     return {"description": description, "schema": schema}
 
 
-def _error_codes(operation: Operation) -> list[str]:
+def error_codes(operation: Operation) -> list[str]:
+    """Return the codes of the errors that an operation may answer, each once, in a fixed order."""
     codes = ["malformed-path", *operation.errors]
+    if operation.counted:
+        codes.append("quota-exceeded")
+    if operation.body is not None:
+        codes += BODY_ERRORS
+    if operation.stores:
+        codes += CHANGE_ERRORS
     if not operation.public:
-        codes += _KEY_ERRORS
-        codes += ["invalid-input", "storage-unavailable"]
-        if operation.feature is not None or not set(NARROWING).isdisjoint(operation.parameters):
-            codes.append("feature-not-in-plan")
-        if FILTER in operation.parameters:
-            codes.append("invalid-syntax")
-        codes.append("origin-not-allowed")
-        codes += ["not-an-admin"] if operation.admin else ["not-a-tenant", "outside-scope"]
-        if operation.in_browsers and operation.about is not NOBODY:
-            codes.append("not-signed")
-        if operation.scope is not None and (not operation.in_browsers or AT in operation.parameters):
-            codes.append("not-in-browsers")
-        if not operation.creates_source and not operation.admin:
-            codes.append("unknown-source")
-        if MIN_VERSION in operation.parameters:
-            codes.append("not-yet-visible")
+        codes += _admission_errors(operation)
     # Each code once, in a fixed order: generated clients must not change without need.
     return list(dict.fromkeys(codes))
+
+
+def _admission_errors(operation: Operation) -> list[str]:
+    """Return the codes of the errors that the order of checks has for an operation that needs a key."""
+    codes = [*_KEY_ERRORS, "invalid-input", "storage-unavailable"]
+    if operation.feature is not None or not set(NARROWING).isdisjoint(operation.parameters):
+        codes.append("feature-not-in-plan")
+    if FILTER in operation.parameters:
+        codes.append("invalid-syntax")
+    codes.append("origin-not-allowed")
+    codes += ["not-an-admin"] if operation.admin else ["not-a-tenant", "outside-scope"]
+    if operation.in_browsers and operation.about is not NOBODY:
+        codes.append("not-signed")
+    if operation.scope is not None and (not operation.in_browsers or AT in operation.parameters):
+        codes.append("not-in-browsers")
+    if not operation.creates_source and not operation.admin:
+        codes.append("unknown-source")
+    if MIN_VERSION in operation.parameters:
+        codes.append("not-yet-visible")
+    return codes
 
 
 def _references(names: Sequence[str]) -> Json:

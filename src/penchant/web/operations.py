@@ -1,8 +1,13 @@
-"""Operations of the interface: address, what goes in and out, whom they are about; the call and its answer."""
+"""Operations of the interface: address, what goes in and out, whom they are about; the call and its answer.
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+A row stands beside its handler; `penchant.web.routes` gathers all of them.
+"""
+
+import hashlib
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import Any, Generic, ParamSpec, TypeVar
 
 from starlette.datastructures import Headers
 
@@ -16,8 +21,7 @@ from penchant.storage import SourceHead
 from penchant.web.bodies import JSON, LIST_BODY, BodyKind
 from penchant.web.exchange import RequestExchange
 from penchant.web.parameters import AT, MIN_VERSION
-from penchant.web.query import Parameter, Values, ignored_names, integer, read_parameters
-from penchant.web.raw import QueryParameters
+from penchant.web.query import Parameter, QueryParameters, Values, ignored_names, integer, read_parameters
 from penchant.wire import id_problem, source_problem
 
 KEY_HEADER = "x-api-key"
@@ -26,6 +30,7 @@ KEY_PARAMETER = "key"
 USER_PARAMETER = "user"
 """Where a browser key and its signed person come from where a page can set no headers."""
 Decoded = TypeVar("Decoded")
+P = ParamSpec("P")
 
 MIN_VERSION_HEADER = "x-penchant-min-version"
 MIN_AUDIENCE_VERSION_HEADER = "x-penchant-min-audience-version"
@@ -146,8 +151,8 @@ class Call:
         # Most reads ask for no version: they skip the parsing.
         if not self.query.pairs and MIN_VERSION_HEADER not in self.headers:
             return 0
-        asked: int = read_parameters([MIN_VERSION], self.query)[MIN_VERSION.name]
-        return max(asked, self._greatest_of(MIN_VERSION_HEADER))
+        in_query: int = read_parameters([MIN_VERSION], self.query)[MIN_VERSION.name]
+        return max(in_query, self._greatest_of(MIN_VERSION_HEADER))
 
     def min_audience_version(self) -> int:
         """Return the version of the interactions that what people like is to be of at least.
@@ -159,13 +164,13 @@ class Call:
 
     def _greatest_of(self, header: str) -> int:
         """Return the greatest number that a header gives, 0 for none."""
-        found = [0]
+        versions = [0]
         for text in self.headers.getlist(header):
             try:
-                found.append(integer(text.strip(), least=0))
+                versions.append(integer(text.strip(), least=0))
             except ValueError as error:
                 raise invalid_parameter(header, str(error)) from error
-        return max(found)
+        return max(versions)
 
     async def view(self) -> View:
         """Return the source as it is committed now, at the version asked for at least."""
@@ -264,13 +269,18 @@ def everybody_in_body(people: Callable[[Any], Collection[str]]) -> About:
     return About(name="everybody", in_body=people, scope=Scope.PERSONAL)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+async def _unserved(call: Call) -> Answer:
+    raise TypeError(f"the operation {call.operation.name} has no handler")
+
+
+@dataclass(frozen=True, slots=True)
 class Operation:
     """An operation of the interface: one row of the routing table and of the OpenAPI document.
 
     ``about`` says whom it is about; browser keys are answered where ``in_browsers`` says so, and never about everybody.
-    ``body`` and ``answer`` name schema components. ``reader`` decodes the body before the handler is called: it must
-    where the body says whom the call is about, or how many ``answers`` it has, which is one otherwise.
+    ``body`` and ``answer`` name schema components. A body is of one of ``media_types``; an ``optional_body`` is the
+    handler's to read. ``reader`` decodes the body before the handler is called: it must where the body says whom the
+    call is about, or how many ``answers`` it has, which is one otherwise.
     ``creates_source`` tells that the source need not exist, ``finds_source`` that the handler itself finds out whether
     it does: it is looked for apart only to tell which of two errors goes first.
     ``admin`` ones need a key with that role, and are about no source.
@@ -278,15 +288,17 @@ class Operation:
     ``changes_interactions`` answers tell the version that the interactions then have.
     ``has_etag`` answers can be asked for again conditionally, ``has_lines`` ones come as NDJSON, too.
     ``counted`` answers count against the monthly quota. ``personal`` answers are never stored by caches.
+    ``errors`` are the codes beside those that follow from all this.
     """
 
     method: str
     path: str
-    name: str
-    summary: str
-    handler: Handler
-    tag: str
+    _: KW_ONLY
     about: About
+    name: str = ""
+    summary: str = ""
+    handler: Handler = _unserved
+    tag: str = ""
     in_browsers: bool = False
     status: int = 200
     parameters: tuple[Parameter, ...] = ()
@@ -299,7 +311,7 @@ class Operation:
     counted: bool = False
     answers: Callable[[Any], int] | None = None
     personal: bool = False
-    media_types: tuple[str, ...] = ()
+    media_types: tuple[str, ...] = (JSON,)
     body_kind: BodyKind = LIST_BODY
     body: str | None = None
     optional_body: bool = False
@@ -315,12 +327,73 @@ class Operation:
     def __post_init__(self) -> None:
         """Refuse an operation that says contradictory things of whom it is for and whom it is about."""
         if (self.scope is None) != (self.public or self.admin):
-            raise TypeError(f"the operation {self.name} needs a scope, or is open to have none")
+            raise TypeError(f"the operation {self.method} {self.path} needs a scope, or is open to have none")
         if ("{userID}" in self.path) != (self.about is IN_PATH):
-            raise TypeError(f"the operation {self.name} is about the person in its path, or has none there")
-        if self.in_browsers and (self.scope not in BROWSER_SCOPES or self.about.name == EVERYBODY.name):
-            raise TypeError(f"the operation {self.name} is not for pages: it writes, or is about everybody")
-        if self.reader is None and (self.answers is not None or self.about.in_body is not _nobody):
             raise TypeError(
-                f"the operation {self.name} needs a reader: what it asks of its body comes before the handler"
+                f"the operation {self.method} {self.path} is about the person in its path, or has none there"
             )
+        if self.in_browsers and (self.scope not in BROWSER_SCOPES or self.about.name == EVERYBODY.name):
+            raise TypeError(
+                f"the operation {self.method} {self.path} is not for pages: it writes, or is about everybody"
+            )
+        if self.reader is None and (self.answers is not None or self.about.in_body is not _nobody):
+            raise TypeError(f"the operation {self.method} {self.path} needs a reader: its body is asked first")
+
+    @property
+    def reads_body(self) -> bool:
+        """Whether its body is read before its handler is called."""
+        return self.body is not None and not self.optional_body
+
+    @property
+    def stores(self) -> bool:
+        """Whether it changes what is stored: all do that do not read, nor make lists, which count."""
+        return self.method != "GET" and self.scope is not None and not self.counted
+
+
+class OperationTable(Generic[P]):
+    """The operations of a module, in the interface's order: each is a row that decorates its handler.
+
+    The handler's name and its documentation are the operation's name and summary, unless the row has others. ``row`` is
+    `Operation`, whose members are the decorator's arguments.
+    """
+
+    def __init__(self, row: Callable[P, Operation], tag: str) -> None:
+        self._row = row
+        self._tag = tag
+        self._operations: list[Operation] = []
+
+    def __iter__(self) -> Iterator[Operation]:
+        return iter(self._operations)
+
+    def operation(self, *args: P.args, **members: P.kwargs) -> Callable[[Handler], Handler]:
+        """Return a decorator that has its function handle an operation."""
+        row = self._row(*args, **members)
+
+        def add(handler: Handler) -> Handler:
+            first, *words = handler.__name__.split("_")
+            name = row.name or first + "".join(map(str.capitalize, words))
+            summary = row.summary or inspect.getdoc(handler) or ""
+            added = replace(row, name=name, summary=summary, handler=handler, tag=row.tag or self._tag)
+            self._operations.append(added)
+            return handler
+
+        return add
+
+
+_TAG_BYTES = 12
+"""Length of a tag's hash: 96 bits, so that two answers never share one by chance (D10 of docs/decisions.md)."""
+
+
+def body_tag(body: bytes, key: bytes = b"") -> str:
+    """Return the tag of a body itself, for what changes without a new version, or not with every one.
+
+    What belongs to an account has its key (`Call.tag_key`): equal bodies of two accounts have different tags, and by
+    no tag anybody finds out what else has which body.
+    """
+    return hashlib.blake2b(body, digest_size=_TAG_BYTES, key=key).hexdigest()
+
+
+def version_tag(head: SourceHead, key: bytes, *more: object) -> str:
+    """Return the tag of what follows from a source's version and the request alone, for streamed lists."""
+    parts = (head.source_id, head.incarnation, head.epoch, head.version, *more)
+    return body_tag("-".join(map(str, parts)).encode(), key)

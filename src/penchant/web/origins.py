@@ -10,8 +10,8 @@ from starlette.types import ASGIApp
 from penchant.errors import OriginNotAllowed
 from penchant.service.access import MAX_SHOWN_ORIGIN
 from penchant.telemetry import request_id
+from penchant.web.exchange import REQUEST_ID_HEADER, request_id_of
 from penchant.web.problems import PROBLEM_MEDIA_TYPE, problem_body, status_of
-from penchant.web.request_log import REQUEST_ID_HEADER, request_id_of
 
 _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE")
 _EXPOSED_HEADERS = (

@@ -5,8 +5,7 @@ from collections.abc import Callable
 
 from penchant.index import HALF_LIFE_DAYS
 from penchant.model import INTERACTION_TYPE_NAMES, MAX_TAKE, Algorithm, Basis, InteractionType
-from penchant.web.query import Parameter, integer
-from penchant.web.raw import QueryParameters
+from penchant.web.query import Parameter, QueryParameters, integer
 from penchant.wire import MAX_DAYS, MAX_FILTER_BYTES, id_problem, name_problem, parse_date
 
 MAX_LISTED_INTERACTIONS = 1_000

@@ -8,19 +8,33 @@ import msgspec
 from penchant.errors import invalid_parameter
 from penchant.model import (
     NO_PREFERENCES,
+    Feature,
     InteractionType,
     NewImpression,
     NewInteraction,
     Preferences,
+    Scope,
     StoredImpression,
     StoredInteraction,
 )
 from penchant.service.people import InteractionSelection
 from penchant.storage import Outcome, SourceHead
-from penchant.web.bodies import NDJSON_TYPES
+from penchant.web.bodies import INTERACTIONS_BODY, JSON, NDJSON_TYPES, SETTINGS_BODY
 from penchant.web.content import EMPTY_LIST
-from penchant.web.operations import Answer, Call
-from penchant.web.parameters import read_interaction_type
+from penchant.web.operations import IN_PATH, Answer, Call, Operation, OperationTable, in_body
+from penchant.web.parameters import (
+    CATALOGS,
+    CONTENT_ID,
+    EVENT_ID,
+    INTERACTIONS_LIMIT,
+    INTERACTIONS_TAKE,
+    LIST,
+    MIN_VERSION,
+    SKIP,
+    TIMESTAMP,
+    TYPE,
+    read_interaction_type,
+)
 from penchant.wire import (
     BulkReceipt,
     ExportedImpression,
@@ -36,6 +50,9 @@ from penchant.wire import (
     parse_interaction_timestamp,
     preferences_answer,
 )
+
+PEOPLE = OperationTable(Operation, "people")
+_PREFERENCES = "/{source}/users/{userID}/preferences"
 
 INTERACTIONS_VERSION_HEADER = "x-penchant-interactions-version"
 
@@ -70,8 +87,20 @@ def _versions(outcome: Outcome) -> dict[str, str]:
     return {INTERACTIONS_VERSION_HEADER: str(outcome.interactions_version)}
 
 
-async def record(call: Call) -> Answer:
-    """Store one interaction."""
+@PEOPLE.operation(
+    "POST",
+    "/{source}/users/{userID}/interactions/{type}/content/{contentID}",
+    about=IN_PATH,
+    in_browsers=True,
+    scope=Scope.INTERACT,
+    changes_interactions=True,
+    finds_source=True,
+    parameters=(TIMESTAMP, EVENT_ID, LIST),
+    personal=True,
+    answer="InteractionAnswer",
+)
+async def record_interaction(call: Call) -> Answer:
+    """Record an interaction."""
     values = call.values()
     user_id = call.path["userID"]
     new = NewInteraction(
@@ -115,6 +144,41 @@ def _timestamp(text: str | None, now: int) -> int | None:
         raise invalid_parameter("timestamp", str(error)) from error
 
 
+@PEOPLE.operation(
+    "GET",
+    "/{source}/users/{userID}/interactions",
+    about=IN_PATH,
+    in_browsers=True,
+    scope=Scope.PERSONAL,
+    feature=Feature.INTERACTIONS_LISTING,
+    parameters=(
+        CONTENT_ID,
+        TYPE,
+        SKIP,
+        INTERACTIONS_LIMIT,
+        INTERACTIONS_TAKE,
+        CATALOGS,
+        MIN_VERSION,
+    ),
+    personal=True,
+    answer="InteractionList",
+)
+async def list_interactions(call: Call) -> Answer:
+    """List a person's interactions, newest first."""
+    values = call.values()
+    view = await call.view()
+    selection = InteractionSelection(
+        piece_id=values["content-id"],
+        type=values["type"],
+        catalogs=values["catalogs"],
+        skip=values["skip"],
+        limit=values["limit"] or values["take"],
+    )
+    interactions = await call.services.people.listed(view, call.path["userID"], selection)
+    body = encode([_answer(call.source, interaction) for interaction in interactions])
+    return Answer(body=body, version=view.head.version)
+
+
 async def read_interactions(call: Call) -> Sequence[NewInteraction]:
     """Return the interactions of a body, an array or lines."""
     now = call.services.people.now()
@@ -131,65 +195,82 @@ def people_recorded(interactions: Sequence[NewInteraction]) -> set[str]:
     return {interaction.user_id for interaction in interactions}
 
 
-async def record_many(call: Call) -> Answer:
-    """Store many interactions, all or none."""
+@PEOPLE.operation(
+    "POST",
+    "/{source}/interactions",
+    about=in_body(people_recorded),
+    in_browsers=True,
+    scope=Scope.INTERACT,
+    changes_interactions=True,
+    finds_source=True,
+    media_types=(JSON, *NDJSON_TYPES),
+    body_kind=INTERACTIONS_BODY,
+    body="InteractionArray",
+    reader=read_interactions,
+    personal=True,
+    answer="BulkReceipt",
+    errors=("too-many-entries",),
+)
+async def record_interactions(call: Call) -> Answer:
+    """Record up to 10,000 interactions, all or none."""
     outcome = await call.services.people.record(call.access, call.source, call.decoded)
     accepted = len(call.decoded) - outcome.duplicates
     receipt = BulkReceipt(accepted=accepted, duplicates=outcome.duplicates)
     return Answer(body=encode(receipt), headers=_versions(outcome))
 
 
-async def list_interactions(call: Call) -> Answer:
-    """Answer a person's interactions, newest first."""
-    values = call.values()
-    view = await call.view()
-    selection = InteractionSelection(
-        piece_id=values["content-id"],
-        type=values["type"],
-        catalogs=values["catalogs"],
-        skip=values["skip"],
-        limit=values["limit"] or values["take"],
-    )
-    found = await call.services.people.listed(view, call.path["userID"], selection)
-    body = encode([_answer(call.source, interaction) for interaction in found])
-    return Answer(body=body, version=view.head.version)
-
-
-async def export(call: Call) -> Answer:
-    """Answer all that is stored of a person."""
+@PEOPLE.operation(
+    "GET",
+    _PREFERENCES,
+    about=IN_PATH,
+    in_browsers=True,
+    scope=Scope.PERSONAL,
+    feature=Feature.PERSONALIZED,
+    parameters=(MIN_VERSION,),
+    personal=True,
+    answer="PersonPreferences",
+)
+async def get_preferences(call: Call) -> Answer:
+    """What this person has said: keywords liked and disliked, pieces hidden, categories never used."""
     call.values()
     view = await call.view()
-    user_id = call.path["userID"]
-    found = await call.services.people.export(view, user_id)
-    said = decode_preferences(found.preferences)
-    body = encode(
-        UserExport(
-            source=call.source,
-            user_id=user_id,
-            interactions=[_exported(call.source, interaction) for interaction in found.interactions],
-            preferences=preferences_answer(said) if said else None,
-            impressions=tuple(map(_shown, await call.services.impressions.of_person(view, user_id))),
-        )
-    )
-    return Answer(body=body, version=view.head.version)
+    preferences = await call.services.people.preferences(view, call.path["userID"])
+    return Answer(body=encode(preferences_answer(preferences)), version=view.head.version)
 
 
-async def read_preferences(call: Call) -> Answer:
-    """Answer what a person has said."""
-    call.values()
-    view = await call.view()
-    found = await call.services.people.preferences(view, call.path["userID"])
-    return Answer(body=encode(preferences_answer(found)), version=view.head.version)
-
-
-async def replace_preferences(call: Call) -> Answer:
-    """Replace what a person has said; answers it as it now is."""
+@PEOPLE.operation(
+    "PUT",
+    _PREFERENCES,
+    about=IN_PATH,
+    in_browsers=True,
+    scope=Scope.INTERACT,
+    feature=Feature.PERSONALIZED,
+    changes_interactions=True,
+    body_kind=SETTINGS_BODY,
+    body="Preferences",
+    personal=True,
+    answer="PersonPreferences",
+    errors=("too-many-entries",),
+)
+async def put_preferences(call: Call) -> Answer:
+    """Replace what this person has said; an empty object removes it."""
     call.values()
     return await _replace(call, await call.decode_body(decode_preferences))
 
 
-async def remove_preferences(call: Call) -> Answer:
-    """Remove what a person has said."""
+@PEOPLE.operation(
+    "DELETE",
+    _PREFERENCES,
+    about=IN_PATH,
+    in_browsers=True,
+    scope=Scope.INTERACT,
+    feature=Feature.PERSONALIZED,
+    changes_interactions=True,
+    personal=True,
+    answer="PersonPreferences",
+)
+async def delete_preferences(call: Call) -> Answer:
+    """Remove what this person has said."""
     call.values()
     return await _replace(call, NO_PREFERENCES)
 
@@ -199,8 +280,46 @@ async def _replace(call: Call, preferences: Preferences) -> Answer:
     return Answer(body=encode(preferences_answer(preferences)), headers=_versions(outcome))
 
 
-async def erase(call: Call) -> Answer:
-    """Delete all that is stored of a person."""
+@PEOPLE.operation(
+    "DELETE",
+    "/{source}/users/{userID}",
+    about=IN_PATH,
+    scope=Scope.WRITE,
+    changes_interactions=True,
+    status=202,
+    personal=True,
+    answer="EmptyArray",
+)
+async def erase_user(call: Call) -> Answer:
+    """Erase all that is stored of a person."""
     call.values()
     outcome = await call.services.people.erase(call.access, call.source, call.path["userID"])
     return Answer(status=202, body=EMPTY_LIST, headers=_versions(outcome))
+
+
+@PEOPLE.operation(
+    "GET",
+    "/{source}/users/{userID}/export",
+    about=IN_PATH,
+    scope=Scope.WRITE,
+    parameters=(MIN_VERSION,),
+    personal=True,
+    answer="UserExport",
+)
+async def export_user(call: Call) -> Answer:
+    """Export all that is stored of a person."""
+    call.values()
+    view = await call.view()
+    user_id = call.path["userID"]
+    stored = await call.services.people.export(view, user_id)
+    preferences = decode_preferences(stored.preferences)
+    body = encode(
+        UserExport(
+            source=call.source,
+            user_id=user_id,
+            interactions=[_exported(call.source, interaction) for interaction in stored.interactions],
+            preferences=preferences_answer(preferences) if preferences else None,
+            impressions=tuple(map(_shown, await call.services.impressions.of_person(view, user_id))),
+        )
+    )
+    return Answer(body=body, version=view.head.version)

@@ -1,21 +1,54 @@
-"""Handlers of placements: stored, listed, rolled back, and the lists that they show."""
+"""Placements: stored, listed, rolled back; the lists that they show, what people saw of these, and what came of it."""
 
-from collections.abc import Collection
+import functools
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 from penchant.errors import PenchantError
 from penchant.live.views import View
-from penchant.service.list_ids import LIST_HEADER
+from penchant.model import DAY_MS, Feature, NewImpression, Scope, SourceSettings
+from penchant.service.list_ids import LIST_HEADER, ListIds
 from penchant.service.lists.kinds import PlacementRequest
 from penchant.service.lists.placement_lists import PlacementAnswer
-from penchant.web.operations import AUDIENCE_VERSION_HEADER, Answer, Call
+from penchant.service.results import ResultsRequest
+from penchant.storage import SourceHead
+from penchant.web.bodies import INTERACTIONS_BODY, SETTINGS_BODY
+from penchant.web.operations import (
+    AUDIENCE_VERSION_HEADER,
+    EVERYBODY,
+    IN_QUERY,
+    NOBODY,
+    Answer,
+    Call,
+    Operation,
+    OperationTable,
+    everybody_in_body,
+    in_body,
+)
+from penchant.web.parameters import (
+    BASE_VARIANT,
+    CONTENT,
+    EXCLUDE,
+    EXPLAIN,
+    FROM,
+    LIMIT,
+    MIN_VERSION,
+    ROLLBACK_VERSION,
+    SUCCESS,
+    TAKE,
+    TO,
+    USER,
+)
 from penchant.web.problems import problem_of
 from penchant.wire import (
+    BulkReceipt,
     PageEntry,
     PageResult,
     PageWish,
     PlacementResult,
     PlacementWish,
     check_filters,
+    decode_impressions,
     decode_page,
     decode_placement,
     decode_placement_preview,
@@ -23,24 +56,58 @@ from penchant.wire import (
     encode_placement,
 )
 
+PLACEMENTS = OperationTable(Operation, "placements")
+_ONE = "/{source}/placements/{name}"
+_LIST_ERRORS = ("unknown-placement", "unknown-piece", "too-few-pieces", "overloaded")
 
+
+@PLACEMENTS.operation(
+    "GET",
+    "/{source}/placements",
+    about=NOBODY,
+    scope=Scope.WRITE,
+    feature=Feature.PLACEMENTS,
+    parameters=(MIN_VERSION,),
+    answer="PlacementListing",
+)
 async def list_placements(call: Call) -> Answer:
-    """Answer the placements of a source."""
+    """The placements of the source, ascending by name."""
     call.values()
     view = await call.view()
     return Answer(body=encode(await call.services.placements.listing(view)), version=view.head.version)
 
 
-async def read_placement(call: Call) -> Answer:
-    """Answer a placement as it is in force."""
+@PLACEMENTS.operation(
+    "GET",
+    _ONE,
+    about=NOBODY,
+    scope=Scope.WRITE,
+    feature=Feature.PLACEMENTS,
+    parameters=(MIN_VERSION,),
+    answer="Placement",
+    errors=("unknown-placement",),
+)
+async def get_placement(call: Call) -> Answer:
+    """Read a placement."""
     call.values()
     view = await call.view()
     placement = await call.services.placements.in_force(view, call.path["name"])
     return Answer(body=encode_placement(placement.spec), version=view.head.version)
 
 
+@PLACEMENTS.operation(
+    "PUT",
+    _ONE,
+    about=NOBODY,
+    scope=Scope.WRITE,
+    feature=Feature.PLACEMENTS,
+    body_kind=SETTINGS_BODY,
+    body="Placement",
+    answer="Placement",
+    errors=("too-many-placements", "placement-changed"),
+)
 async def put_placement(call: Call) -> Answer:
-    """Store a placement as the next version of its name."""
+    """Store a placement; members left out are as the source has them."""
     call.values()
     spec = await call.decode_body(decode_placement)
     view = await call.view()
@@ -49,22 +116,51 @@ async def put_placement(call: Call) -> Answer:
     return Answer(body=encode_placement(spec), version=outcome.version)
 
 
+@PLACEMENTS.operation(
+    "DELETE",
+    _ONE,
+    about=NOBODY,
+    scope=Scope.WRITE,
+    feature=Feature.PLACEMENTS,
+    status=202,
+    answer="EmptyArray",
+)
 async def delete_placement(call: Call) -> Answer:
-    """Delete a placement with its versions."""
+    """Delete a placement with all its versions."""
     call.values()
     outcome = await call.services.placements.delete(call.access, call.source, call.path["name"])
     return Answer(body=encode([]), status=202, version=outcome.version)
 
 
-async def list_versions(call: Call) -> Answer:
-    """Answer the versions of a placement that are kept."""
+@PLACEMENTS.operation(
+    "GET",
+    _ONE + "/versions",
+    about=NOBODY,
+    scope=Scope.WRITE,
+    feature=Feature.PLACEMENTS,
+    parameters=(MIN_VERSION,),
+    answer="PlacementHistory",
+    errors=("unknown-placement",),
+)
+async def list_placement_versions(call: Call) -> Answer:
+    """The versions of a placement, newest first, with who stored them and when."""
     call.values()
     view = await call.view()
     history = await call.services.placements.versions(view, call.path["name"])
     return Answer(body=encode(history), version=view.head.version)
 
 
-async def roll_back(call: Call) -> Answer:
+@PLACEMENTS.operation(
+    "POST",
+    _ONE + "/rollback",
+    about=NOBODY,
+    scope=Scope.WRITE,
+    feature=Feature.PLACEMENTS,
+    parameters=(ROLLBACK_VERSION,),
+    answer="Placement",
+    errors=("unknown-placement", "placement-changed"),
+)
+async def roll_back_placement(call: Call) -> Answer:
     """Put an earlier version of a placement in force again."""
     version = call.values()["version"]
     spec, outcome = await call.services.placements.roll_back(call.access, call.source, call.path["name"], version)
@@ -86,17 +182,46 @@ def lists_previewed(wish: PlacementWish) -> int:
     return len(wish.users)
 
 
-async def preview(call: Call) -> Answer:
-    """Answer lists as they are and as they would be under a draft of a placement."""
+@PLACEMENTS.operation(
+    "POST",
+    "/{source}/preview/placement",
+    about=everybody_in_body(people_previewed),
+    scope=Scope.WRITE,
+    feature=Feature.PLACEMENTS,
+    parameters=(MIN_VERSION,),
+    counted=True,
+    personal=True,
+    body_kind=SETTINGS_BODY,
+    body="PlacementWish",
+    reader=read_preview,
+    answers=lists_previewed,
+    answer="PlacementPreview",
+    errors=("unknown-piece", "too-few-pieces", "too-many-entries", "overloaded"),
+)
+async def preview_placement(call: Call) -> Answer:
+    """Lists as they are and as they would be under a draft of a placement; nothing is stored."""
     wish: PlacementWish = call.decoded
     view = await call.view()
     check_filters(wish.spec, view.settings.attributes, "/placement")
-    found = await call.services.placement_previews.preview(view, wish)
-    return Answer(body=encode(found), version=view.head.version)
+    result = await call.services.placement_previews.preview(view, wish)
+    return Answer(body=encode(result), version=view.head.version)
 
 
+@PLACEMENTS.operation(
+    "GET",
+    _ONE + "/list",
+    about=IN_QUERY,
+    in_browsers=True,
+    scope=Scope.READ,
+    feature=Feature.PLACEMENTS,
+    parameters=(USER, CONTENT, LIMIT, TAKE, EXCLUDE, EXPLAIN, MIN_VERSION),
+    counted=True,
+    personal=True,
+    answer="PlacementResult",
+    errors=_LIST_ERRORS,
+)
 async def placement_list(call: Call) -> Answer:
-    """Answer the list of a placement."""
+    """The list of a placement, for a person and beside a piece."""
     values = call.values()
     view = await call.view()
     request = PlacementRequest(
@@ -128,8 +253,24 @@ def lists_of_page(page: PageWish) -> int:
     return len(page.lists)
 
 
+@PLACEMENTS.operation(
+    "POST",
+    "/{source}/lists",
+    about=in_body(people_of_page, scope=Scope.PERSONAL),
+    in_browsers=True,
+    scope=Scope.READ,
+    feature=Feature.PLACEMENTS,
+    parameters=(EXPLAIN, MIN_VERSION),
+    counted=True,
+    personal=True,
+    body="PageWish",
+    reader=read_page,
+    answers=lists_of_page,
+    answer="PageResult",
+    errors=("too-many-entries", "overloaded"),
+)
 async def page_lists(call: Call) -> Answer:
-    """Answer the lists of several placements, in which no piece comes twice."""
+    """The lists of several placements for a page, in which no piece comes twice."""
     explain = call.values()["explain"]
     page: PageWish = call.decoded
     view = await call.view()
@@ -148,9 +289,9 @@ async def page_lists(call: Call) -> Answer:
     ]
     answers = await call.services.placement_lists.page(view, requests)
     entries = [_entry(call, view, *each) for each in zip(requests, answers, strict=True)]
-    made = [each for each in answers if isinstance(each, PlacementAnswer)]
+    lists = [each for each in answers if isinstance(each, PlacementAnswer)]
     body = encode(PageResult(user_id=page.user_id, lists=entries))
-    return Answer(body=body, version=view.head.version, headers=_audience_headers(made))
+    return Answer(body=body, version=view.head.version, headers=_audience_headers(lists))
 
 
 def _entry(call: Call, view: View, request: PlacementRequest, answer: PlacementAnswer | PenchantError) -> PageEntry:
@@ -183,3 +324,91 @@ def _audience_headers(answers: list[PlacementAnswer]) -> dict[str, str]:
     """Return the header that tells how much lists know of what people did, the least of any of them."""
     versions = [each.audience_version for each in answers if each.audience_version is not None]
     return {AUDIENCE_VERSION_HEADER: str(min(versions))} if versions else {}
+
+
+IMPRESSIONS = OperationTable(Operation, "placements")
+
+
+class ReportedImpressions(NamedTuple):
+    """What was seen of the lists of a source, as a report says, and by which secret and settings it was read."""
+
+    impressions: Sequence[NewImpression]
+    head: SourceHead
+    settings: SourceSettings
+    list_ids: ListIds
+
+
+async def read_impressions(call: Call) -> ReportedImpressions:
+    """Return what people saw of lists."""
+    head = await call.services.views.head(call.access.account_id, call.source)
+    service = call.services.impressions
+    settings = await service.settings(head)
+    read_list = functools.partial(service.reported_list, head, settings)
+    now = call.services.people.now()
+    find_position = call.services.list_ids.position
+    impressions = await call.decode_body(lambda body: decode_impressions(body, now, read_list, find_position))
+    return ReportedImpressions(impressions, head, settings, call.services.list_ids)
+
+
+def people_shown(reported: ReportedImpressions) -> set[str]:
+    """Return the marks of the people to whom lists were shown; those for nobody in particular concern nobody."""
+    return {each.identity.person.hex() for each in reported.impressions if each.identity.person}
+
+
+def mark(reported: ReportedImpressions, user_id: str) -> str:
+    """Return by which mark lists know a person."""
+    return reported.list_ids.person(reported.head.source_id, user_id).hex()
+
+
+@IMPRESSIONS.operation(
+    "POST",
+    "/{source}/impressions",
+    about=in_body(people_shown, mark=mark),
+    in_browsers=True,
+    scope=Scope.INTERACT,
+    feature=Feature.PLACEMENTS,
+    finds_source=True,
+    body_kind=INTERACTIONS_BODY,
+    body="ImpressionArray",
+    reader=read_impressions,
+    personal=True,
+    status=202,
+    answer="BulkReceipt",
+    errors=("too-many-entries",),
+)
+async def record_impressions(call: Call) -> Answer:
+    """Report up to 10,000 pieces of lists as seen, all or none."""
+    reported: ReportedImpressions = call.decoded
+    outcome = await call.services.impressions.record(call.access, call.source, reported.settings, reported.impressions)
+    receipt = BulkReceipt(accepted=outcome.created, duplicates=outcome.duplicates)
+    return Answer(status=202, body=encode(receipt))
+
+
+@IMPRESSIONS.operation(
+    "GET",
+    "/{source}/placements/{name}/results",
+    about=EVERYBODY,
+    scope=Scope.WRITE,
+    feature=Feature.PLACEMENTS,
+    finds_source=True,
+    parameters=(FROM, TO, SUCCESS, BASE_VARIANT),
+    answer="PlacementResults",
+    errors=("unknown-placement",),
+)
+async def placement_results(call: Call) -> Answer:
+    """What the variants of a placement showed, and what came of it."""
+    values = call.values()
+    head = await call.services.views.head(call.access.account_id, call.source)
+    request = ResultsRequest(
+        placement=call.path["name"],
+        first=_day(values["from"]),
+        last=_day(values["to"]),
+        type=values["type"],
+        base=values["base"],
+    )
+    result = await call.services.results.read(head, request)
+    return Answer(body=encode(result), version=head.version)
+
+
+def _day(moment: int | None) -> int | None:
+    return None if moment is None else moment // DAY_MS

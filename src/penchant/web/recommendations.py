@@ -1,4 +1,4 @@
-"""Handlers of what the service is for: similar content, recommendations, profiles."""
+"""Lists: similar pieces, recommendations and profiles, what is popular or new, and those of many people."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -7,13 +7,47 @@ from typing import TypedDict, TypeVar
 from penchant.attributes import Attribute, AttributeFilter, Boost
 from penchant.errors import InvalidInput
 from penchant.live.views import View
-from penchant.model import Basis
+from penchant.model import Basis, Feature, Scope
 from penchant.service.lists.personal import PersonalRanking
-from penchant.service.lists.requests import PersonalRequest, SimilarRequest
-from penchant.web.operations import AUDIENCE_VERSION_HEADER, Answer, Call
+from penchant.service.lists.plain import NewRanking, PopularRanking
+from penchant.service.lists.requests import PersonalRequest, PlainRequest, SimilarRequest
+from penchant.service.prospects import ProspectsRequest
+from penchant.web.operations import (
+    AUDIENCE_VERSION_HEADER,
+    EVERYBODY,
+    IN_PATH,
+    NOBODY,
+    Answer,
+    Call,
+    Operation,
+    OperationTable,
+    body_tag,
+)
+from penchant.web.parameters import (
+    ALGO,
+    AT,
+    BOOST,
+    BY,
+    CATALOGS,
+    EXCLUDE,
+    EXPLAIN,
+    FILL,
+    FILTER,
+    HALF_LIFE,
+    INCLUDE_SEEN,
+    LIMIT,
+    MIN_VERSION,
+    NEWNESS,
+    OLD_TAKE,
+    PEOPLE_LIMIT,
+    PEOPLE_TAKE,
+    PERSONAL,
+    PLAIN,
+)
 from penchant.web.query import Values
-from penchant.web.tags import body_tag
-from penchant.wire import decode_boosts, decode_filter, encode
+from penchant.wire import decode_asked, decode_boosts, decode_filter, encode
+
+RECOMMENDATIONS = OperationTable(Operation, "recommendations")
 
 Decoded = TypeVar("Decoded")
 
@@ -98,8 +132,20 @@ async def personal_answer(call: Call, ranking: PersonalRanking, *, explain: bool
     return Answer(body=body, version=ranking.view.head.version, headers=audience_headers(ranking.audience_version))
 
 
-async def similar(call: Call) -> Answer:
-    """Answer the nearest pieces of a piece."""
+@RECOMMENDATIONS.operation(
+    "GET",
+    "/{source}/content/{contentID}/similar",
+    has_etag=True,
+    about=NOBODY,
+    in_browsers=True,
+    scope=Scope.READ,
+    parameters=(LIMIT, OLD_TAKE, CATALOGS, FILTER, BOOST, ALGO, BY, AT, EXCLUDE, EXPLAIN, MIN_VERSION),
+    counted=True,
+    answer="RecommendationResult",
+    errors=("unknown-piece", "too-few-pieces"),
+)
+async def similar_content(call: Call) -> Answer:
+    """The nearest pieces, nearest first."""
     values = call.values()
     view = await call.view()
     query = query_by(call, call.path["contentID"], values, view)
@@ -118,8 +164,21 @@ async def similar(call: Call) -> Answer:
     )
 
 
-async def recommendation(call: Call) -> Answer:
-    """Answer what a person may like."""
+@RECOMMENDATIONS.operation(
+    "GET",
+    "/{source}/users/{userID}/recommendation",
+    about=IN_PATH,
+    in_browsers=True,
+    scope=Scope.PERSONAL,
+    feature=Feature.PERSONALIZED,
+    parameters=(*PERSONAL, EXPLAIN, MIN_VERSION),
+    counted=True,
+    personal=True,
+    answer="RecommendationResult",
+    errors=("overloaded",),
+)
+async def recommend(call: Call) -> Answer:
+    """What this person may like, best first."""
     values = call.values()
     view = await call.view()
     query = personal_query(call, call.path["userID"], values, view)
@@ -127,8 +186,19 @@ async def recommendation(call: Call) -> Answer:
     return await personal_answer(call, ranking, explain=values["explain"])
 
 
-async def again(call: Call) -> Answer:
-    """Answer what a person began or keeps coming back to."""
+@RECOMMENDATIONS.operation(
+    "GET",
+    "/{source}/users/{userID}/again",
+    about=IN_PATH,
+    in_browsers=True,
+    scope=Scope.PERSONAL,
+    feature=Feature.PERSONALIZED,
+    parameters=(*PLAIN, MIN_VERSION),
+    personal=True,
+    answer="RevisitResult",
+)
+async def again_content(call: Call) -> Answer:
+    """What this person began or keeps coming back to."""
     values = call.values()
     view = await call.view()
     query = PersonalRequest(user_id=call.path["userID"], **list_choice(call, values, view))
@@ -136,9 +206,137 @@ async def again(call: Call) -> Answer:
     return Answer(body=encode(await lists.answer(await lists.again(view, query))), version=view.head.version)
 
 
-async def profile(call: Call) -> Answer:
-    """Answer a person's taste."""
+@RECOMMENDATIONS.operation(
+    "GET",
+    "/{source}/users/{userID}/recommendation/profile",
+    tag="people",
+    about=IN_PATH,
+    in_browsers=True,
+    scope=Scope.PERSONAL,
+    feature=Feature.PROFILE,
+    parameters=(MIN_VERSION,),
+    personal=True,
+    answer="ProfileList",
+    errors=("overloaded",),
+)
+async def get_profile(call: Call) -> Answer:
+    """This person's taste."""
     call.values()
     view = await call.view()
     profiles = await call.services.lists.profile(view, call.path["userID"])
     return Answer(body=encode(profiles), version=view.head.version)
+
+
+PLAIN_LISTS = OperationTable(Operation, "recommendations")
+
+MAX_PEOPLE = 1_000
+"""People whose lists one request asks for (interface, section 9)."""
+
+
+def _plain_query(call: Call, values: Values, view: View) -> PlainRequest:
+    return PlainRequest(
+        half_life_days=values["halfLifeDays"],
+        min_audience_version=call.min_audience_version(),
+        **list_choice(call, values, view),
+    )
+
+
+@PLAIN_LISTS.operation(
+    "GET",
+    "/{source}/popular",
+    has_etag=True,
+    about=NOBODY,
+    in_browsers=True,
+    scope=Scope.READ,
+    parameters=(*PLAIN, HALF_LIFE, MIN_VERSION),
+    answer="AnonymousResult",
+    errors=("overloaded",),
+)
+async def popular_content(call: Call) -> Answer:
+    """What most people like, the most popular first; whoever asks."""
+    values = call.values()
+    view = await call.view()
+    return await _plain_answer(call, await call.services.lists.popular(view, _plain_query(call, values, view)))
+
+
+@PLAIN_LISTS.operation(
+    "GET",
+    "/{source}/new",
+    has_etag=True,
+    about=NOBODY,
+    in_browsers=True,
+    scope=Scope.READ,
+    parameters=(*PLAIN, NEWNESS, MIN_VERSION),
+    answer="AnonymousResult",
+)
+async def new_content(call: Call) -> Answer:
+    """What became available last, the newest first."""
+    values = call.values()
+    view = await call.view()
+    return await _plain_answer(call, await call.services.lists.newest(view, _plain_query(call, values, view)))
+
+
+async def _plain_answer(call: Call, ranking: PopularRanking | NewRanking) -> Answer:
+    body = encode(await call.services.lists.answer(ranking))
+    return Answer(
+        body=body,
+        version=ranking.view.head.version,
+        etag=body_tag(body, call.tag_key),
+        headers=audience_headers(ranking.audience_version),
+    )
+
+
+@PLAIN_LISTS.operation(
+    "GET",
+    "/{source}/content/{contentID}/audience",
+    about=EVERYBODY,
+    scope=Scope.PERSONAL,
+    feature=Feature.PERSONALIZED,
+    parameters=(PEOPLE_LIMIT, PEOPLE_TAKE, AT, INCLUDE_SEEN, FILL, MIN_VERSION),
+    counted=True,
+    personal=True,
+    answer="ProspectList",
+    errors=("unknown-piece", "too-many-people", "overloaded"),
+)
+async def content_audience(call: Call) -> Answer:
+    """Which people would like this piece most, for a newsletter or a push."""
+    values = call.values()
+    view = await call.view()
+    query = ProspectsRequest(
+        piece_id=call.path["contentID"],
+        take=values["limit"] or values["take"],
+        at=values["at"],
+        include_seen=values["include-seen"],
+        fill=values["fill"],
+        min_audience_version=call.min_audience_version(),
+    )
+    people, audience_version = await call.services.prospects.of_piece(view, query)
+    return Answer(body=encode(people), version=view.head.version, headers=audience_headers(audience_version))
+
+
+async def read_people(call: Call) -> tuple[str, ...]:
+    """Return the people of whom lists are asked for, in the order asked."""
+    return await call.decode_body(lambda body: decode_asked(body, MAX_PEOPLE))
+
+
+@PLAIN_LISTS.operation(
+    "POST",
+    "/{source}/recommendations",
+    about=EVERYBODY,
+    scope=Scope.PERSONAL,
+    feature=Feature.PERSONALIZED,
+    parameters=(*PERSONAL, MIN_VERSION),
+    counted=True,
+    personal=True,
+    body="UserIds",
+    reader=read_people,
+    answers=len,
+    answer="RecommendationResults",
+    errors=("too-many-entries", "overloaded"),
+)
+async def recommend_to_each(call: Call) -> Answer:
+    """What each of up to 1,000 people may like, in one request."""
+    view = await call.view()
+    query = personal_query(call, "", call.values(), view)
+    lists, audience_version = await call.services.lists.recommend_to_each(view, query, call.decoded)
+    return Answer(body=encode(lists), version=view.head.version, headers=audience_headers(audience_version))

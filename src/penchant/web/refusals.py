@@ -10,9 +10,9 @@ from penchant.errors import Overloaded
 from penchant.service import Services
 from penchant.telemetry import request_id
 from penchant.web.bodies import BodyReceiver, announces_body
+from penchant.web.exchange import CAME_AT, NO_ROUTE, REQUEST_ID_HEADER, note_request, request_id_of
 from penchant.web.problems import PROBLEM_MEDIA_TYPE, problem_body, status_of
-from penchant.web.raw import first_header
-from penchant.web.request_log import CAME_AT, NO_ROUTE, REQUEST_ID_HEADER, note_request, request_id_of
+from penchant.web.query import first_header
 from penchant.web.routing import RESERVED_SEGMENT
 
 _ERROR = Overloaded("More requests come in than can be answered in time.")

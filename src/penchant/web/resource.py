@@ -29,7 +29,7 @@ from penchant.web.operations import (
     signed_users,
 )
 from penchant.web.parameters import NARROWING
-from penchant.web.raw import QueryParameters
+from penchant.web.query import QueryParameters
 
 MAX_IGNORED = 20
 """Unknown parameters that the header ``x-penchant-ignored`` names."""
@@ -222,7 +222,7 @@ def _features(operation: Operation, query: QueryParameters) -> list[Feature]:
 
 async def _read_body(exchange: RequestExchange, operation: Operation) -> tuple[str, bytes]:
     """Return the media type and the body of a request; empty ones where the operation takes none."""
-    if not operation.media_types:
+    if not operation.reads_body:
         return "", b""
     media_type = require_media_type(exchange.headers, operation.media_types)
     return media_type, await exchange.read_body(operation.body_kind)

@@ -64,13 +64,13 @@ class Routes(Generic[Resource]):
         pairs = zip(node.names, segments, strict=True)
         return node.resource, {name: segment for name, segment in pairs if name is not None}
 
-    def _walk(self, node: _Node[Resource], segments: Sequence[str], place: int) -> _Node[Resource] | None:
-        if place == len(segments):
+    def _walk(self, node: _Node[Resource], segments: Sequence[str], depth: int) -> _Node[Resource] | None:
+        if depth == len(segments):
             return node if node.resource is not None else None
         # Back to the parameter where the literal leads nowhere. Below "-" that is a source of this name, which the
         # application refuses.
-        literal = node.literals.get(segments[place])
-        found = None if literal is None else self._walk(literal, segments, place + 1)
-        if found is None and node.parameter is not None and segments[place]:
-            found = self._walk(node.parameter, segments, place + 1)
-        return found
+        literal = node.literals.get(segments[depth])
+        child = None if literal is None else self._walk(literal, segments, depth + 1)
+        if child is None and node.parameter is not None and segments[depth]:
+            child = self._walk(node.parameter, segments, depth + 1)
+        return child

@@ -4,21 +4,24 @@ import msgspec
 
 from penchant import __version__
 from penchant.errors import NotAnAdmin
-from penchant.web.operations import Answer, Call
+from penchant.web.operations import NOBODY, Answer, Call, Operation, OperationTable
 from penchant.web.problems import problem_page
 from penchant.wire import Addresses, encode
+
+SYSTEM = OperationTable(Operation, "service")
 
 _HTML = "text/html; charset=utf-8"
 _METRICS = "text/plain; version=0.0.4; charset=utf-8"
 
 
+@SYSTEM.operation("GET", "/", about=NOBODY, public=True, answer="Addresses")
 async def addresses(call: Call) -> Answer:
-    """Answer where the documents are; a browser is sent to the dashboard."""
+    """Where the documents, the dashboard and the OpenAPI document are; a browser is sent to the dashboard."""
     base = call.services.settings.base_path
     headers = {"vary": "accept", "cache-control": "no-cache"}
     if "text/html" in call.headers.get("accept", ""):
         return Answer(status=303, headers=headers | {"location": f"{base}/-/dashboard"})
-    found = Addresses(
+    links = Addresses(
         name="penchant",
         version=__version__,
         documents=f"{base}/-/docs",
@@ -28,24 +31,27 @@ async def addresses(call: Call) -> Answer:
         health=f"{base}/-/health/ready",
         metrics=f"{base}/-/metrics",
     )
-    return Answer(body=encode(found), headers=headers)
+    return Answer(body=encode(links), headers=headers)
 
 
+@SYSTEM.operation("GET", "/-/health/live", about=NOBODY, public=True, answer="Health")
 async def live(_call: Call) -> Answer:
-    """Answer that the process runs."""
+    """Whether the process runs."""
     return Answer(body=b'{"status":"ok"}')
 
 
+@SYSTEM.operation("GET", "/-/health/ready", about=NOBODY, public=True, answer="Health", errors=("storage-unavailable",))
 async def ready(call: Call) -> Answer:
-    """Answer whether requests can be served: 200, with warnings for the operator, or 503 while the database is away."""
+    """Whether requests can be served."""
     database = call.services.database
     warnings = await database.in_thread(database.storage.upkeep.ping)
     health: dict[str, object] = {"status": "ok"} | ({"warnings": warnings} if warnings else {})
     return Answer(body=msgspec.json.encode(health))
 
 
+@SYSTEM.operation("GET", "/-/metrics", about=NOBODY, public=True, answer="Text", answer_media_type="text/plain")
 async def metrics(call: Call) -> Answer:
-    """Answer the metrics in the Prometheus text form."""
+    """The metrics, in the Prometheus text form."""
     if not call.services.settings.metrics_public:
         # A public operation, which is let in without a key: it checks for itself where the settings close it.
         access = await call.services.access.authenticate(call.headers.getlist("x-api-key"))
@@ -54,6 +60,15 @@ async def metrics(call: Call) -> Answer:
     return Answer(body=await call.services.measuring.text(), media_type=_METRICS)
 
 
+@SYSTEM.operation(
+    "GET",
+    "/-/problems/{code}",
+    about=NOBODY,
+    public=True,
+    answer="Text",
+    answer_media_type="text/html",
+    errors=("unknown-problem",),
+)
 async def problem(call: Call) -> Answer:
-    """Answer the page that explains an error."""
+    """A page that explains an error."""
     return Answer(body=problem_page(call.path["code"]).encode(), media_type=_HTML)

@@ -64,19 +64,21 @@ public class Round {
 
     var excluded = List.of("b", "c,d");
     var near =
-        lists.similarContent(source, "a/1", null, null, null, "jaccard", null, null, excluded, null, null, null, null, null);
+        lists.similarContent(
+            source, "a/1", null, null, null, null, null, "jaccard", null, null, excluded, null, null, null, null, null);
     check(ids(near).equals(List.of("e")), "two ids are excluded");
     check(near.getContent().get(0).getScore() == 0.666666666667, "a score keeps its decimals");
     var catalogs = List.of("x,y");
     var within =
-        lists.similarContent(source, "b", null, null, catalogs, null, null, null, null, null, null, null, null, null);
+        lists.similarContent(
+            source, "b", null, null, catalogs, null, null, null, null, null, null, null, null, null, null, null);
     check(ids(within).equals(List.of("a/1")), "a catalog with a comma");
 
-    var recorded = new PeopleApi(client).recordInteraction(source, "kim", "RateLike", "b", null, null);
+    var recorded = new PeopleApi(client).recordInteraction(source, "kim", "RateLike", "b", null, null, null);
     check(recorded.getTimestamp() != null, recorded.toString());
     var listed =
         lists.recommend(
-            source, "kim", null, null, null, null, null, null, null, null, null, null, null, null, null);
+            source, "kim", null, null, null, null, null, null, null, null, null, null, null, null, null, null, null);
     check(listed.getContent().size() == 3, listed.toString());
 
     var wrong = List.of(piece("", Map.of()));

@@ -52,7 +52,7 @@ func main() {
 	check(strings.Contains(string(near.Body), "0.666666666667") && score == 0.666666666667, "a score keeps its decimals")
 	catalog := must(client.SimilarContentWithResponse(ctx, source, "b", &penchant.SimilarContentParams{Catalogs: &[]string{"x,y"}}))
 	check(len(catalog.JSON200.Content) == 1, "a catalog with a comma")
-	recorded := must(client.RecordInteractionWithResponse(ctx, source, "kim", penchant.RateLike, "b", nil))
+	recorded := must(client.RecordInteractionWithResponse(ctx, source, "kim", penchant.RecordInteractionParamsTypeRateLike, "b", nil))
 	check(recorded.JSON200 != nil, string(recorded.Body))
 	listed := must(client.RecommendWithResponse(ctx, source, "kim", nil))
 	check(len(listed.JSON200.Content) == 3, string(listed.Body))

@@ -47,8 +47,8 @@ fn main() {
 
     let similar = |id: &str, catalogs: Option<Vec<String>>, exclude: Option<Vec<String>>| {
         recommendations_api::similar_content(
-            &configuration, source, id, None, None, catalogs, Some("jaccard"), None, None, exclude, None, None, None,
-            None, None,
+            &configuration, source, id, None, None, catalogs, None, None, Some("jaccard"), None, None, exclude, None,
+            None, None, None, None,
         )
         .unwrap()
     };
@@ -57,9 +57,10 @@ fn main() {
     assert_eq!(near.content[0].score, 0.666666666667);
     assert_eq!(ids(&similar("b", Some(vec!["x,y".to_string()]), None)), ["a/1"]);
 
-    people_api::record_interaction(&configuration, source, "kim", "RateLike", "b", None, None).unwrap();
+    people_api::record_interaction(&configuration, source, "kim", "RateLike", "b", None, None, None).unwrap();
     let listed = recommendations_api::recommend(
         &configuration, source, "kim", None, None, None, None, None, None, None, None, None, None, None, None, None,
+        None, None,
     )
     .unwrap();
     assert_eq!(listed.content.len(), 3);

@@ -50,10 +50,10 @@ async def change_keys(visit: Visit) -> PageAnswer:
             # What is no number goes on as a text, and is refused with the interface's words.
             wish[member] = int(text) if text.isdecimal() and len(text) < 14 else text
     try:
-        made = await administration.create(visit.access, decode_key_wish(encode(wish)))
+        key = await administration.create(visit.access, decode_key_wish(encode(wish)))
     except InvalidInput as error:
         return await _keys_page(visit, fault=error.detail, status=422)
-    return await _keys_page(visit, made=made)
+    return await _keys_page(visit, made=key)
 
 
 async def _keys_page(visit: Visit, *, status: int = 200, **more: Any) -> PageAnswer:

@@ -48,7 +48,7 @@ class ListComparisons:
     shown: int = SHOWN
 
 
-async def compared(visit: Visit, view: View, wanted: SourceSettings) -> PageSection[ListComparisons]:
+async def compared(visit: Visit, view: View, draft: SourceSettings) -> PageSection[ListComparisons]:
     """Return the lists that a form names, as they are and as they would be."""
     pieces, users = lines_of(visit.form.text("pieces")), lines_of(visit.form.text("users"))
     needed = [Feature.PERSONALIZED] if users else []
@@ -56,7 +56,7 @@ async def compared(visit: Visit, view: View, wanted: SourceSettings) -> PageSect
     if not 0 < total <= MAX_COMPARED:
         return PageSection(faults=[f"Found {total} ids; 1 to {MAX_COMPARED} pieces and people together are compared."])
     wish: dict[str, Any] = {
-        "settings": msgspec.json.decode(encode_settings(wanted)),
+        "settings": msgspec.json.decode(encode_settings(draft)),
         "pieces": pieces,
         "users": users,
         "take": SHOWN,
@@ -77,12 +77,12 @@ async def _comparison(visit: Visit, view: View, wish: Mapping[str, Any]) -> List
 
 
 def rows_of(
-    found: PreviewedList, labels: Mapping[str, str], label: str | None, pictures: Mapping[str, str] | None = None
+    preview: PreviewedList, labels: Mapping[str, str], label: str | None, pictures: Mapping[str, str] | None = None
 ) -> ListComparison:
     """Return a list before and after as rows, with the pictures that may be shown."""
     pictures = pictures or {}
-    before = {each.id: rank for rank, each in enumerate(found.before, start=1)}
-    after = {each.id: rank for rank, each in enumerate(found.after, start=1)}
+    before = {each.id: rank for rank, each in enumerate(preview.before, start=1)}
+    after = {each.id: rank for rank, each in enumerate(preview.after, start=1)}
     ids = [*after, *(each for each in before if each not in after)]
     rows = [
         ComparisonRow(
@@ -94,7 +94,7 @@ def rows_of(
         )
         for each in ids
     ]
-    return ListComparison(id=found.id, label=label, rows=rows, moved=len(found.moves))
+    return ListComparison(id=preview.id, label=label, rows=rows, moved=len(preview.moves))
 
 
 def lines_of(text: str) -> list[str]:

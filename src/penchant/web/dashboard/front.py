@@ -76,6 +76,6 @@ async def _page(visit: Visit, view: View, wish: Mapping[str, Any]) -> FrontPage:
 def _row(placement: str, answer: PlacementAnswer | PenchantError, labels: Mapping[str, str]) -> FrontRow:
     if isinstance(answer, PenchantError):
         return FrontRow(placement=placement, faults=faults_of(answer))
-    found = answer.result
-    pieces = [LabelledPiece(id=each.id, label=labels.get(each.id)) for each in found.content]
-    return FrontRow(placement=placement, variant=found.variant, kind=found.kind.value, pieces=pieces)
+    result = answer.result
+    pieces = [LabelledPiece(id=each.id, label=labels.get(each.id)) for each in result.content]
+    return FrontRow(placement=placement, variant=result.variant, kind=result.kind.value, pieces=pieces)

@@ -27,19 +27,19 @@ class CurvePicture:
 async def history(visit: Visit) -> PageAnswer:
     """Show the curves of a source with a table of months, or of the days of one month."""
     view = await visit.view()
-    found = await visit.services.curves.curves(view)
-    first, behind = found.months[0].first, found.months[-1].behind
+    curves = await visit.services.curves.curves(view)
+    first, behind = curves.months[0].first, curves.months[-1].behind
     named = (
-        ("Interactions", found.interactions),
-        ("Lists of placements", found.lists),
-        ("Impressions", found.shown),
-        ("Impressions that led to something", found.successes),
+        ("Interactions", curves.interactions),
+        ("Lists of placements", curves.lists),
+        ("Impressions", curves.shown),
+        ("Impressions that led to something", curves.successes),
     )
-    chosen = next((each for each in found.months if each.name == visit.text("month")), None)
+    chosen = next((each for each in curves.months if each.name == visit.text("month")), None)
     values = {
         "source": view.head.name,
         "curves": [_picture(name, curve, range(first, behind)) for name, curve in named],
-        "found": found,
+        "found": curves,
         "chosen": chosen,
         "width": behind - first,
         "height": CHART_HEIGHT,

@@ -23,10 +23,10 @@ def image_sources(hosts: Collection[str]) -> str:
 
 def is_shown(address: str, hosts: Collection[str]) -> bool:
     """Return whether a page may show the picture at an address: it is one of these hosts, by HTTPS."""
-    found = _ADDRESS.fullmatch(address)
-    if found is None or len(address) > MAX_ADDRESS or not address.isprintable():
+    match = _ADDRESS.fullmatch(address)
+    if match is None or len(address) > MAX_ADDRESS or not address.isprintable():
         return False
-    scheme, host = found[1].lower(), found[2].lower()
+    scheme, host = match[1].lower(), match[2].lower()
     return host in hosts and (scheme == "https" or _is_own(host))
 
 

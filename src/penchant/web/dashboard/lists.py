@@ -7,7 +7,7 @@ from penchant.live.views import View
 from penchant.model import Feature, ListKind
 from penchant.web.dashboard.forms import Form
 from penchant.web.dashboard.site import DashboardSite, PageAnswer, RedirectAnswer, Visit
-from penchant.web.tags import body_tag
+from penchant.web.operations import body_tag
 from penchant.wire import decode_list, encode
 
 PART = 50
@@ -37,12 +37,12 @@ async def change_list(visit: Visit, site: DashboardSite) -> PageAnswer | Redirec
     if changed != ids:
         try:
             # Through the interface's own reader, so that a page accepts no more than it does.
-            wanted = decode_list(encode(changed))
+            replacement = decode_list(encode(changed))
         except PenchantError as error:
             return await _shown(visit, view, fault=_told(error), status=422)
-        await visit.services.curation.replace_list(visit.access, visit.source, kind, wanted)
-    said = "unchanged" if changed == ids else "saved"
-    path = site.link("lists", source=visit.source, kind=kind.value, start=start or None, said=said)
+        await visit.services.curation.replace_list(visit.access, visit.source, kind, replacement)
+    notice = "unchanged" if changed == ids else "saved"
+    path = site.link("lists", source=visit.source, kind=kind.value, start=start or None, said=notice)
     return RedirectAnswer(path=path)
 
 

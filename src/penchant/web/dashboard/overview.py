@@ -14,11 +14,11 @@ async def overview(visit: Visit, site: DashboardSite) -> PageAnswer | RedirectAn
         return RedirectAnswer(path=site.link("keys"))
     skip = _skip(visit.text("skip"))
     browsing = visit.services.browsing
-    total, found = await browsing.sources(visit.access, skip=skip, limit=SOURCES)
+    total, page = await browsing.sources(visit.access, skip=skip, limit=SOURCES)
     # Of all accounts together, as the metrics are: shown to tenants only where those are public.
     answered = await browsing.answered() if visit.services.settings.metrics_public else None
     values = {
-        "sources": [(each, _chart(each)) for each in found],
+        "sources": [(each, _chart(each)) for each in page],
         "total": total,
         "skip": skip,
         "per_page": SOURCES,

@@ -34,8 +34,8 @@ def columns(daily: DailyCounts) -> list[DayColumn]:
     """Return the columns of a chart of days; a day with anything at all is seen."""
     most = max(daily.counts, default=0)
     return [
-        DayColumn(place * COLUMN, round(max(count / most * CHART_HEIGHT, 1.5), 1) if count else 0, day, count)
-        for place, (day, count) in enumerate(enumerate(daily.counts, start=daily.first_day))
+        DayColumn(position * COLUMN, round(max(count / most * CHART_HEIGHT, 1.5), 1) if count else 0, day, count)
+        for position, (day, count) in enumerate(enumerate(daily.counts, start=daily.first_day))
     ]
 
 
@@ -55,25 +55,25 @@ class CoursePicture:
 
 def course_picture(course: VariantCourse) -> CoursePicture | None:
     """Return the picture of a course; ``None`` while there is too little to say anything."""
-    told = [each for each in course.points if each.is_told]
-    if not told:
+    points = [each for each in course.points if each.is_told]
+    if not points:
         return None
-    latest = told[-1]
+    latest = points[-1]
     # The first intervals are so wide that nothing else would be seen beside them.
-    reach = 1.5 * max(abs(latest.lower), abs(latest.upper), *(abs(each.value) for each in told))
-    first, last = told[0].day, latest.day
+    reach = 1.5 * max(abs(latest.lower), abs(latest.upper), *(abs(each.value) for each in points))
+    first, last = points[0].day, latest.day
     # A single day is as broad as the frame.
-    drawn = told if last > first else [latest, latest]
+    drawn = points if last > first else [latest, latest]
     step = COURSE_WIDTH / max(1, last - first)
 
-    def at(place: int, value: float) -> str:
-        x = (drawn[place].day - first) * step if last > first else place * COURSE_WIDTH
+    def at(position: int, value: float) -> str:
+        x = (drawn[position].day - first) * step if last > first else position * COURSE_WIDTH
         y = (1 - max(-1.0, min(1.0, value / reach))) * COURSE_HEIGHT / 2
         return f"{x:.1f},{y:.1f}"
 
-    upper = [at(place, each.upper) for place, each in enumerate(drawn)]
-    lower = [at(place, each.lower) for place, each in enumerate(drawn)]
-    line = [at(place, each.value) for place, each in enumerate(drawn)]
+    upper = [at(position, each.upper) for position, each in enumerate(drawn)]
+    lower = [at(position, each.lower) for position, each in enumerate(drawn)]
+    line = [at(position, each.value) for position, each in enumerate(drawn)]
     return CoursePicture(
         band=" ".join([*upper, *reversed(lower)]), line=" ".join(line), reach=reach, first=first, last=last
     )

@@ -1,4 +1,4 @@
-"""Handler of the page about a piece: what it is made of, its neighbours with reasons, and why another is none."""
+"""Pages about a piece: what it is made of, its neighbours with reasons, why another is none; and a draft, tried."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,8 +9,9 @@ from penchant.live.views import View
 from penchant.model import Algorithm, Feature
 from penchant.service.lists.requests import SimilarRequest
 from penchant.web.dashboard.reasons import ListEntry, PieceStanding, entries, ids_of, standing
-from penchant.web.dashboard.sections import section
+from penchant.web.dashboard.sections import PageSection, section
 from penchant.web.dashboard.site import PageAnswer, Visit
+from penchant.wire import decode_draft
 
 MAX_TERMS = 50
 """Keywords of a piece that are drawn, the heaviest of each category first."""
@@ -99,3 +100,44 @@ def _keywords(view: View, piece_id: str) -> tuple[Mapping[str, Sequence[PieceKey
 def _readable(body: bytes) -> str:
     text = msgspec.json.format(body, indent=2).decode()
     return text if len(text) <= MAX_SOURCE_TEXT else text[:MAX_SOURCE_TEXT] + "\n…"
+
+
+MAX_EXAMPLE = 20_000
+"""Characters of a piece that a draft begins from."""
+EXAMPLE = """{
+  "label": "A draft",
+  "categories": {
+    "genre": ["drama"],
+    "theme": [{"key": "friendship", "weight": 80}]
+  }
+}"""
+
+
+async def trying(visit: Visit) -> PageAnswer:
+    """Show a draft to change: a piece of the source, or an example."""
+    view = await visit.view()
+    draft = EXAMPLE
+    if visit.text("id"):
+        _, body = await visit.services.content.piece(visit.access, visit.source, visit.id())
+        draft = msgspec.json.format(body, indent=2).decode()[:MAX_EXAMPLE]
+    return _page(view, draft, None)
+
+
+async def try_piece(visit: Visit) -> PageAnswer:
+    """Show what would be near a draft."""
+    view = await visit.view()
+    draft = visit.form.text("draft")
+    return _page(view, draft, await section(visit, lambda: _draft_neighbours(visit, view, draft), counted=1))
+
+
+async def _draft_neighbours(visit: Visit, view: View, draft: str) -> list[ListEntry]:
+    draft_id, piece = await visit.services.database.in_thread(decode_draft, draft.encode(errors="replace"))
+    query = SimilarRequest(piece_id=draft_id or "")
+    lists = visit.services.lists
+    result = await lists.answer(await lists.similar(view, query, piece), explain=True)
+    labels = await visit.services.browsing.labels(view, ids_of(result))
+    return entries(result, labels)
+
+
+def _page(view: View, draft: str, tried: PageSection[list[ListEntry]] | None) -> PageAnswer:
+    return PageAnswer(template="try.html", values={"source": view.head.name, "draft": draft, "tried": tried})

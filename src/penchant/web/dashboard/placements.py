@@ -1,18 +1,17 @@
-"""Handlers of placements: which there are, one of them as JSON, tried on some people, stored, and led back."""
+"""Handlers of placements: which there are, one as JSON, with a variant added, tried on people, stored, led back."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import msgspec
 
 from penchant.errors import Fault, InvalidInput, PenchantError, UnknownPlacement
 from penchant.live.views import View
-from penchant.model import Feature
+from penchant.model import Feature, PlacementKind
 from penchant.web.dashboard.comparing import MAX_COMPARED, SHOWN, ListComparison, lines_of, rows_of
-from penchant.web.dashboard.forms import Form
+from penchant.web.dashboard.forms import Form, number_in
 from penchant.web.dashboard.sections import PageSection, section
 from penchant.web.dashboard.site import DashboardSite, PageAnswer, RedirectAnswer, Visit
-from penchant.web.dashboard.variants import BLEND, FIELDS, KINDS, with_variant
 from penchant.wire import (
     MAX_PLACEMENT_VERSIONS,
     MAX_PLACEMENTS,
@@ -25,6 +24,46 @@ from penchant.wire import (
     encode_placement,
     placement_problem,
 )
+
+BLEND = ("content", "audience", "popularity")
+_NUMBERS = ("diversity", "rotation")
+FIELDS = ("variant-name", "variant-share", "variant-kind", *(f"variant-{name}" for name in (*BLEND, *_NUMBERS)))
+KINDS = list(PlacementKind)
+
+
+def with_variant(draft: str, form: Form) -> str:
+    """Return the JSON of a placement with the variant of a form as its last one.
+
+    Through the interface's own reader before and after, so that a page accepts no more than it does.
+
+    Raises:
+        InvalidSyntax, InvalidInput: the placement was none, or is none with this variant.
+    """
+    members = dict(decode_placement(draft.encode(errors="replace")).members)
+    members["variants"] = [*(members.get("variants") or []), _variant(form)]
+    body = encode(members)
+    decode_placement(body)
+    return msgspec.json.format(body, indent=2).decode()
+
+
+def _variant(form: Form) -> Mapping[str, Any]:
+    """Return the variant in a form by the names of the interface; a field that is left blank is not given."""
+    share = number_in(form.text("variant-share"))
+    given: dict[str, Any] = {
+        "name": form.text("variant-name").strip(),
+        # Of what is no number the reader says so.
+        "share": share if isinstance(share, str) else round(share / 100, 6),
+    }
+    if kind := form.text("variant-kind"):
+        given["kind"] = kind
+    blend = _numbers(form, BLEND)
+    return given | ({"blend": blend} if blend else {}) | _numbers(form, _NUMBERS)
+
+
+def _numbers(form: Form, names: tuple[str, ...]) -> dict[str, Any]:
+    texts = {name: form.text(f"variant-{name}") for name in names}
+    return {name: number_in(text) for name, text in texts.items() if text.strip()}
+
 
 EXAMPLE = """{
   "kind": "recommendations",

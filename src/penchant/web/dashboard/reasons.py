@@ -54,8 +54,8 @@ class ListEntry:
 
 def ids_of(answer: Any) -> list[str]:
     """Return the ids whose labels an answer is shown with: of what is listed, and of what people liked."""
-    told = msgspec.to_builtins(answer)
-    listed = told.get("content", [told])
+    fields = msgspec.to_builtins(answer)
+    listed = fields.get("content", [fields])
     ids = dict.fromkeys(each["id"] for each in listed)
     for each in listed:
         for part in (each.get("why") or {}).get("parts", ()):
@@ -76,13 +76,13 @@ def _length(why: Mapping[str, Any]) -> float:
     return float(sum(max(0.0, each["share"]) for each in why.get("parts") or why["terms"]))
 
 
-def _entry(told: Mapping[str, Any], labels: Mapping[str, str], longest: float) -> ListEntry:
+def _entry(fields: Mapping[str, Any], labels: Mapping[str, str], longest: float) -> ListEntry:
     """Return an entry of a list in the interface's form as it is shown; a bar is full at a length of ``longest``."""
-    why = told["why"]
+    why = fields["why"]
     return ListEntry(
-        id=told["id"],
-        label=labels.get(told["id"]),
-        score=told["score"],
+        id=fields["id"],
+        label=labels.get(fields["id"]),
+        score=fields["score"],
         shares=_placed(_parts(why, labels) if "parts" in why else _terms(why), longest or 1.0),
         rules=[_rule(rule) for rule in why["rules"]],
     )
@@ -117,8 +117,8 @@ def _placed(named: Sequence[Share], longest: float) -> list[Share]:
 
 
 def _term(term: Mapping[str, Any]) -> str:
-    said = {"liked": " (said to be liked)", "disliked": " (said to be disliked)"}.get(term.get("stated", ""), "")
-    return f"{term['category']}: {term['keyword']}{said}"
+    stated = {"liked": " (said to be liked)", "disliked": " (said to be disliked)"}.get(term.get("stated", ""), "")
+    return f"{term['category']}: {term['keyword']}{stated}"
 
 
 def _part(part: Mapping[str, Any], labels: Mapping[str, str]) -> Share:
@@ -128,14 +128,14 @@ def _part(part: Mapping[str, Any], labels: Mapping[str, str]) -> Share:
     return Share(kind=part["part"], text=f"{name} ({', '.join(because)})" if because else name, share=part["share"])
 
 
-def _cause(told: Mapping[str, Any], labels: Mapping[str, str]) -> str:
+def _cause(fields: Mapping[str, Any], labels: Mapping[str, str]) -> str:
     """Return a liked piece that an audience part comes from in words, with the stand-in through which it does."""
-    through = told.get("through")
-    liked = short(labels.get(told["id"], told["id"]), 40)
+    through = fields.get("through")
+    liked = short(labels.get(fields["id"], fields["id"]), 40)
     if through is None:
         return f"who liked {liked}"
     # A like of the stand-in itself tells of nobody else.
-    if through == told["id"]:
+    if through == fields["id"]:
         return f"{liked}, its nearest, is liked"
     return f"who liked {liked} and {short(labels.get(through, through), 40)}, its nearest"
 
@@ -165,16 +165,16 @@ class PieceStanding:
 
 def standing(place: Any, labels: Mapping[str, str]) -> PieceStanding:
     """Return the standing of a piece from an answer of one of the two ``why`` operations."""
-    told = msgspec.to_builtins(place)
+    fields = msgspec.to_builtins(place)
     entry = None
-    if told["why"] is not None:
-        longest = max(_length(told["why"]), 0.0) if "parts" in told["why"] else 1.0
-        entry = _entry(told | {"id": told["contentId"]}, labels, longest)
+    if fields["why"] is not None:
+        longest = max(_length(fields["why"]), 0.0) if "parts" in fields["why"] else 1.0
+        entry = _entry(fields | {"id": fields["contentId"]}, labels, longest)
     reasons = [
         ReasonText(code=each["code"], detail=each["detail"], remedy=remedy_text(each["remedy"]))
-        for each in told["reasons"]
+        for each in fields["reasons"]
     ]
-    return PieceStanding(rank=told["rank"], entry=entry, reasons=reasons)
+    return PieceStanding(rank=fields["rank"], entry=entry, reasons=reasons)
 
 
 _REMEDIES = {

@@ -47,15 +47,15 @@ async def results(visit: Visit) -> PageAnswer:
     """Show the results of a placement, of the days and by the success that the query names."""
     view, name = await visit.view(), visit.text("name")
     visit.services.access.require(visit.access, Feature.PLACEMENTS)
-    found = await section(visit, lambda: _read(visit, view, name))
-    variants = [] if found.value is None else _variants(found.value)
+    results = await section(visit, lambda: _read(visit, view, name))
+    variants = [] if results.value is None else _variants(results.value)
     values = {
         "source": view.head.name,
         "name": name,
         "asked": {each.name: visit.text(each.name) for each in _ASKED},
         "types": list(InteractionType),
-        "faults": found.faults,
-        "results": None if found.value is None else found.value.results,
+        "faults": results.faults,
+        "results": None if results.value is None else results.value.results,
         "variants": variants,
         "kinds": [
             each.value for each in InteractionType if any(each.value in one.result.interactions for one in variants)
@@ -86,10 +86,10 @@ async def _read(visit: Visit, view: View, name: str) -> ResultsOverTime:
     return await visit.services.results.read_over_time(view.head, request)
 
 
-def _variants(found: ResultsOverTime) -> list[ShownVariant]:
+def _variants(results: ResultsOverTime) -> list[ShownVariant]:
     """Return the variants, the base first."""
-    courses = {each.variant: each for each in found.courses}
-    ordered = sorted(found.results.variants, key=lambda each: (each.difference is not None, each.variant))
+    courses = {each.variant: each for each in results.courses}
+    ordered = sorted(results.results.variants, key=lambda each: (each.difference is not None, each.variant))
     return [_variant(each, courses.get(each.variant)) for each in ordered]
 
 

@@ -4,7 +4,6 @@ from functools import partial
 
 from penchant.web.dashboard import (
     administration,
-    browsing,
     front,
     health,
     history,
@@ -16,7 +15,6 @@ from penchant.web.dashboard import (
     results,
     searching,
     settings,
-    trying,
     user,
 )
 from penchant.web.dashboard.signing import SignInPages
@@ -35,10 +33,10 @@ def dashboard_operations(base_path: str) -> tuple[Operation, ...]:
         _operation("POST", "sign-out", site.page(signing.sign_out, posted=True)),
         _operation("GET", "", site.page(partial(overview.overview, site=site))),
         *_pair(site, "search", searching.search, heavy=True),
-        *_pair(site, "pieces", browsing.pieces),
+        *_pair(site, "pieces", searching.pieces),
         *_pair(site, "piece", piece.piece),
         *_pair(site, "user", user.user),
-        *_pair(site, "try", trying.trying, trying.try_piece),
+        *_pair(site, "try", piece.trying, piece.try_piece),
         *_pair(site, "lists", lists.lists, partial(lists.change_list, site=site)),
         *_pair(site, "placements", placements.placements),
         *_pair(site, "placement", placements.placement, partial(placements.change_placement, site=site)),

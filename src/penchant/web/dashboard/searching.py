@@ -1,7 +1,11 @@
-"""Handler of the search that finds pieces and people by anything, from every page of a source."""
+"""Pages that look for pieces: by the beginning of an id, keyword or part of the label; and, people too, by anything."""
+
+from typing import Any
 
 from penchant.errors import invalid_parameter
-from penchant.model import Feature
+from penchant.live.views import View
+from penchant.model import Feature, Term
+from penchant.service.browsing import MAX_SCANNED, PiecePage
 from penchant.service.searching import NEWEST_PEOPLE, HitPlace
 from penchant.web.dashboard.sections import section
 from penchant.web.dashboard.site import PageAnswer, Visit
@@ -22,23 +26,53 @@ PLACES = {
 async def search(visit: Visit) -> PageAnswer:
     """Show the pieces and people that a text finds; ``after`` goes on with the texts of pieces past an id."""
     view = await visit.view()
-    wanted, after = visit.text("q").strip(), visit.text("after") or None
-    found = people = None
-    if wanted:
+    query, after = visit.text("q").strip(), visit.text("after") or None
+    hits = people = None
+    if query:
         # Longer than an id, or with what no id may hold: neither is in any piece.
-        problem = id_problem(wanted)
+        problem = id_problem(query)
         if problem:
             raise invalid_parameter("q", problem)
-        found = await visit.services.search.pieces(view, wanted, after=after)
-    if wanted and after is None:
-        people = await section(visit, lambda: visit.services.search.people(view, wanted), Feature.INTERACTIONS_LISTING)
+        hits = await visit.services.search.pieces(view, query, after=after)
+    if query and after is None:
+        people = await section(visit, lambda: visit.services.search.people(view, query), Feature.INTERACTIONS_LISTING)
     values = {
         "source": view.head.name,
         "pieces": view.head.piece_count,
-        "wanted": wanted,
-        "found": found,
+        "wanted": query,
+        "found": hits,
         "people": people,
         "places": PLACES,
         "newest_people": NEWEST_PEOPLE,
     }
     return PageAnswer(template="search.html", values=values)
+
+
+_WAYS = {"id": "id", "label": "label", "keyword": "keyword"}
+
+
+async def pieces(visit: Visit) -> PageAnswer:
+    """Show a page of the source's pieces, and the keywords that were looked for."""
+    view = await visit.view()
+    way = _WAYS.get(visit.text("by"), "id")
+    query = visit.text("q")
+    hits, more = await _found(visit, view, way, query)
+    fields = {"by": way, "q": query, "category": visit.text("category"), "keyword": visit.text("keyword")}
+    values = {"source": view.head.name, "pieces": view.head.piece_count, "asked": fields, "found": hits}
+    return PageAnswer(template="pieces.html", values=values | more | {"most_scanned": MAX_SCANNED})
+
+
+async def _found(visit: Visit, view: View, way: str, query: str) -> tuple[PiecePage | None, dict[str, Any]]:
+    browsing = visit.services.browsing
+    after = visit.text("after") or None
+    more: dict[str, Any] = {"terms": None, "categories": None, "term": None}
+    if way == "keyword":
+        # A keyword was chosen: its pieces. Otherwise the keywords to choose from.
+        if visit.text("category"):
+            term = Term(visit.text("category"), visit.text("keyword"))
+            return await browsing.by_keyword(view, term, after=after), more | {"term": term}
+        more |= {"terms": await browsing.keywords(view, query), "categories": browsing.categories(view)}
+        return None, more
+    if way == "label" and query:
+        return await browsing.by_label(view, query, after=after), more
+    return await browsing.by_id(view, query if way == "id" else "", after=after), more

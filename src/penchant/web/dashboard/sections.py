@@ -50,7 +50,7 @@ async def section(
             visit.services.access.require(visit.access, feature)
         if counted:
             uncount = await visit.services.usage.reserve(visit.access, counted)
-        made = await make()
+        value = await make()
     except BaseException as error:
         if uncount is not None:
             uncount()
@@ -58,7 +58,7 @@ async def section(
         if isinstance(error, _TOLD):
             return PageSection(faults=faults_of(error))
         raise
-    return PageSection(made)
+    return PageSection(value)
 
 
 def faults_of(error: PenchantError) -> list[str]:

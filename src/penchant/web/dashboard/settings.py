@@ -11,7 +11,7 @@ from penchant.model import DEFAULT_INTERACTION_WEIGHTS, SourceSettings
 from penchant.web.dashboard.comparing import MAX_COMPARED, compared
 from penchant.web.dashboard.forms import Form, number_in
 from penchant.web.dashboard.site import DashboardSite, PageAnswer, RedirectAnswer, Visit
-from penchant.web.tags import body_tag
+from penchant.web.operations import body_tag
 from penchant.wire import BLEND, SETTINGS, BodyMember, decode_settings, encode, encode_settings
 
 MAX_CATEGORIES = 100

@@ -26,9 +26,8 @@ from penchant.service.sessions import Session, Sessions
 from penchant.web.dashboard import shown
 from penchant.web.dashboard.forms import FOREIGN_FORM, ForeignForm, Form, cookie, read_form, require_own
 from penchant.web.dashboard.images import image_sources, is_shown
-from penchant.web.operations import Answer, Call, Handler
+from penchant.web.operations import Answer, Call, Handler, body_tag
 from penchant.web.problems import KINDS
-from penchant.web.tags import body_tag
 from penchant.wire import id_problem, source_problem
 
 if TYPE_CHECKING:
@@ -214,8 +213,8 @@ class DashboardSite:
         return show
 
     async def _made(self, handler: PageHandler, visit: Visit) -> Answer:
-        made = await handler(visit)
-        return turned(made) if isinstance(made, RedirectAnswer) else self.shown(visit.call, made, visit.session)
+        page = await handler(visit)
+        return turned(page) if isinstance(page, RedirectAnswer) else self.shown(visit.call, page, visit.session)
 
     async def _made_in_turn(self, handler: PageHandler, visit: Visit) -> Answer:
         """Return a heavy page as an answer.
@@ -226,10 +225,10 @@ class DashboardSite:
         # Before the turn: who waits for an index keeps it from nobody.
         await visit.view()
         async with visit.services.page_shares.turn(visit.access.account_id):
-            made = await handler(visit)
-            if isinstance(made, RedirectAnswer):
-                return turned(made)
-            return await visit.services.database.in_thread(self.shown, visit.call, made, visit.session)
+            page = await handler(visit)
+            if isinstance(page, RedirectAnswer):
+                return turned(page)
+            return await visit.services.database.in_thread(self.shown, visit.call, page, visit.session)
 
     async def _admitted(self, call: Call, *, admin: bool) -> Session:
         """Check time, session, rate and role, in the interface's order."""

@@ -94,8 +94,8 @@ class Document:
     @property
     def title(self) -> str:
         """The first heading, or the file's name."""
-        found = re.match(r"# (.+)", self.text) if self.is_markdown else None
-        return found.group(1) if found else posixpath.basename(self.path)
+        heading = re.match(r"# (.+)", self.text) if self.is_markdown else None
+        return heading.group(1) if heading else posixpath.basename(self.path)
 
     @property
     def summary(self) -> str:

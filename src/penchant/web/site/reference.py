@@ -74,7 +74,7 @@ class OperationSection:
 
 def described(document: Json, interface: str) -> list[OperationSection]:
     """Return all operations of an OpenAPI document, with examples from the interface's page."""
-    examples = [found.group(1) for found in _EXAMPLE.finditer(interface)]
+    examples = [example.group(1) for example in _EXAMPLE.finditer(interface)]
     return [
         _operation(document, method.upper(), path, operation, examples)
         for path, methods in document["paths"].items()

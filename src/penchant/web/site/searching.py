@@ -44,8 +44,8 @@ class SearchHit:
 
 def words_of(query: str) -> list[str]:
     """Return the words that are looked for, lower case; single letters are none, since they stand everywhere."""
-    found = re.findall(r"[\w\-./{}]+", query[:MAX_QUERY_CHARACTERS].lower())
-    return [word for word in found if len(word) >= MIN_LETTERS][:MAX_WORDS]
+    words = re.findall(r"[\w\-./{}]+", query[:MAX_QUERY_CHARACTERS].lower())
+    return [word for word in words if len(word) >= MIN_LETTERS][:MAX_WORDS]
 
 
 def search(entries: Iterable[SearchEntry], words: Sequence[str]) -> list[SearchHit]:
@@ -85,7 +85,7 @@ def _count(word: str, text: str, most: int) -> int:
 
 def _excerpt(text: str, patterns: Sequence[re.Pattern[str]]) -> Markup:
     """Return the text around the first word that is in it, escaped, every word marked."""
-    places = [found.start() for pattern in patterns if (found := pattern.search(text))]
+    places = [match.start() for pattern in patterns if (match := pattern.search(text))]
     begin = max(0, min(places, default=0) - _EXCERPT_CHARACTERS // 3)
     # From the beginning of a word; the third before the hit shows what it is about.
     begin = text.find(" ", begin) + 1 if begin else 0
@@ -95,8 +95,8 @@ def _excerpt(text: str, patterns: Sequence[re.Pattern[str]]) -> Markup:
     either = re.compile("|".join(pattern.pattern for pattern in patterns), re.IGNORECASE)
     html = Markup("… ") if begin else Markup()
     end = 0
-    for found in either.finditer(cut):
+    for match in either.finditer(cut):
         # Escaped piece by piece, between marks that are ours.
-        html += escape(cut[end : found.start()]) + Markup("<mark>") + escape(found.group()) + Markup("</mark>")
-        end = found.end()
+        html += escape(cut[end : match.start()]) + Markup("<mark>") + escape(match.group()) + Markup("</mark>")
+        end = match.end()
     return html + escape(cut[end:]) + (Markup(" …") if begin + len(cut) < len(text) else Markup())

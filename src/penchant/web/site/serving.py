@@ -10,11 +10,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from penchant import __version__
 from penchant.errors import UnknownRoute
+from penchant.web.operations import body_tag
 from penchant.web.site.library import API, HOME, KINDS, SEARCH, Document, Library
 from penchant.web.site.reference import TAG_TITLES, Json, OperationSection, described
 from penchant.web.site.rendering import RenderedPage, code_block, plain_file, rendered
 from penchant.web.site.searching import SearchEntry, search, words_of
-from penchant.web.tags import body_tag
 
 _HERE = Path(__file__).parent
 _HTML = "text/html; charset=utf-8"
@@ -74,8 +74,8 @@ class DocumentSite:
     def found(self, query: str) -> DocumentPage:
         """Return the page with the hits for a query; it is not kept."""
         words = words_of(query)
-        found = search(self._once("entries", self._entries), words)
-        return self._filled("search.html", title="Search", current=SEARCH, query=query, found=found, words=words)
+        hits = search(self._once("entries", self._entries), words)
+        return self._filled("search.html", title="Search", current=SEARCH, query=query, found=hits, words=words)
 
     def names(self) -> list[str]:
         """Return the names of all pages, in the order of the navigation."""

@@ -1,29 +1,29 @@
-"""Routes: the one table of operations, from which routing, the OpenAPI document and its page are made.
+"""Routes: all operations of the interface, in its order, and which of them a node serves.
 
-A module for each group of the interface holds its rows; pages of the dashboard and of the documents are operations
-too, with a site of a base path behind them.
+Their rows stand beside their handlers; pages of the dashboard and of the documents are operations too, with a site of
+a base path behind them.
 """
 
 from dataclasses import replace
 
 from penchant.settings import NodeSettings
+from penchant.web.administration import ADMINISTRATION
+from penchant.web.content import CONTENT
+from penchant.web.curation import CURATION
 from penchant.web.dashboard import dashboard_operations
 from penchant.web.documents import document_operations
+from penchant.web.explanations import EXPLANATIONS
 from penchant.web.operations import Operation
-from penchant.web.routes.administration import ADMINISTRATION
-from penchant.web.routes.content import CONTENT
-from penchant.web.routes.curation import CURATION
-from penchant.web.routes.explanations import EXPLANATIONS
-from penchant.web.routes.impressions import IMPRESSIONS
-from penchant.web.routes.people import PEOPLE
-from penchant.web.routes.placements import PLACEMENTS
-from penchant.web.routes.plain_lists import PLAIN_LISTS
-from penchant.web.routes.system import SYSTEM
+from penchant.web.people import PEOPLE
+from penchant.web.placements import IMPRESSIONS, PLACEMENTS
+from penchant.web.recommendations import PLAIN_LISTS, RECOMMENDATIONS
+from penchant.web.system import SYSTEM
 
 OPERATIONS: tuple[Operation, ...] = (
     *SYSTEM,
     *ADMINISTRATION,
     *CONTENT,
+    *RECOMMENDATIONS,
     *PEOPLE,
     *PLAIN_LISTS,
     *PLACEMENTS,
