@@ -168,9 +168,7 @@ class RayExecutor(Executor):
 
     def __init__(self, plan: WorkPlan, folder: Path, address: str) -> None:
         require_cluster(address)
-        import ray  # noqa: PLC0415  # an extra, which goes by the environment that it is first imported in
-
-        self._plan, self._folder, self._address, self._ray = plan, folder, address, ray
+        self._plan, self._folder, self._address, self._ray = plan, folder, address, _ray()
         self._task = self._ray.remote(max_retries=MOST_RETRIES)(_do_task)
         self._connect()
         super().__init__(slots=max(1, AHEAD * self._cpus))
@@ -242,15 +240,19 @@ def _do_task(name: str, release: str, plan: WorkPlan, files: list[Any], number: 
     Raises:
         Refused: the node has another release, which might give other bytes.
     """
-    import ray  # noqa: PLC0415  # an extra
-
     if release != __version__:
         raise Refused(f"A node of the cluster has penchant {__version__}, where the work wants {release}.")
     work = _prepared.get(name)
     if work is None:
         _prepared.clear()
-        work = _prepared[name] = plan.prepare(dict(zip(plan.files, ray.get(files), strict=True)))
+        work = _prepared[name] = plan.prepare(dict(zip(plan.files, _ray().get(files), strict=True)))
     return work(*plan.bounds(number))
+
+
+def _ray() -> Any:
+    import ray  # noqa: PLC0415  # an extra, which goes by the environment that it is first imported in
+
+    return ray
 
 
 def require_cluster(address: str) -> None:
