@@ -1,6 +1,6 @@
 """Reference of a person's profile and likes, by the definition: dictionaries by name, one interaction after the other.
 
-`penchant.index.person` makes the same of arrays, and is compared with this bit by bit.
+`penchant.index.people.person` makes the same of arrays, and is compared with this bit by bit.
 """
 
 import itertools

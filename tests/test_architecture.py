@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
@@ -11,6 +11,8 @@ import penchant.errors
 
 ROOT = Path(penchant.__file__).parent
 MAX_FUNCTION_LINES = 60
+MOST_FILES = 25
+"""Files in a folder that can be overlooked at once."""
 LEVELS = (
     {"attributes", "bounded_cache", "errors"},
     {"model"},
@@ -124,6 +126,12 @@ def test_each_thing_lives_in_its_room(pattern: str, homes: str) -> None:
     ]
 
     assert strangers == []
+
+
+def test_a_room_can_be_overlooked() -> None:
+    files = Counter(path.parent.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.py"))
+
+    assert {folder: count for folder, count in files.items() if count > MOST_FILES} == {}
 
 
 @pytest.mark.parametrize("part", ("index", "profiles.py", "ranking.py", "experiments.py"))

@@ -22,11 +22,11 @@ from penchant.bootstrap.processes import building_apart, stand_in_search
 from penchant.cli.keys import make_key
 from penchant.errors import StorageUnavailable, UnknownSource
 from penchant.index.layout import LikenessNorms, SparseRows
-from penchant.index.weights import StandInQuery
+from penchant.index.people.weights import StandInQuery
 from penchant.live.election import Election
 from penchant.live.segment_files import SEGMENT
 from penchant.model import EncodedPiece
-from penchant.service import stand_in_ranges
+from penchant.service.bulk import stand_ins as stand_in_ranges
 from penchant.settings import METRICS_VARIABLE, CurrentSettings, NodeSettings, metrics_folder
 from penchant.storage import DeleteSource, SubmitPieces
 

@@ -104,17 +104,17 @@ def plan(work: str, *files: str) -> WorkPlan:
     "stored",
     (
         plan("subprocess:Popen", "evil.sh"),
-        plan("penchant.service.bulk_lists:msgspec", "people"),
-        plan("penchant.service.bulk_lists:prepare", "/etc/passwd"),
-        plan("penchant.service.bulk_lists:prepare", "../people"),
-        plan("penchant.service.bulk_lists:prepare", ".."),
+        plan("penchant.service.bulk.lists:msgspec", "people"),
+        plan("penchant.service.bulk.lists:prepare", "/etc/passwd"),
+        plan("penchant.service.bulk.lists:prepare", "../people"),
+        plan("penchant.service.bulk.lists:prepare", ".."),
     ),
 )
 def test_a_plan_names_our_work_and_files_of_its_folder(tmp_path: Path, stored: WorkPlan) -> None:
     request = {"source": "s"}
     work = WorkFolder(tmp_path / "out")
     with work.locked():
-        work.begin(StoredPlan(request=request, about={}, plan=plan("penchant.service.bulk_lists:prepare", "people")))
+        work.begin(StoredPlan(request=request, about={}, plan=plan("penchant.service.bulk.lists:prepare", "people")))
         assert work.resumable(request) is not None
         work.begin(StoredPlan(request=request, about={}, plan=stored))
         assert work.resumable(request) is None
@@ -125,7 +125,7 @@ def test_an_output_among_files_of_others_follows_no_link(shared: Path, tmp_path:
     precious.write_text("kept")
     (shared / "out.new").symlink_to(precious)
     work = WorkFolder(shared / "out")
-    stored = StoredPlan(request={}, about={}, plan=plan("penchant.service.bulk_lists:prepare"))
+    stored = StoredPlan(request={}, about={}, plan=plan("penchant.service.bulk.lists:prepare"))
 
     with work.locked():
         work.begin(stored)

@@ -19,8 +19,9 @@ import pytest
 from kernel_cache import KERNELS
 from penchant.attributes import Attribute, AttributeFilter, AttributeType, Boost, numbered
 from penchant.bench import catalogue
-from penchant.index import DISTANCE_SCALE, Booster, Filter, Snapshot, engine
-from penchant.index.kernel_samples import KINDS, WIDE_KINDS
+from penchant.index import DISTANCE_SCALE, Booster, Filter, Snapshot
+from penchant.index.compiled import engine
+from penchant.index.compiled.samples import KINDS, WIDE_KINDS
 from penchant.live.compiling import load_kernels
 from penchant.live.following import apply_feed
 from penchant.model import EncodedPiece, SourceSettings

@@ -26,13 +26,13 @@ from penchant.index import (
     SparseShares,
     Strings,
     best_of,
-    engine,
     term_key,
 )
 from penchant.index.arrays import starts_of
 from penchant.index.assembling import SegmentColumns, assemble, list_rows
-from penchant.index.engine import SearchThreads
-from penchant.index.kernel_samples import KINDS
+from penchant.index.compiled import engine
+from penchant.index.compiled.engine import SearchThreads
+from penchant.index.compiled.samples import KINDS
 from penchant.live.compiling import load_kernels
 from penchant.model import Algorithm, Term
 

@@ -13,7 +13,7 @@ from penchant.evaluation.splits import SplitRule
 from penchant.evaluation.trials import EvaluationRequest
 from penchant.evaluation.tuning import CandidateLists, TuningRequest, TuningTrial, gather_here, tune
 from penchant.model import Blend, SourceSettings
-from penchant.service.bulk_lists import KernelChoice
+from penchant.service.bulk.lists import KernelChoice
 
 NO_KERNELS = KernelChoice("", ())
 ExecutorOf = Callable[[WorkPlan, Path], Executor]

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from kernel_cache import KERNELS
-from penchant.index import engine
-from penchant.index.kernel_samples import SERVED, Kind
+from penchant.index.compiled import engine
+from penchant.index.compiled.samples import SERVED, Kind
 from penchant.live.compiling import load_kernels
 
 Kernels = Mapping[Kind, Mapping[str, engine.Kernel]]

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 import audience_reference
 import oracle
 from answers import rows_of_likes, snapshot_of
-from penchant.index import Audience, AudienceWeights, Tally, build_weights, tally
-from penchant.index.likes import Likes
-from penchant.index.piece_numbers import PieceNumbers
-from penchant.index.popularity import PieceCounts
+from penchant.index import Audience, AudienceWeights, Tally, build_weights
+from penchant.index.people import tally
+from penchant.index.people.likes import Likes
+from penchant.index.people.piece_numbers import PieceNumbers
+from penchant.index.people.popularity import PieceCounts
 from penchant.index.strings import Strings
 from penchant.model import DAY_MS, DEFAULT_INTERACTION_WEIGHTS, InteractionType, SourceSettings
 from strategies import examples

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penchant.index import EventPages, Likes, Tally, event_pages, likes
+from penchant.index import EventPages, Likes, Tally
+from penchant.index.people import event_pages, likes
 from penchant.model import DAY_MS, InteractionType, SourceSettings
 from strategies import examples
 

@@ -22,7 +22,7 @@ from penchant.index import (
     tellable,
     term_table,
 )
-from penchant.index.explaining import MAX_NAMED_TERMS
+from penchant.index.people.explaining import MAX_NAMED_TERMS
 from penchant.model import Algorithm, IndexedPiece, Term
 
 WAR, LOVE, SEA = (Term("theme", keyword) for keyword in ("war", "love", "sea"))

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penchant.index import engine, exact, strings
+from penchant.index import strings
 from penchant.index.building import build_segment
-from penchant.index.engine import SearchThreads
+from penchant.index.compiled import engine, exact
+from penchant.index.compiled.engine import SearchThreads
 from penchant.index.layout import (
     COUNT,
     DOT,

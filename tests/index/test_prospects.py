@@ -19,8 +19,8 @@ from penchant.index import (
     PieceAppeal,
     Popularity,
     best_of,
-    engine,
 )
+from penchant.index.compiled import engine
 from penchant.model import SourceSettings
 from people_tables import made, table_of, weights_of
 from strategies import examples

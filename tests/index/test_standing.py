@@ -22,7 +22,7 @@ from penchant.index import (
     key_of,
     offer_of,
 )
-from penchant.index.popularity import Popularity
+from penchant.index.people.popularity import Popularity
 from penchant.index.standing import PiecePosition, count_ahead
 from penchant.model import Algorithm
 from strategies import CATALOGUES, CATEGORY_WEIGHTS, PIECES

@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 
 from answers import snapshot_of
 from audience_reference import Reference, grade
-from penchant.index import AudienceWeights, Segment, SparseShares, build_weights, engine
+from penchant.index import AudienceWeights, Segment, SparseShares, build_weights
 from penchant.index.arrays import exact_sum
-from penchant.index.grades import latest_likes, like_matrix
-from penchant.index.ridge_exact import nearest_pieces
-from penchant.index.ridge_kernels import _is_nearer as is_nearer
-from penchant.index.weights import no_likes
+from penchant.index.compiled import engine
+from penchant.index.compiled.ridge_exact import nearest_pieces
+from penchant.index.compiled.ridge_kernels import _is_nearer as is_nearer
+from penchant.index.people.grades import latest_likes, like_matrix
+from penchant.index.people.weights import no_likes
 from penchant.model import grade_of
 from strategies import CATALOGUES, CATEGORY_WEIGHTS, examples
 

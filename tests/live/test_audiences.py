@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from clocks import DAY_CLOCK
 from live.conftest import Sources
 from penchant.errors import PreviewTooLarge
-from penchant.index import tally
+from penchant.index.people import tally
 from penchant.live import counting
 from penchant.live.array_files import PublishedFile
 from penchant.live.builder import LikesBuilder, builder_lock

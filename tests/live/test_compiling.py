@@ -11,13 +11,13 @@ import pytest
 from kernel_cache import KERNELS
 from penchant.bootstrap import data_folder
 from penchant.errors import StorageUnavailable
-from penchant.index.kernel_samples import FINDING
+from penchant.index.compiled.samples import FINDING
 from penchant.live.compiling import find_fault, load_kernels
 from penchant.settings import NodeSettings
 
 LOAD = """
 import pathlib, sys
-from penchant.index.kernel_samples import FINDING
+from penchant.index.compiled.samples import FINDING
 from penchant.live.compiling import load_kernels
 load_kernels(pathlib.Path(sys.argv[1]), FINDING)
 print("numba" in sys.modules)
@@ -26,7 +26,7 @@ print("numba" in sys.modules)
 FAIL = """
 import pathlib, sys
 from penchant.index import engine
-from penchant.index.kernel_samples import FINDING, SERVED
+from penchant.index.compiled.samples import FINDING, SERVED
 from penchant.live.compiling import KernelCompiler, are_compiled, compile_kernels, load_kernels
 folder = pathlib.Path(sys.argv[1])
 compile_kernels(folder)

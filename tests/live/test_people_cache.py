@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from clocks import DAY_CLOCK, SetClock
 from factories import piece
 from penchant.bootstrap import open_services
-from penchant.index import compaction, person
+from penchant.index import compaction
+from penchant.index.people import person
 from penchant.live import counting, people_cache, recent_changes
 from penchant.live.counting import AudienceRequest, Audiences, StoredLikes
 from penchant.live.heads import SourceWatch

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from live.conftest import Sources
-from penchant.index import engine
-from penchant.index.weights import STAND_INS, FoundStandIns, StandInQuery
+from penchant.index.compiled import engine
+from penchant.index.people.weights import STAND_INS, FoundStandIns, StandInQuery
 from penchant.live import counting, weighing
 from penchant.live.builder import LikesBuilder, WeightsBuilder, builder_lock, index_builders
 from penchant.live.counting import StoredLikes

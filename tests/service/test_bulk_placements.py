@@ -18,12 +18,12 @@ from kernel_cache import KERNELS
 from penchant.bootstrap import storage_of
 from penchant.cluster.plan import mapped_files
 from penchant.errors import PenchantError
-from penchant.index import engine
+from penchant.index.compiled import engine
 from penchant.live.following import Follower, View
 from penchant.live.segment_files import Segments
 from penchant.model import MAX_TAKE, PlacementKind
-from penchant.service.bulk_inputs import BulkRequest, write_inputs
-from penchant.service.bulk_placement_inputs import read_placement
+from penchant.service.bulk.inputs import BulkRequest, write_inputs
+from penchant.service.bulk.placement_facts import read_placement
 from penchant.storage import Storage
 from penchant.telemetry import Metrics
 from serving import Service

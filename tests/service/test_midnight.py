@@ -21,8 +21,8 @@ from penchant.service import Services
 from penchant.service.access import Access
 from penchant.service.lists.inputs import LiveInputs
 from penchant.service.lists.kinds import rank_personal
+from penchant.service.lists.previews import Previews
 from penchant.service.lists.requests import PersonalRequest
-from penchant.service.previews import Previews
 from penchant.service.usage import Usage
 from penchant.settings import CurrentSettings, NodeSettings
 from penchant.wire import PreviewWish, RecommendedPiece, decode_submission

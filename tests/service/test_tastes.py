@@ -11,7 +11,7 @@ import pytest
 from factories import piece
 from penchant.bootstrap import open_services
 from penchant.errors import Overloaded
-from penchant.index import person
+from penchant.index.people import person
 from penchant.live.views import View
 from penchant.model import DAY_MS, FULL_PLAN, Algorithm, InteractionType, NewInteraction
 from penchant.service import Services

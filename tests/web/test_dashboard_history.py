@@ -5,8 +5,8 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from penchant.service import curves as service_curves
-from penchant.service.curves import months_until
+from penchant.service.placements import curves as service_curves
+from penchant.service.placements.curves import months_until
 from penchant.web.dashboard.history import steps
 from serving import Service
 from shown import show

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from clocks import DAY_CLOCK
 from factories import piece
-from penchant.service import everybody
+from penchant.service.lists import everybody
 from serving import Service
 from strategies import CATALOGUES, CATEGORY_WEIGHTS, INTERACTIONS, SAID, examples
 

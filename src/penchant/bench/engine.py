@@ -19,8 +19,8 @@ from penchant.index import (
     Snapshot,
     SparseShares,
     best_of,
-    engine,
 )
+from penchant.index.compiled import engine
 from penchant.model import MAX_TAKE, Algorithm, IndexedPiece
 
 QUERIES = 300

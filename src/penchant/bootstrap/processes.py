@@ -25,12 +25,12 @@ from penchant.bootstrap.folders import data_folder, index_folder, kernel_folder,
 from penchant.bootstrap.services import open_services, process_metrics
 from penchant.cluster import executor_of
 from penchant.errors import StorageUnavailable, UnknownSource
-from penchant.index.weights import StandInSearch
+from penchant.index.people.weights import StandInSearch
 from penchant.live.array_files import PublishedFile
 from penchant.live.builder import BuildKind, FileBuilder, WeightsBuilder, build_for_ever, builder_lock, index_builders
 from penchant.live.compiling import are_compiled, compile_kernels
 from penchant.service import Services
-from penchant.service.stand_in_ranges import search_by
+from penchant.service.bulk.stand_ins import search_by
 from penchant.settings import CurrentSettings, NodeSettings, PublishedSettings, counting_alone, metrics_folder
 from penchant.storage import SourceHead, Storage
 from penchant.telemetry import Metrics, logger, start_logging

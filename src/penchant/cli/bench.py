@@ -12,8 +12,8 @@ from penchant.bench import catalogue, engine, loading, service
 from penchant.bench.plain import require_empty
 from penchant.bench.report import BenchReport, machine, show
 from penchant.bench.server import BenchTarget
-from penchant.index.engine import use
-from penchant.index.kernel_samples import KINDS
+from penchant.index.compiled.engine import use
+from penchant.index.compiled.samples import KINDS
 from penchant.live.compiling import load_kernels
 from penchant.live.segment_files import SegmentFiles
 from penchant.settings import MAX_WORKERS

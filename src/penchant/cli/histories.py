@@ -20,7 +20,7 @@ from penchant.evaluation import splits, trials
 from penchant.evaluation.histories import Row, SourceHistory, history_of
 from penchant.evaluation.trials import EvaluationRequest, Tell
 from penchant.importing import Files, InputFile
-from penchant.index.kernel_samples import FINDING, RIDGE, Kind
+from penchant.index.compiled.samples import FINDING, RIDGE, Kind
 from penchant.live.compiling import load_kernels
 from penchant.model import (
     DAY_MS,
@@ -30,7 +30,7 @@ from penchant.model import (
     InteractionType,
     SourceSettings,
 )
-from penchant.service.bulk_lists import KernelChoice
+from penchant.service.bulk.lists import KernelChoice
 from penchant.settings import MAX_WORKERS, NodeSettings
 from penchant.storage import Erasure, Storage
 from penchant.wire import decode_interaction_lines, decode_settings, decode_stored_piece, decode_submission

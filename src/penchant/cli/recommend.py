@@ -19,12 +19,12 @@ from penchant.cli.progress import Move, progress_bar
 from penchant.cluster import Manifest, StoredPlan, WorkFolder, executor_of, require_executor
 from penchant.errors import InvalidInput
 from penchant.importing import Files, InputFile
-from penchant.index import engine
-from penchant.index.kernel_samples import FINDING, RIDGE
+from penchant.index.compiled import engine
+from penchant.index.compiled.samples import FINDING, RIDGE
 from penchant.model import MAX_TAKE
-from penchant.service.bulk_inputs import BulkRequest, write_inputs
-from penchant.service.bulk_lists import use_kernels
-from penchant.service.bulk_placement_inputs import read_placement
+from penchant.service.bulk.inputs import BulkRequest, write_inputs
+from penchant.service.bulk.lists import use_kernels
+from penchant.service.bulk.placement_facts import read_placement
 from penchant.settings import MAX_WORKERS, NodeSettings
 from penchant.wire import format_timestamp
 from penchant.wire.text import id_problem

@@ -9,7 +9,7 @@ import click
 from penchant.bootstrap import index_folder, storage_of
 from penchant.cli.options import DataLocation, account_option, data_options, existing_file, view_of
 from penchant.experiments import BoundedRate
-from penchant.service.replays import replay
+from penchant.service.placements.replays import replay
 from penchant.wire import decode_placement, format_timestamp
 
 

@@ -13,8 +13,8 @@ Files = Mapping[str, Any]
 WORKS = frozenset(
     {
         "penchant.evaluation.list_work:prepare",
-        "penchant.service.bulk_lists:prepare",
-        "penchant.service.stand_in_ranges:prepare",
+        "penchant.service.bulk.lists:prepare",
+        "penchant.service.bulk.stand_ins:prepare",
     }
 )
 """What a plan that is read from a file may name: whatever else stands there, nothing else is run."""

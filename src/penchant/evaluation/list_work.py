@@ -19,7 +19,7 @@ from penchant.cluster import Files, Work, WorkPlan
 from penchant.evaluation.histories import SourceHistory
 from penchant.evaluation.metrics import RECALLED
 from penchant.index import IntArray
-from penchant.service.bulk_lists import KernelChoice
+from penchant.service.bulk.lists import KernelChoice
 
 FILE = "trial"
 

@@ -28,8 +28,8 @@ from penchant.model import (
     StoredInteraction,
 )
 from penchant.service.lists.personal import PersonalRanking
+from penchant.service.lists.previews import WEIGHED_BY
 from penchant.service.lists.requests import PersonalRequest
-from penchant.service.previews import WEIGHED_BY
 from penchant.storage import SourceHead
 
 

@@ -1,6 +1,5 @@
 """The index: a cache of a source's pieces that answers similarity exactly, and can always be rebuilt."""
 
-from penchant.index.audience import Audience, LikeShare
 from penchant.index.boosting import Booster, Find
 from penchant.index.browsing import CategoryCount, TermCount, categories, pieces_having, pieces_marked, terms_beginning
 from penchant.index.building import (
@@ -14,19 +13,7 @@ from penchant.index.building import (
     term_table,
 )
 from penchant.index.compaction import Merge
-from penchant.index.engine import makes_weights
-from penchant.index.event_pages import EventPages
-from penchant.index.explaining import (
-    LEAST_PEOPLE,
-    ScoreParts,
-    TermShare,
-    TermShares,
-    blended_parts,
-    overlap_parts,
-    similarity_shares,
-    tellable,
-)
-from penchant.index.figures import SourceFigures
+from penchant.index.compiled.engine import makes_weights
 from penchant.index.health import EXAMPLES, FlatCategory, Reach, VocabularyFindings, vocabulary
 from penchant.index.layout import (
     DISTANCE_SCALE,
@@ -38,12 +25,24 @@ from penchant.index.layout import (
     SparseShares,
 )
 from penchant.index.likeness import GROUPS, SIDE, LikenessMap, MapArea, likeness_map
-from penchant.index.likes import LatestEvents, Likes
 from penchant.index.marking import has_attributes, mark
 from penchant.index.masks import Filter, rows_of
 from penchant.index.part import Part
-from penchant.index.people import PeopleEvents, PeopleTable, people_table
-from penchant.index.person import (
+from penchant.index.people.audience import Audience, LikeShare
+from penchant.index.people.event_pages import EventPages
+from penchant.index.people.explaining import (
+    LEAST_PEOPLE,
+    ScoreParts,
+    TermShare,
+    TermShares,
+    blended_parts,
+    overlap_parts,
+    similarity_shares,
+    tellable,
+)
+from penchant.index.people.figures import SourceFigures
+from penchant.index.people.likes import LatestEvents, Likes
+from penchant.index.people.person import (
     InteractionArrays,
     PersonFigures,
     PlacedTaste,
@@ -51,27 +50,28 @@ from penchant.index.person import (
     keyword_counts,
     profile_of_person,
 )
-from penchant.index.personal import BlendQuery, OverlapQuery, PersonBlend, liked_terms
-from penchant.index.plain_lists import newness_scan, popularity_scan, score_scan
-from penchant.index.popularity import HALF_LIFE_DAYS, PieceCounts, Popularity, shares_of
-from penchant.index.preferred import CountedPreferences
-from penchant.index.prospects import PeopleTastes, PieceAppeal
-from penchant.index.queries import PartQuery, Scan, ScanQuery, best_of
-from penchant.index.sampling import sampled_ids
-from penchant.index.segment import Segment
-from penchant.index.shared_audience import (
+from penchant.index.people.personal import BlendQuery, OverlapQuery, PersonBlend, liked_terms
+from penchant.index.people.popularity import HALF_LIFE_DAYS, PieceCounts, Popularity, shares_of
+from penchant.index.people.preferred import CountedPreferences
+from penchant.index.people.prospects import PeopleTastes, PieceAppeal
+from penchant.index.people.shared_audience import (
     MeanQuery,
     SharedAudience,
     SharedLikes,
     SharedQuery,
 )
+from penchant.index.people.table import PeopleEvents, PeopleTable, people_table
+from penchant.index.people.tally import Tally
+from penchant.index.people.weights import AudienceWeights, build_weights
+from penchant.index.plain_lists import newness_scan, popularity_scan, score_scan
+from penchant.index.queries import PartQuery, Scan, ScanQuery, best_of
+from penchant.index.sampling import sampled_ids
+from penchant.index.segment import Segment
 from penchant.index.similarity import SimilarityQuery
 from penchant.index.snapshot import Keep, Neighbour, Snapshot
 from penchant.index.standing import Availability, PiecePosition, key_of, matches, offer_of
 from penchant.index.strings import Strings, rows_in
-from penchant.index.tally import Tally
 from penchant.index.telling import CategoryTelling, TellingFindings, telling_by_category
-from penchant.index.weights import AudienceWeights, build_weights
 
 __all__ = [
     "DISTANCE_SCALE",

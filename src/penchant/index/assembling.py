@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from penchant.index import engine
 from penchant.index.arrays import count_numbers, starts_of
+from penchant.index.compiled import engine
 from penchant.index.layout import IntArray, Numbers
 from penchant.index.segment import Segment, weight_sums
 from penchant.index.strings import Strings

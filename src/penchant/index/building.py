@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from penchant.index import engine
 from penchant.index.arrays import run_places, starts_of
 from penchant.index.assembling import RowLists, SegmentColumns, assemble, rows_by_name
+from penchant.index.compiled import engine
 from penchant.index.layout import BoolArray, IntArray, Mask, Numbers
 from penchant.index.segment import Segment
 from penchant.index.strings import Strings, unite_tables

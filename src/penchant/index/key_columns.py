@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from penchant.index.arrays import is_first
 from penchant.index.layout import BoolArray, IntArray, Numbers
-from penchant.index.likes import Words
+from penchant.index.people.likes import Words
 
 
 class KeyColumn(NamedTuple):

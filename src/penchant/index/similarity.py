@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from penchant.index import engine, exact
 from penchant.index.best import Keys
 from penchant.index.building import build_segment
+from penchant.index.compiled import engine, exact
 from penchant.index.factors import factors_of
 from penchant.index.layout import COUNT, DOT, FARTHEST, SIZE, Choice, IntArray, KernelQuery, Norms, Values
 from penchant.index.masks import Filter

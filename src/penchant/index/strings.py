@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from penchant.index import engine
+from penchant.index.compiled import engine
 from penchant.index.layout import IntArray
 
 SEARCH_COST = 32

@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from penchant.index.arrays import starts_of
-from penchant.index.figures import telling_of, unit_vectors
-from penchant.index.grades import like_matrix
 from penchant.index.layout import IntArray, LikeMatrix
+from penchant.index.people.figures import telling_of, unit_vectors
+from penchant.index.people.grades import like_matrix
+from penchant.index.people.weights import rarities_of, values_of
 from penchant.index.segment import Segment
-from penchant.index.weights import rarities_of, values_of
 
 MAX_ENTRIES = 3_000_000
 """Keywords of liked pieces that are looked at, one for each like: about a second."""

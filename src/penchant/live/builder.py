@@ -22,9 +22,10 @@ from typing import Any, Generic, TypeVar
 
 from penchant.attributes import numbered
 from penchant.errors import UnknownSource
-from penchant.index import Keep, Likes, Segment, Snapshot, Strings, Tally, build_weights, engine
-from penchant.index.kernel_samples import FINDING, RIDGE
-from penchant.index.weights import StandInSearch
+from penchant.index import Keep, Likes, Segment, Snapshot, Strings, Tally, build_weights
+from penchant.index.compiled import engine
+from penchant.index.compiled.samples import FINDING, RIDGE
+from penchant.index.people.weights import StandInSearch
 from penchant.live.array_files import ArrayFiles, ArrayRecord, PublishedFile, Stamp, stamp_of
 from penchant.live.compiling import load_kernels, use_compiled
 from penchant.live.counting import busy_sources, is_likes_file_due

@@ -23,9 +23,9 @@ from pathlib import Path
 import msgspec
 
 import penchant.index
-from penchant.index import engine
-from penchant.index.kernel_samples import KINDS, SERVED, Kind
-from penchant.index.native_kernels import NativeCode, load_kind
+from penchant.index.compiled import engine
+from penchant.index.compiled.native_kernels import NativeCode, load_kind
+from penchant.index.compiled.samples import KINDS, SERVED, Kind
 from penchant.owned_folders import is_writable_by_others, own_folder
 from penchant.telemetry import logger
 
@@ -167,7 +167,7 @@ def _write(folder: Path, kind: Kind, encoded: bytes) -> None:
 
 def _encoded(kind: Kind) -> bytes:
     """Return the code of a kind, compiled anew, as it is kept."""
-    from penchant.index import native_compiling  # noqa: PLC0415  # numba takes half a second and 70 MB
+    from penchant.index.compiled import native_compiling  # noqa: PLC0415  # numba takes half a second and 70 MB
 
     return msgspec.msgpack.encode(native_compiling.compile_kind(kind))
 
@@ -184,7 +184,7 @@ def _file_of(folder: Path, kind: Kind) -> Path:
 def code_version() -> str:
     """Return what tells code of this release, compiler and processor from any other, as letters of a file's name."""
     here = Path(penchant.index.__path__[0])
-    files = sorted({*here.glob("*kernel*.py"), *here.glob("native_*.py"), here / "layout.py"})
+    files = sorted({*(here / "compiled").glob("*.py"), here / "layout.py"})
     told = [path.read_bytes() for path in files]
     told += [version(name).encode() for name in ("numba", "llvmlite")]
     told += [platform.machine().encode(), *_processor()]

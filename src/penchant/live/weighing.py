@@ -25,8 +25,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from penchant.errors import NotYetVisible, UnknownSource
-from penchant.index import engine
-from penchant.index.kernel_samples import RIDGE
+from penchant.index.compiled import engine
+from penchant.index.compiled.samples import RIDGE
 from penchant.live.counting import AudienceRequest, has_likes_file
 from penchant.live.database import AsyncStorage
 from penchant.live.weights_files import StoredWeights, WeightsFiles, WeightsOrigin

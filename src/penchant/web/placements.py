@@ -7,10 +7,10 @@ from typing import NamedTuple
 from penchant.errors import PenchantError
 from penchant.live.views import View
 from penchant.model import DAY_MS, Feature, NewImpression, Scope, SourceSettings
-from penchant.service.list_ids import LIST_HEADER, ListIds
 from penchant.service.lists.kinds import PlacementRequest
-from penchant.service.lists.placement_lists import PlacementAnswer
-from penchant.service.results import ResultsRequest
+from penchant.service.placements.list_ids import LIST_HEADER, ListIds
+from penchant.service.placements.lists import PlacementAnswer
+from penchant.service.placements.results import ResultsRequest
 from penchant.storage import SourceHead
 from penchant.web.bodies import INTERACTIONS_BODY, SETTINGS_BODY
 from penchant.web.operations import (

@@ -10,8 +10,8 @@ from penchant.live.views import View
 from penchant.model import Basis, Feature, Scope
 from penchant.service.lists.personal import PersonalRanking
 from penchant.service.lists.plain import NewRanking, PopularRanking
+from penchant.service.lists.prospects import ProspectsRequest
 from penchant.service.lists.requests import PersonalRequest, PlainRequest, SimilarRequest
-from penchant.service.prospects import ProspectsRequest
 from penchant.web.operations import (
     AUDIENCE_VERSION_HEADER,
     EVERYBODY,

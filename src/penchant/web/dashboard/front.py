@@ -9,7 +9,7 @@ from penchant.live.views import View
 from penchant.model import Feature
 from penchant.service.browsing import LabelledPiece
 from penchant.service.lists.kinds import PlacementRequest
-from penchant.service.lists.placement_lists import PlacementAnswer
+from penchant.service.placements.lists import PlacementAnswer
 from penchant.web.dashboard.sections import faults_of, section
 from penchant.web.dashboard.site import PageAnswer, Visit
 from penchant.wire import MAX_LISTS, decode_page, encode

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from penchant.service.curves import DailyCurve, MonthSpan
+from penchant.service.placements.curves import DailyCurve, MonthSpan
 from penchant.web.dashboard.pictures import CHART_HEIGHT
 from penchant.web.dashboard.site import PageAnswer, Visit
 

@@ -9,8 +9,8 @@ from penchant.errors import invalid_parameter
 from penchant.experiments import LEAST_SUCCESSES
 from penchant.live.views import View
 from penchant.model import DAY_MS, Feature, InteractionType
-from penchant.service.courses import CoursePoint, VariantCourse
-from penchant.service.results import ResultsOverTime, ResultsRequest
+from penchant.service.placements.courses import CoursePoint, VariantCourse
+from penchant.service.placements.results import ResultsOverTime, ResultsRequest
 from penchant.web.dashboard.pictures import COURSE_HEIGHT, COURSE_WIDTH, CoursePicture, course_picture
 from penchant.web.dashboard.sections import section
 from penchant.web.dashboard.site import PageAnswer, Visit

@@ -1,0 +1,424 @@
+"""Person: what one did with the pieces of a source, as arrays, and what lists take from it, by number.
+
+The definition, in dictionaries by name, stands in the tests (`profile_reference`), which compare both bit by bit. From
+interactions, newest first, to what a list is made from:
+
+    type, moment --> value of each piece --> terms of its row --> score by term --> taste, f x P
+                 |-> grade, latest rating --> likes
+                 '-> seen rows
+"""
+
+import functools
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from penchant.index.arrays import is_first
+from penchant.index.building import term_of, term_table
+from penchant.index.layout import BoolArray, FloatArray, IntArray
+from penchant.index.people.preferred import CountedPreferences
+from penchant.index.snapshot import Snapshot
+from penchant.index.strings import Strings
+from penchant.model import (
+    DAY_MS,
+    GREATEST_SCORE,
+    HALF,
+    MAX_PROFILE_KEYWORDS,
+    NO_PREFERENCES,
+    InteractionType,
+    Preferences,
+    SourceSettings,
+    StoredInteraction,
+    Term,
+    most_likes,
+)
+
+AGES = 512
+"""Ages in days for which weights are halved at a time."""
+_CODES = max(kind.code for kind in InteractionType) + 1
+
+
+def _by_code(values: dict[InteractionType, float]) -> FloatArray:
+    """Return a value for each code of an interaction type, 0 for those without."""
+    table = np.zeros(_CODES)
+    for kind, value in values.items():
+        table[kind.code] = value
+    return table
+
+
+_IS_RATING = _by_code({kind: kind.is_rating for kind in InteractionType}) > 0
+_MARKS_SEEN = _by_code({kind: kind.marks_seen for kind in InteractionType}) > 0
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class InteractionArrays:
+    """A person's ``n`` interactions, newest first, of one moment the later recorded first.
+
+    ``pieces`` ascend, each once; ``numbers`` (n,) are places there. ``codes`` (n,) are those of types, ``moments``
+    (n,) in milliseconds since 1970 UTC, ``versions`` (n,) those of storage.
+    """
+
+    pieces: Strings
+    numbers: IntArray
+    codes: IntArray
+    moments: IntArray
+    versions: IntArray
+
+    @classmethod
+    def of(cls, interactions: Sequence[StoredInteraction]) -> "InteractionArrays":
+        """Return the arrays of interactions in this order."""
+        ids = sorted({each.piece_id for each in interactions})
+        places = {piece_id: place for place, piece_id in enumerate(ids)}
+        columns = [(places[each.piece_id], each.type.code, each.occurred_at, each.version) for each in interactions]
+        table = np.asarray(columns, dtype=np.int64).reshape(-1, 4)
+        return cls(pieces=Strings.of(ids), **dict(zip(_COLUMNS, np.ascontiguousarray(table.T), strict=True)))
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory the arrays take."""
+        return self.pieces.nbytes + 4 * self.numbers.nbytes
+
+    def adding(
+        self, version: int, piece_id: str, kind: InteractionType, occurred_at: int, most: int
+    ) -> "InteractionArrays":
+        """Return the arrays with one interaction more, so many at most; the same ones where they have it."""
+        if (self.versions == version).any():
+            return self
+        encoded, numbers, pieces = piece_id.encode(), self.numbers, self.pieces
+        place = pieces.position_of(encoded)
+        if place == len(pieces) or pieces.encoded(place) != encoded:
+            pieces, numbers = pieces.inserting(place, encoded), numbers + (numbers >= place)
+        # After all that are later; of its moment those with a greater version are.
+        later = (self.moments > occurred_at) | ((self.moments == occurred_at) & (self.versions > version))
+        row = (place, kind.code, occurred_at, version)
+        columns = (numbers, self.codes, self.moments, self.versions)
+        at = int(np.count_nonzero(later))
+        # By hand: `numpy.insert` takes six times as long.
+        grown = [
+            np.concatenate((column[:at], np.array([value]), column[at:]))[:most]
+            for column, value in zip(columns, row, strict=True)
+        ]
+        if len(grown[0]) == len(self):
+            # The oldest went, and its piece as well where nothing else was done with it.
+            used, grown[0] = np.unique(grown[0], return_inverse=True)
+            pieces = Strings.of_encoded([pieces.encoded(number) for number in used.tolist()])
+        return InteractionArrays(pieces=pieces, **dict(zip(_COLUMNS, grown, strict=True)))
+
+
+_COLUMNS = ("numbers", "codes", "moments", "versions")
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class PlacedTaste:
+    """A person's taste against the parts of one snapshot: terms, ascending, with their values; and the norm of f x P.
+
+    The values are f x P x category weight (interface, section 6).
+    """
+
+    by_part: tuple[tuple[IntArray, FloatArray], ...]
+    norm: float
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class PersonFigures:
+    """What lists take of a person, for one snapshot under one set of settings, on one UTC day.
+
+    ``liked``, ``hidden`` and ``seen`` are rows for each part, ascending, ``grades`` those of ``liked``; ``hidden`` is
+    empty where nothing is. ``met`` is how many pieces of the snapshot the person has interacted with, and how many of
+    its keywords the person has ``stated``, which are here with the person's weights.
+    """
+
+    taste: PlacedTaste
+    liked: tuple[IntArray, ...]
+    grades: tuple[IntArray, ...]
+    seen: tuple[IntArray, ...]
+    met: int
+    hidden: tuple[IntArray, ...] = ()
+    stated: Mapping[Term, float] = field(default_factory=dict)
+
+    def left_out(self, *, with_seen: bool) -> tuple[IntArray, ...]:
+        """Return the rows, ascending, that lists leave out for each part: what is hidden, and mostly what was seen."""
+        if with_seen:
+            return self.hidden
+        return tuple(map(np.union1d, self.seen, self.hidden)) if self.hidden else self.seen
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory the arrays take."""
+        placed = sum(terms.nbytes + values.nbytes for terms, values in self.taste.by_part)
+        return placed + sum(each.nbytes for each in (*self.liked, *self.grades, *self.seen, *self.hidden))
+
+
+def figures_of_person(
+    interactions: InteractionArrays,
+    snapshot: Snapshot,
+    settings: SourceSettings,
+    today: int,
+    preferences: Preferences = NO_PREFERENCES,
+) -> PersonFigures:
+    """Return what lists take of a person; ``today`` is the UTC day that ages are counted to."""
+    owners, rows = snapshot.locate(interactions.pieces)
+    grades = _grades(interactions, settings, owners >= 0, most_likes(snapshot.piece_count))
+    known = np.zeros(len(interactions.pieces), dtype=np.bool_)
+    known[interactions.numbers[marks_seen(interactions.codes)]] = True
+    # Pieces ascend, and in the order of their ids rows of a part do as well.
+    own = [owners == number for number in range(len(snapshot.parts))]
+    said = CountedPreferences.of(preferences, snapshot, settings)
+    return PersonFigures(
+        taste=taste_of_values(_valued(interactions, owners, rows, snapshot, settings, today), said, snapshot),
+        liked=tuple(rows[each & (grades > 0)] for each in own),
+        grades=tuple(grades[each & (grades > 0)] for each in own),
+        seen=tuple(rows[each & known] for each in own),
+        met=int(np.count_nonzero(owners >= 0)) + len(said.stated),
+        hidden=said.hidden,
+        stated=said.stated,
+    )
+
+
+def profile_of_person(
+    interactions: InteractionArrays,
+    snapshot: Snapshot,
+    settings: SourceSettings,
+    today: int,
+    preferences: Preferences = NO_PREFERENCES,
+) -> dict[Term, int]:
+    """Return a person's profile, P: terms with scores from -1000 to 1000, none 0, in ascending order of terms."""
+    said = CountedPreferences.of(preferences, snapshot, settings)
+    owners, rows = snapshot.locate(interactions.pieces)
+    table, numbers, scores, _ = _profile(_valued(interactions, owners, rows, snapshot, settings, today), said, snapshot)
+    return {term_of(table[number]): int(score) for number, score in zip(numbers.tolist(), scores.tolist(), strict=True)}
+
+
+def keyword_counts(pieces: Strings, snapshot: Snapshot) -> IntArray:
+    """Return how many keywords each piece has, 0 for one that does not exist; pieces ascend."""
+    return _keyword_counts(*snapshot.locate(pieces), snapshot)
+
+
+def kept_length(numbers: IntArray, counts: IntArray) -> int:
+    """Return how many of a person's interactions, newest first, make the taste; ``counts`` are keywords by number.
+
+    As many as `MAX_PROFILE_KEYWORDS` allows: from the first one on whose piece has too many keywords beside those of
+    the pieces before, none counts.
+    """
+    newest = np.sort(np.unique(numbers, return_index=True)[1])
+    too_many = np.flatnonzero(np.cumsum(counts[numbers[newest]]) > MAX_PROFILE_KEYWORDS)
+    return int(newest[too_many[0]]) if len(too_many) else len(numbers)
+
+
+def _keyword_counts(owners: IntArray, rows: IntArray, snapshot: Snapshot) -> IntArray:
+    counts = np.zeros(len(rows), dtype=np.int64)
+    for number, part in enumerate(snapshot.parts):
+        own = owners == number
+        counts[own] = part.segment.starts[rows[own] + 1] - part.segment.starts[rows[own]]
+    return counts
+
+
+def _first_of_each(numbers: IntArray, chosen: BoolArray) -> IntArray:
+    """Return where each number occurs first among those chosen."""
+    places = np.flatnonzero(chosen)
+    return places[np.unique(numbers[places], return_index=True)[1]]
+
+
+def _piece_values(
+    interactions: InteractionArrays, settings: SourceSettings, today: int, length: int
+) -> tuple[IntArray, FloatArray]:
+    """Return the numbers of pieces, ascending, and `profiles.piece_values` of them; so many interactions count."""
+    counts, weights = counted_weights(interactions.numbers, interactions.codes, interactions.moments, settings, today)
+    counts[length:] = False
+    return exact_sums(interactions.numbers[counts], weights[counts])
+
+
+def counted_weights(
+    numbers: IntArray, codes: IntArray, moments: IntArray, settings: SourceSettings, today: int
+) -> tuple[BoolArray, FloatArray]:
+    """Return which interactions count, of ratings of one number the first, and the weight of each by type and age."""
+    is_rating = _IS_RATING[codes]
+    counts = ~is_rating
+    counts[_first_of_each(numbers, is_rating)] = True
+    weights = _by_code(dict(settings.interaction_weights))[codes]
+    if settings.half_life_days:
+        ages = np.maximum(0, today - moments // DAY_MS)
+        weights = weights * _halved(int(ages.max(initial=0)) // AGES * AGES + AGES, settings.half_life_days)[ages]
+    return counts, weights
+
+
+@functools.lru_cache(maxsize=8)
+def _halved(ages: int, half_life_days: float) -> FloatArray:
+    """Return what is left of a weight by age in days; never written to."""
+    # By Python's power: numpy's differs in the last bit.
+    return np.asarray([2.0 ** (-age / half_life_days) for age in range(ages)], dtype=np.float64)
+
+
+def _grades(interactions: InteractionArrays, settings: SourceSettings, exists: BoolArray, most: int) -> IntArray:
+    """Return the grade of each piece among those a person likes, the latest so many at most; 0 for any other."""
+    numbers, count = interactions.numbers, len(interactions.pieces)
+    grades, latest = grades_of(numbers, interactions.codes, interactions.moments, count, settings)
+    grades[~exists] = 0
+    liked = np.flatnonzero(grades)
+    # Pieces ascend, so a stable sort leaves those of one moment by id.
+    grades[liked[np.argsort(-latest[liked], kind="stable")][most:]] = 0
+    return grades
+
+
+def grades_of(
+    numbers: IntArray, codes: IntArray, moments: IntArray, count: int, settings: SourceSettings
+) -> tuple[IntArray, IntArray]:
+    """Return by number, of ``count``, the grade that interactions, newest first, give it, and the latest moment."""
+    grades, latest = np.zeros((2, count), dtype=np.int64)
+    np.maximum.at(grades, numbers, _by_code(dict(settings.grades)).astype(np.int64)[codes])
+    np.maximum.at(latest, numbers, moments)
+    ratings = _first_of_each(numbers, _IS_RATING[codes])
+    grades[numbers[ratings[codes[ratings] == InteractionType.RATE_DISLIKE.code]]] = 0
+    return grades, latest
+
+
+def marks_seen(codes: IntArray) -> BoolArray:
+    """Return which interactions, by the codes of their types, mark a piece as seen."""
+    return _MARKS_SEEN[codes]
+
+
+def exact_sums(numbers: IntArray, values: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Return the distinct numbers, ascending, and the sum of the values of each, rounded once, whatever their order."""
+    order = np.argsort(numbers, kind="stable")
+    numbers, values = numbers[order], values[order]
+    firsts = np.flatnonzero(is_first(numbers))
+    starts = np.append(firsts, len(numbers))
+    distinct = numbers[firsts]
+    # Of one value or two a plain sum is rounded once anyway.
+    sums = np.add.reduceat(values, firsts) if len(values) else np.zeros(0)
+    longer = np.flatnonzero(np.diff(starts) > 2)
+    if len(longer):
+        listed = values.tolist()
+        cuts = zip(starts[longer].tolist(), starts[longer + 1].tolist(), strict=True)
+        sums[longer] = [math.fsum(listed[begin:end]) for begin, end in cuts]
+    return distinct, sums
+
+
+class ValuedRows(NamedTuple):
+    """Pieces by part and row, -1 for none, with what each says of its terms."""
+
+    owners: IntArray
+    rows: IntArray
+    values: FloatArray
+
+
+def taste_of_values(pieces: ValuedRows, said: CountedPreferences, snapshot: Snapshot) -> PlacedTaste:
+    """Return the profile that pieces and stated terms make, weighted by how rare terms are, for each part."""
+    table, numbers, scores, weights = _profile(pieces, said, snapshot)
+    placed = [
+        numbers if part.segment.terms is table else part.segment.terms.find_all(table, numbers)
+        for part in snapshot.parts
+    ]
+    frequencies = np.zeros(len(numbers), dtype=np.int64)
+    for part, terms in zip(snapshot.parts, placed, strict=True):
+        frequencies += part.frequencies(terms)
+    rarities = [math.log(1 + snapshot.piece_count / each) for each in frequencies.tolist()]
+    rare = np.asarray(rarities, dtype=np.float64) * scores
+    weighted = rare * weights
+    return PlacedTaste(
+        by_part=tuple((terms[terms >= 0], weighted[terms >= 0]) for terms in placed),
+        # Category weights change what counts, not how long the taste is: the norm is without them.
+        norm=math.sqrt(math.fsum((rare * rare).tolist())),
+    )
+
+
+class _TermScores(NamedTuple):
+    """Terms, ascending, as numbers of a table, with their whole scores and the weights of their categories."""
+
+    table: Strings
+    numbers: IntArray
+    scores: FloatArray
+    weights: FloatArray
+
+
+def _valued(
+    interactions: InteractionArrays,
+    owners: IntArray,
+    rows: IntArray,
+    snapshot: Snapshot,
+    settings: SourceSettings,
+    today: int,
+) -> ValuedRows:
+    """Return what interactions say of pieces, which lie at these rows of these parts."""
+    length = len(interactions)
+    if snapshot.keyword_count > MAX_PROFILE_KEYWORDS:
+        length = kept_length(interactions.numbers, _keyword_counts(owners, rows, snapshot))
+    numbers, values = _piece_values(interactions, settings, today, length)
+    return ValuedRows(owners[numbers], rows[numbers], values)
+
+
+def _profile(pieces: ValuedRows, said: CountedPreferences, snapshot: Snapshot) -> _TermScores:
+    stated = term_table(said.stated)
+    table, numbers, amounts = _gather(pieces, stated, snapshot)
+    numbers, scores = exact_sums(numbers, amounts)
+    weights = _category_weights(table, numbers, said.settings)
+    scores = scores * weights
+    if len(stated):
+        strongest = float(np.abs(scores).max(initial=0.0)) or 1.0
+        own = np.searchsorted(numbers, table.find_all(stated))
+        scores[own] += np.fromiter(said.stated.values(), np.float64, len(stated)) * strongest
+    return _TermScores(table, *_scaled(numbers, scores, weights))
+
+
+def _gather(pieces: ValuedRows, stated: Strings, snapshot: Snapshot) -> tuple[Strings, IntArray, FloatArray]:
+    """Return a table of terms, and for each term of each piece its place there and what the piece adds to it.
+
+    Stated terms are among them; pieces add nothing to these by that.
+    """
+    gathered: list[tuple[Strings, IntArray, FloatArray]] = []
+    for number, part in enumerate(snapshot.parts):
+        own = np.flatnonzero(pieces.owners == number)
+        if not len(own):
+            continue
+        segment, rows = part.segment, pieces.rows[own]
+        begins, ends = segment.starts[rows], segment.starts[rows + 1]
+        counts = ends - begins
+        entries = np.arange(int(counts.sum())) + np.repeat(begins - (np.cumsum(counts) - counts), counts)
+        amounts = np.repeat(pieces.values[own], counts) * np.sqrt(segment.piece_weights[entries].astype(np.float64))
+        gathered.append((segment.terms, segment.piece_terms[entries].astype(np.int64), amounts))
+    if len(stated) and len(gathered) == 1:
+        ((table, numbers, amounts),) = gathered
+        known = table.find_all(stated)
+        # Mostly one segment has nearly all of a source, and so these terms too.
+        if (known >= 0).all():
+            return table, np.append(numbers, known), np.append(amounts, np.zeros(len(known)))
+    if len(stated):
+        gathered.append((stated, np.arange(len(stated)), np.zeros(len(stated))))
+    if len(gathered) == 1:
+        return gathered[0]
+    # Terms have a number in each segment: a table of those that are here has one for all.
+    keys = [[terms.encoded(term) for term in np.unique(numbers).tolist()] for terms, numbers, _ in gathered]
+    table = Strings.of_encoded(sorted(set(itertools.chain.from_iterable(keys))))
+    places = [table.find_all(terms, numbers) for terms, numbers, _ in gathered]
+    return (
+        table,
+        np.concatenate([np.zeros(0, dtype=np.int64), *places]),
+        np.concatenate([np.zeros(0), *(amounts for _, _, amounts in gathered)]),
+    )
+
+
+def _category_weights(table: Strings, numbers: IntArray, settings: SourceSettings) -> FloatArray:
+    """Return the weights of the categories of terms."""
+    if not settings.category_weights:
+        return np.ones(len(numbers))
+    categories = (term_of(table[number]).category for number in numbers.tolist())
+    return np.asarray([settings.category_weights.get(each, 1) for each in categories], dtype=np.float64)
+
+
+def _scaled(numbers: IntArray, scores: FloatArray, weights: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Return terms, whole scores from -1000 to 1000, and weights, without those of score 0; as `profiles` rounds."""
+    greatest = float(np.abs(scores).max(initial=0.0))
+    if not greatest:
+        return numbers[:0], scores[:0], weights[:0]
+    scaled = scores / greatest * GREATEST_SCORE
+    whole = np.floor(np.abs(scaled))
+    rounded = np.copysign(whole + (np.abs(scaled) - whole >= HALF), scaled)
+    kept = rounded != 0
+    return numbers[kept], rounded[kept], weights[kept]

@@ -1,0 +1,162 @@
+"""People: what all people of a source did with its pieces, as one table from which lists are made by number.
+
+The same as `person` makes of one person, of all of them at once: interactions become pairs of a person
+and a piece, with what each pair says. Interactions with pieces that do not exist count for nothing here.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penchant.index.arrays import arrays_of, members_of, starts_of
+from penchant.index.layout import FloatArray, IntArray, Numbers
+from penchant.index.people.grades import latest_likes
+from penchant.index.people.person import (
+    PersonFigures,
+    ValuedRows,
+    counted_weights,
+    exact_sums,
+    grades_of,
+    kept_length,
+    marks_seen,
+    taste_of_values,
+)
+from penchant.index.people.preferred import CountedPreferences
+from penchant.index.segment import Segment
+from penchant.index.snapshot import Snapshot
+from penchant.index.strings import Strings
+from penchant.model import (
+    MAX_PROFILE_INTERACTIONS,
+    MAX_PROFILE_KEYWORDS,
+    NO_PREFERENCES,
+    Preferences,
+    SourceSettings,
+    most_likes,
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class PeopleEvents:
+    """Interactions of people as columns, in any order; ``rows`` are those of pieces in a segment, -1 for none."""
+
+    people: IntArray
+    rows: IntArray
+    codes: IntArray
+    moments: IntArray
+    versions: IntArray
+
+    def take(self, chosen: NDArray[Any]) -> "PeopleEvents":
+        """Return the interactions at these places, or those where a mask is true."""
+        columns = (self.people, self.rows, self.codes, self.moments, self.versions)
+        people, rows, codes, moments, versions = (column[chosen] for column in columns)
+        return PeopleEvents(people=people, rows=rows, codes=codes, moments=moments, versions=versions)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PeopleTable:
+    """What ``u`` people did with the pieces of one segment: ``z`` pairs of a person and a piece.
+
+    ``ids`` (u) have the order in which people are asked for. ``starts`` (u + 1,) cuts ``rows``, which ascend, and
+    beside them ``values``, what a piece adds to the taste, ``grades`` of likes, 0 for none, and ``seen``.
+    """
+
+    ids: Strings
+    starts: IntArray
+    rows: Numbers
+    values: FloatArray
+    grades: NDArray[np.uint8]
+    seen: NDArray[np.uint8]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return all arrays by name."""
+        return arrays_of(self)
+
+    @classmethod
+    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> "PeopleTable":
+        """Return the table of these arrays, as `arrays` names them; they are used, not copied."""
+        return cls(**members_of(cls, arrays))
+
+    def take(self, people: IntArray) -> "PeopleTable":
+        """Return the table of some of the people, in this order."""
+        lengths = np.diff(self.starts)[people]
+        starts = starts_of(lengths)
+        pairs = np.repeat(self.starts[people] - starts[:-1], lengths) + np.arange(starts[-1])
+        return PeopleTable(
+            ids=Strings.of(self.ids.take(people.tolist())),
+            starts=starts,
+            rows=self.rows[pairs],
+            values=self.values[pairs],
+            grades=self.grades[pairs],
+            seen=self.seen[pairs],
+        )
+
+    def figures(
+        self, person: int, snapshot: Snapshot, settings: SourceSettings, preferences: Preferences = NO_PREFERENCES
+    ) -> PersonFigures:
+        """Return what lists take of a person; the snapshot is of the table's segment alone."""
+        said = CountedPreferences.of(preferences, snapshot, settings)
+        cut = slice(self.starts[person], self.starts[person + 1])
+        rows, grades = self.rows[cut].astype(np.int64), self.grades[cut].astype(np.int64)
+        return PersonFigures(
+            taste=taste_of_values(ValuedRows(np.zeros_like(rows), rows, self.values[cut]), said, snapshot),
+            liked=(rows[grades > 0],),
+            grades=(grades[grades > 0],),
+            seen=(rows[self.seen[cut] > 0],),
+            met=len(rows) + len(said.stated),
+            hidden=said.hidden,
+            stated=said.stated,
+        )
+
+
+def people_table(
+    ids: Strings, events: PeopleEvents, catalogue: Segment, settings: SourceSettings, today: int
+) -> PeopleTable:
+    """Return the table of people, from their interactions with a catalogue; ages are counted to a UTC day."""
+    order = np.lexsort((-events.versions, -events.moments, events.people))
+    events = events.take(order)
+    # As one person's are read: the newest of them, whatever became of the pieces.
+    starts = starts_of(np.bincount(events.people, minlength=len(ids)))
+    events = events.take(np.arange(len(events.people)) - starts[events.people] < MAX_PROFILE_INTERACTIONS)
+    in_taste = _in_taste(events, catalogue, len(ids))
+    exists = events.rows >= 0
+    events, in_taste = events.take(exists), in_taste[exists]
+    keys = events.people * max(1, len(catalogue)) + events.rows
+    pairs, numbers = np.unique(keys, return_inverse=True)
+    counts, weights = counted_weights(numbers, events.codes, events.moments, settings, today)
+    counted, sums = exact_sums(numbers[counts & in_taste], weights[counts & in_taste])
+    values = np.zeros(len(pairs))
+    values[counted] = sums
+    people, rows = np.divmod(pairs, max(1, len(catalogue)))
+    grades, latest = grades_of(numbers, events.codes, events.moments, len(pairs), settings)
+    liked = np.flatnonzero(grades)
+    grades[liked[~latest_likes(people[liked], rows[liked], latest[liked], most_likes(len(catalogue)))]] = 0
+    seen = np.zeros(len(pairs), dtype=np.uint8)
+    seen[numbers[marks_seen(events.codes)]] = 1
+    return PeopleTable(
+        ids=ids,
+        starts=starts_of(np.bincount(people, minlength=len(ids))),
+        rows=rows.astype(np.uint32),
+        values=values,
+        grades=grades.astype(np.uint8),
+        seen=seen,
+    )
+
+
+def _in_taste(events: PeopleEvents, catalogue: Segment, count: int) -> NDArray[np.bool_]:
+    """Return which interactions count for the taste, of those sorted by person, newest first; see `kept_length`."""
+    found = np.ones(len(events.people), dtype=np.bool_)
+    keywords = np.append(np.diff(catalogue.starts), 0)
+    # More than all keywords of a person's interactions there cannot be, however often a piece comes.
+    total = np.bincount(events.people, weights=keywords[events.rows], minlength=count)
+    starts = starts_of(np.bincount(events.people, minlength=count))
+    for person in np.flatnonzero(total > MAX_PROFILE_KEYWORDS).tolist():
+        cut = slice(starts[person], starts[person + 1])
+        pieces, numbers = np.unique(events.rows[cut], return_inverse=True)
+        found[cut.start + kept_length(numbers, keywords[pieces]) : cut.stop] = False
+    return found

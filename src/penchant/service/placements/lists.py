@@ -1,0 +1,193 @@
+"""Placement lists: what a row of a page shows, made by the rankings of lists that have addresses of their own.
+
+A placement is a set of settings in the place of the source's, and a choice of list: nothing here ranks anything.
+
+    view of the source --`under_rules`--> view with the placement's settings and lists --> the ranking of its kind
+                                                                                       '--> if that is empty, another
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+
+from penchant.attributes import Attribute
+from penchant.errors import InvalidInput, PenchantError, TooFewPieces, UnknownPiece, UnknownPlacement
+from penchant.live.views import View
+from penchant.model import PlacementKind
+from penchant.service.lists.inputs import ListInputs
+from penchant.service.lists.kinds import KINDS, ListWish, PlacementChoice, PlacementRequest
+from penchant.service.lists.ranking import ListRanking
+from penchant.service.lists.serving import Lists
+from penchant.service.placements.variant_guard import VariantGuard
+from penchant.service.placements.versions import PlacementInForce, Placements
+from penchant.telemetry import Metrics
+from penchant.wire import BASE, ListRules, PlacedPiece, PlacementResult, read_boosts, read_filter
+
+_FILTERED = (("filter", "filter"), ("boost", "boosts"))
+"""What lists are filtered by, as metrics name it, and the members of rules that say it."""
+
+Decoded = TypeVar("Decoded")
+
+
+Entries = Callable[..., Awaitable[Sequence[PlacedPiece]]]
+"""Returns the entries of a ranking, with reasons if it is told to ``explain``."""
+
+
+class PlacementAnswer(NamedTuple):
+    """What is answered, and the version of the interactions, as in `PlacementList`."""
+
+    result: PlacementResult
+    audience_version: int | None = None
+
+
+class PlacementLists:
+    """Lists of placements, each from one view of a source."""
+
+    def __init__(self, placements: Placements, lists: Lists, guard: VariantGuard, metrics: Metrics) -> None:
+        self._placements = placements
+        self._lists = lists
+        self.guard = guard
+        self._metrics = metrics
+
+    async def answer(self, view: View, request: PlacementRequest) -> PlacementAnswer:
+        """Return the list of a placement in force.
+
+        Raises:
+            UnknownPlacement: the source has none of this name.
+            InvalidInput, UnknownPiece, TooFewPieces: it lists what is similar to a piece, which is not named, unknown,
+                or alone; and no other list may take its place.
+        """
+        placement = await self._placements.in_force(view, request.placement)
+        variant = self.guard.variant_for(view.head, placement, request.user_id)
+        if variant != placement.variant_for(view.head.name, request.user_id):
+            self._metrics.stopped_lists.inc()
+        answer = await self.listed(view, placement, variant, request)
+        is_filled = answer.result.kind is not placement.spec.rules_of(variant).kind
+        outcome = "filled" if is_filled else "listed"
+        self._metrics.placement_lists.labels(answer.result.kind, outcome if answer.result.content else "empty").inc()
+        return answer
+
+    async def page(self, view: View, requests: Sequence[PlacementRequest]) -> list[PlacementAnswer | PenchantError]:
+        """Return the lists of several placements, in which no piece comes twice; an error in the place of a list.
+
+        Each is filled from what those before it have left.
+        """
+        shown: set[str] = set()
+        answers: list[PlacementAnswer | PenchantError] = []
+        for request in requests:
+            try:
+                answer = await self.answer(view, replace(request, exclude=request.exclude | shown))
+            except (InvalidInput, TooFewPieces, UnknownPiece, UnknownPlacement) as error:
+                answers.append(error)
+                continue
+            shown.update(each.id for each in answer.result.content)
+            answers.append(answer)
+        return answers
+
+    async def listed(
+        self, view: View, placement: PlacementInForce, variant: str | None, request: PlacementRequest
+    ) -> PlacementAnswer:
+        """Return the list of a variant of any version of a placement; raises as `answer`."""
+        for name, member in _FILTERED:
+            if getattr(placement.spec.rules_of(variant), member) is not None:
+                self._metrics.filtered_lists.labels(name).inc()
+        lists = self._lists
+        return await answer_by(lists.inputs, lists.placed, view, placement, variant, request)
+
+
+async def answer_by(
+    inputs: ListInputs,
+    entries: Entries,
+    view: View,
+    placement: PlacementInForce,
+    variant: str | None,
+    request: PlacementRequest,
+) -> PlacementAnswer:
+    """Return the list of a variant, or the one that fills its place.
+
+    Raises:
+        InvalidInput, UnknownPiece, TooFewPieces: as `PlacementLists.answer`.
+    """
+    rules = placement.spec.rules_of(variant)
+    under, kind = under_rules(view, rules), rules.kind
+    choice = choice_of(view, rules, request)
+    content: Sequence[PlacedPiece] = ()
+    audience_version = None
+
+    async def made() -> tuple[Sequence[PlacedPiece], int | None]:
+        ranking = await _ranked(inputs, kind, ListWish(under, rules, request, choice))
+        if ranking is None:
+            return (), None
+        return await entries(ranking, explain=request.explain), ranking.audience_version
+
+    try:
+        content, audience_version = await made()
+    except (InvalidInput, UnknownPiece, TooFewPieces):
+        if rules.fallback is None:
+            raise
+    if not content and rules.fallback not in {None, kind}:
+        kind = rules.fallback or kind
+        content, audience_version = await made()
+    result = PlacementResult(
+        placement=placement.name,
+        variant=variant or BASE,
+        kind=kind,
+        user_id=request.user_id,
+        content_id=request.content_id,
+        content=[*content],
+    )
+    if request.explain:
+        result = msgspec.structs.replace(result, category_weights=dict(under.settings.category_weights))
+    return PlacementAnswer(result, audience_version)
+
+
+async def _ranked(inputs: ListInputs, kind: PlacementKind, wish: ListWish) -> ListRanking[Any] | None:
+    """Return the ranking of a list of some kind; ``None`` where it is empty."""
+    user_id, choice = wish.request.user_id, wish.choice
+    if user_id is not None and not KINDS[kind].is_personal:
+        # Lists that know nothing of a person are without what the person has hidden all the same.
+        hidden = await inputs.hidden(wish.view, user_id)
+        wish = wish._replace(choice={**choice, "exclude": choice["exclude"] | hidden})
+    return await KINDS[kind].rank(inputs, wish)
+
+
+def choice_of(view: View, rules: ListRules, request: PlacementRequest) -> PlacementChoice:
+    """Return what a list is chosen by.
+
+    Raises:
+        InvalidInput: the filter or the boosts no longer fit the attributes of the source.
+    """
+    return PlacementChoice(
+        take=request.take,
+        catalogs=rules.catalogs,
+        matching=None if rules.filter is None else _by_attributes(view, rules.filter, "filter", read_filter),
+        boosts=() if rules.boosts is None else _by_attributes(view, rules.boosts, "boosts", read_boosts),
+        exclude=request.exclude,
+        min_audience_version=request.min_audience_version,
+    )
+
+
+def _by_attributes(
+    view: View, given: Any, name: str, read: Callable[[Any, Mapping[str, Attribute], str], Decoded]
+) -> Decoded:
+    """Return what a member says by the attributes that a source has now, maybe others than when it was stored."""
+    try:
+        return read(given, view.source_settings.attributes, f"/{name}")
+    except InvalidInput as error:
+        detail = f"The placement's {name} no longer fits the attributes of the source: {error.detail}"
+        raise InvalidInput(detail, faults=error.faults) from None
+
+
+def under_rules(view: View, rules: ListRules) -> View:
+    """Return a view with what a list is made by in the place of the source's own settings and lists."""
+    settings = rules.settings(view.settings)
+    return replace(
+        view,
+        settings=settings,
+        overridden=view.source_settings,
+        whitelist=view.whitelist if rules.whitelist is None else rules.whitelist,
+        blacklist=view.blacklist if rules.blacklist is None else rules.blacklist,
+        blacklisted=view.blacklisted if rules.blacklisted is None else rules.blacklisted,
+    )

@@ -1,0 +1,267 @@
+"""Results of placements: what variants showed and what came of it, with intervals that hold however often one looks."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import UNSET, UnsetType
+
+from penchant import experiments
+from penchant.clock import SYSTEM_CLOCK, Clock
+from penchant.errors import UnknownPlacement, invalid_parameter
+from penchant.experiments import Arm, BoundedRate
+from penchant.live.database import AsyncStorage
+from penchant.model import DAY_MS, InteractionType
+from penchant.service.placements.courses import VariantCourse, courses_of
+from penchant.service.placements.tallies import VariantTally, arms_of, tallies_of
+from penchant.service.placements.versions import PlacementInForce, read_row
+from penchant.storage import SourceHead, Storage
+from penchant.storage.placement_counts import GROUPS, CountsTable
+from penchant.wire import (
+    BASE,
+    BUCKETS,
+    DayCount,
+    Doubt,
+    Interval,
+    ListShare,
+    PlacementResults,
+    PositionCount,
+    VariantResult,
+)
+
+DIGITS = 9
+MAX_DAYS = 800
+"""How many days results may be of: as long as counts are kept."""
+MAX_POINTS = 30
+"""Days of a course: more are not told apart in a picture."""
+_EPOCH = date(1970, 1, 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultsRequest:
+    """Which results are wanted: of which UTC days, counted from 1970, counting which type as a success, against what.
+
+    Without a first day they begin with that of the version in force; without a type all that speak for a piece count.
+    """
+
+    placement: str
+    first: int | None = None
+    last: int | None = None
+    type: InteractionType | None = None
+    base: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultsOverTime:
+    """Results, and how the differences in them came to be, all of one moment."""
+
+    results: PlacementResults
+    courses: Sequence[VariantCourse]
+
+
+class Results:
+    """The results of the placements of sources."""
+
+    def __init__(self, database: AsyncStorage, *, clock: Clock = SYSTEM_CLOCK) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def read(self, head: SourceHead, request: ResultsRequest) -> PlacementResults:
+        """Return what a placement showed and what came of it, all of one moment.
+
+        Raises:
+            UnknownPlacement: the source has none of this name.
+            InvalidInput: days in the wrong order, too many, or a base that is no variant.
+        """
+        results, _ = await self._database.in_thread(self._read, head, request)
+        return results
+
+    async def read_over_time(self, head: SourceHead, request: ResultsRequest) -> ResultsOverTime:
+        """Return the same with the courses of the variants, of `MAX_POINTS` days each at most; raises as `read`."""
+        return await self._database.in_thread(self._read_over_time, head, request)
+
+    def _read_over_time(self, head: SourceHead, request: ResultsRequest) -> ResultsOverTime:
+        results, comparison = self._read(head, request)
+        return ResultsOverTime(results=results, courses=comparison.courses())
+
+    def _read(self, head: SourceHead, request: ResultsRequest) -> "tuple[PlacementResults, _Comparison]":
+        storage = self._database.storage
+        row = storage.placements.read_in_force(head.source_id, request.placement)
+        if row is None:
+            raise UnknownPlacement(f"The source has no placement {request.placement!r}.")
+        placement, began = read_row(row), row.recorded_at // DAY_MS
+        today = self._clock.today()
+        last = today if request.last is None else request.last
+        first = min(began, last) if request.first is None else request.first
+        if not 0 <= last - first < MAX_DAYS:
+            raise invalid_parameter("from", f"Found {last - first + 1} days; 1 to {MAX_DAYS} are accepted.")
+        counts = storage.impressions.read_counts(head.source_id, head.incarnation, request.placement, (first, last))
+        tallies = tallies_of(counts.table, request.type, _names(placement))
+        base = request.base or BASE
+        if base not in tallies:
+            raise invalid_parameter("base", f"Found another variant; accepted are {', '.join(sorted(tallies))}.")
+        if first <= began and today <= last:
+            # What was read holds all since that version was stored: of a year it takes longest to read.
+            stopped = _stopped(counts.table.between(began, today), placement)
+        else:
+            stopped = worse_variants(storage, head, placement, today)
+        # The people of a stopped variant see the base: their shares are others from then on.
+        shares = {} if stopped else _shares(placement)
+        comparison = _Comparison(tallies, tallies[base], shares, began)
+        # Of the days on which a piece was shown only the first and the last are kept: how many were shown within a
+        # window is exact for windows that reach to the present.
+        pieces = counts.pieces if last >= today else None
+        results = PlacementResults(
+            placement=request.placement,
+            first=_day(first),
+            last=_day(last),
+            base=base,
+            counted="successes" if request.type is None else request.type.value,
+            design_effect=_rounded(comparison.effect),
+            pieces_of_person=comparison.pieces_of_person,
+            stopped=sorted(stopped),
+            variants=[comparison.result(each, pieces, head.piece_count) for each in tallies.values()],
+        )
+        return results, comparison
+
+
+class _Comparison:
+    """The variants of a placement beside its base; ``shares`` are what they should have of the lists after a day."""
+
+    def __init__(
+        self, tallies: Mapping[str, VariantTally], base: VariantTally, shares: Mapping[str, float], began: int
+    ) -> None:
+        self._tallies = tallies
+        self._base = base
+        self._shares = shares
+        self._began = began
+        self._arms = arms_of(tallies)
+        self.effect = experiments.design_effect(*self._arms.by_name.values())
+        # Lists of the first day may be from before the version in force, when variants had other shares.
+        self._lists = sum((self._lists_of(each) for each in tallies.values()), np.zeros(GROUPS))
+        # Several variants are several chances of a false alarm, which they share.
+        self._alpha = experiments.ALPHA / max(1, len(tallies) - 1)
+
+    @property
+    def pieces_of_person(self) -> int | UnsetType:
+        """How many pieces count of each person at most, where some were shown more."""
+        is_beyond = any((each.staged.shown.sum(-1) * ~self._arms.kept).any() for each in self._tallies.values())
+        return int(self._arms.pieces) if is_beyond else UNSET
+
+    def result(self, own: VariantTally, pieces: Mapping[str, int] | None, piece_count: int) -> VariantResult:
+        """Return what is shown of a variant."""
+        difference, doubt = self.difference(own), self._doubt(own)
+        found = verdict(difference)
+        shown_pieces = None if pieces is None else pieces.get(own.name, 0)
+        return VariantResult(
+            variant=own.name,
+            lists=own.lists,
+            shown=own.shown,
+            anonymous=own.shown - own.known,
+            successes=own.successes,
+            interactions=own.interactions,
+            rate=_interval(experiments.rate_interval(self._arms.by_name[own.name], self.effect)),
+            difference=None if difference is None else _interval(difference),
+            verdict=self.verdict(own),
+            doubt=UNSET if doubt is None or found == "undecided" else doubt,
+            pieces=shown_pieces,
+            coverage=None if shown_pieces is None else _rounded(shown_pieces / max(1, piece_count)),
+            share=self._share(own),
+            positions=[PositionCount(position=at or None, shown=n, successes=s) for at, n, s in own.positions],
+            days=[DayCount(day=_day(day), shown=n, successes=s) for day, n, s in own.days],
+        )
+
+    def difference(self, own: VariantTally) -> BoundedRate | None:
+        """Return how a variant differs from the base; ``None`` of the base itself."""
+        if own is self._base:
+            return None
+        return experiments.difference(*self._pair(own), self.effect, self._alpha)
+
+    def verdict(self, own: VariantTally) -> str:
+        """Return what may be said of a variant."""
+        return verdict(self.difference(own)) if self._doubt(own) is None else "undecided"
+
+    def courses(self) -> list[VariantCourse]:
+        """Return how the variants came to differ from the base."""
+        return courses_of(self._tallies, self._base, self._alpha, most=MAX_POINTS)
+
+    def _doubt(self, own: VariantTally) -> Doubt | None:
+        """Return why nothing may be said of a variant, whatever its difference: a few people may have made it."""
+        if own is self._base:
+            return None
+        few = experiments.share_of_few(*self._pair(own), self._arms.pieces)
+        group = experiments.share_of_group(*self._pair(own))
+        if few > experiments.MOST_OF_FEW:
+            return Doubt(code="few-people", share=_rounded(few))
+        return Doubt(code="one-group", share=_rounded(group)) if group > experiments.MOST_OF_GROUP else None
+
+    def _pair(self, own: VariantTally) -> tuple[Arm, Arm]:
+        return self._arms.by_name[self._base.name], self._arms.by_name[own.name]
+
+    def _lists_of(self, own: VariantTally) -> experiments.Numbers:
+        return np.asarray((own.lists_after(self._began) * self._arms.kept[:, None]).sum(0))
+
+    def _share(self, own: VariantTally) -> ListShare | None:
+        expected = self._shares.get(own.name)
+        if expected is None:
+            return None
+        share = experiments.share_interval(self._lists_of(own), self._lists)
+        told = _interval(share)
+        off = not told.lower <= expected <= told.upper
+        return ListShare(value=told.value, lower=told.lower, upper=told.upper, expected=expected, off=off)
+
+
+def worse_variants(storage: Storage, head: SourceHead, placement: PlacementInForce, today: int) -> frozenset[str]:
+    """Return the variants of a placement that are stopped: certainly worse than its base, by all since that version.
+
+    ``today`` is the present UTC day, counted from 1970.
+    """
+    row = storage.placements.read(head.source_id, placement.name, placement.version)
+    if row is None or not placement.spec.variants:
+        return frozenset()
+    days = (row.recorded_at // DAY_MS, today)
+    counts = storage.impressions.read_counts(head.source_id, head.incarnation, placement.name, days)
+    return _stopped(counts.table, placement)
+
+
+def _stopped(table: CountsTable, placement: PlacementInForce) -> frozenset[str]:
+    """Return the variants that counts show to be certainly worse, by those reports that may stop one."""
+    auto_stop = placement.spec.auto_stop
+    if auto_stop is False:
+        return frozenset()
+    tallies = tallies_of(table if auto_stop else table.only(~table.by_page), None, _names(placement))
+    comparison = _Comparison(tallies, tallies[BASE], {}, 0)
+    return frozenset(name for name, each in tallies.items() if comparison.verdict(each) == "worse")
+
+
+def verdict(difference: BoundedRate | None) -> str:
+    """Return what may be said of a variant by its difference from the base; the base itself has none."""
+    if difference is None:
+        return "base"
+    if difference.upper < 0:
+        return "worse"
+    return "better" if difference.lower > 0 else "undecided"
+
+
+def _names(placement: PlacementInForce) -> set[str]:
+    return {BASE, *(each.name for each in placement.spec.variants)}
+
+
+def _shares(placement: PlacementInForce) -> dict[str, float]:
+    """Return the share of all people that each variant has, the base what is left."""
+    shares = {each.name: each.share / BUCKETS for each in placement.spec.variants}
+    return {BASE: round(1 - sum(shares.values()), DIGITS)} | shares
+
+
+def _interval(found: BoundedRate) -> Interval:
+    return Interval(value=_rounded(found.value), lower=_rounded(found.lower), upper=_rounded(found.upper))
+
+
+def _rounded(number: npt.ArrayLike) -> float:
+    return round(float(np.asarray(number)), DIGITS)
+
+
+def _day(day: int) -> str:
+    return (_EPOCH + timedelta(days=day)).isoformat()

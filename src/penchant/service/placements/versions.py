@@ -1,0 +1,251 @@
+"""Placements of sources: stored, kept by versions, and read for every list. A version never changes once stored."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import msgspec
+
+from penchant.bounded_cache import BoundedCache
+from penchant.errors import PlacementChanged, UnknownPlacement, invalid_parameter
+from penchant.live.database import AsyncStorage
+from penchant.live.views import View
+from penchant.service.access import Access
+from penchant.service.placements.assignment import BucketRun, bucket_of, reassigned, variant_at
+from penchant.storage import DeletePlacement, Outcome, PlacementRow, PutPlacement, source_id
+from penchant.wire import (
+    MAX_PLACEMENT_VERSIONS,
+    MAX_PLACEMENTS,
+    PlacementHistory,
+    PlacementListing,
+    PlacementSpec,
+    PlacementVersion,
+    decode_placement,
+    encode,
+    encode_placement,
+    format_timestamp,
+    placement_problem,
+)
+
+ATTEMPTS = 3
+"""How often a placement is stored anew where others change it at the same moment."""
+MEMORY_BYTES = 8 * 1024 * 1024
+"""Placements that are remembered, as JSON; as records they take a few times as much."""
+
+_decode_runs = msgspec.json.Decoder(list[BucketRun]).decode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacementInForce:
+    """A version of a placement, and which people its variants are for."""
+
+    name: str
+    version: int
+    spec: PlacementSpec
+    runs: Sequence[BucketRun] = ()
+
+    @property
+    def experiment(self) -> str:
+        """By what people are told apart."""
+        return self.spec.experiment or self.name
+
+    @property
+    def shares(self) -> Mapping[str, int]:
+        """The share of each variant, in buckets."""
+        return {each.name: each.share for each in self.spec.variants}
+
+    def variant_for(self, source: str, user_id: str | None) -> str | None:
+        """Return the variant that a person is given; ``None`` for the base, which nobody known sees as well.
+
+        Who shows a list asks `variant_guard`, by which a variant may be stopped.
+        """
+        if user_id is None or not self.runs:
+            return None
+        return variant_at(self.runs, bucket_of(source, self.experiment, user_id))
+
+
+class _VersionKey(NamedTuple):
+    source_id: int
+    incarnation: int
+    epoch: int
+    name: str
+    version: int
+
+
+class Placements:
+    """The placements of sources; those asked for lately are remembered, within ``limit_bytes`` of JSON.
+
+    For the event loop only.
+    """
+
+    def __init__(self, database: AsyncStorage, *, limit_bytes: int = MEMORY_BYTES) -> None:
+        self._database = database
+        self._stored = database.storage.placements
+        self._versions: BoundedCache[_VersionKey, PlacementInForce] = BoundedCache(limit_bytes)
+
+    async def in_force(self, view: View, name: str) -> PlacementInForce:
+        """Return a placement as a view has it.
+
+        Raises:
+            UnknownPlacement: there is none of this name.
+            StorageUnavailable: it has to be read, and the database is away.
+        """
+        version = view.placements.get(name)
+        if version is None:
+            raise _unknown(name)
+        head = view.head
+        key = _VersionKey(head.source_id, head.incarnation, head.epoch, name, version)
+        remembered = self._versions.get(key)
+        if remembered is not None:
+            return remembered
+        row = await self._database.read(self._stored.read, head.source_id, name, version)
+        if row is None:
+            # Only where a hundred newer versions were stored since the view was made, or the source is gone.
+            raise _unknown(name)
+        placement = read_row(row)
+        self._versions.put(key, placement, weight=len(row.body) + len(row.assignment))
+        return placement
+
+    async def put(self, access: Access, source: str, name: str, spec: PlacementSpec) -> Outcome:
+        """Store a placement; it is in force in the next request.
+
+        Raises:
+            InvalidInput: no placement can be called so.
+            UnknownSource, TooManyPlacements: it may not be stored.
+            PlacementChanged: others change it all the time.
+        """
+        problem = placement_problem(name)
+        if problem:
+            raise invalid_parameter("name", problem)
+        number = source_id(access.account_id, source)
+        for attempt in range(ATTEMPTS):
+            in_force = [read_row(row) for row in await self._database.promptly(self._stored.list_in_force, number)]
+            draft = draft_over(in_force, name, spec)
+            try:
+                return await self._store(access, source, draft, encode_placement(spec), in_force)
+            except PlacementChanged:
+                if attempt == ATTEMPTS - 1:
+                    raise
+        raise AssertionError
+
+    async def roll_back(
+        self, access: Access, source: str, name: str, version: int | None
+    ) -> tuple[PlacementSpec, Outcome]:
+        """Store an earlier version once more, the last one before that in force where none is named.
+
+        People see the variants that they saw under it.
+
+        Raises:
+            UnknownPlacement: there is no such placement, or no such version of it.
+            PlacementChanged: another version came into force at the same moment.
+        """
+        rows = await self._database.promptly(self._stored.list_versions, source_id(access.account_id, source), name)
+        if not rows:
+            raise _unknown(name)
+        chosen = next((row for row in rows[1:] if version in {None, row.version}), None)
+        if chosen is None and version != rows[0].version:
+            named = "earlier version" if version is None else f"version {version}"
+            raise UnknownPlacement(f"The placement has no {named}; {len(rows)} are kept.")
+        placement = read_row(chosen or rows[0])
+        number = source_id(access.account_id, source)
+        in_force = [read_row(row) for row in await self._database.promptly(self._stored.list_in_force, number)]
+        # As it was then, unless another placement shows the same experiment otherwise by now.
+        twin = twin_of(placement, in_force)
+        draft = replace(placement, version=rows[0].version, runs=placement.runs if twin is None else twin.runs)
+        outcome = await self._store(access, source, draft, (chosen or rows[0]).body, in_force)
+        return placement.spec, outcome
+
+    async def _store(
+        self,
+        access: Access,
+        source: str,
+        draft: PlacementInForce,
+        body: bytes,
+        in_force: Sequence[PlacementInForce],
+    ) -> Outcome:
+        """Store a draft after the version that it names, unless any placement has changed since those were read.
+
+        Who sees its variants follows from all of its experiment.
+        """
+        return await self._database.change(
+            PutPlacement(
+                account_id=access.account_id,
+                source=source,
+                actor=access.key_id,
+                name=draft.name,
+                body=body,
+                assignment=encode(draft.runs),
+                after=draft.version,
+                seen=max((each.version for each in in_force), default=0),
+                max_versions=MAX_PLACEMENT_VERSIONS,
+                max_placements=MAX_PLACEMENTS,
+            )
+        )
+
+    async def delete(self, access: Access, source: str, name: str) -> Outcome:
+        """Delete a placement with all its versions; an unknown one is no error."""
+        return await self._database.change(
+            DeletePlacement(account_id=access.account_id, source=source, actor=access.key_id, name=name)
+        )
+
+    async def listing(self, view: View) -> PlacementListing[str]:
+        """Return every placement of a source as it is in force, ascending by name."""
+        rows = await self._database.promptly(self._stored.list_in_force, view.head.source_id)
+        return PlacementListing(placements=[_shown(row) for row in rows])
+
+    async def versions(self, view: View, name: str) -> PlacementHistory[str]:
+        """Return the versions of a placement that are kept, newest first; the first is in force.
+
+        Raises:
+            UnknownPlacement: there is none of this name.
+        """
+        rows = await self._database.promptly(self._stored.list_versions, view.head.source_id, name)
+        if not rows:
+            raise _unknown(name)
+        return PlacementHistory(versions=[_shown(row) for row in rows])
+
+
+def read_row(row: PlacementRow) -> PlacementInForce:
+    """Return the placement in a stored row."""
+    spec = decode_placement(row.body)
+    return PlacementInForce(name=row.name, version=row.version, spec=spec, runs=_decode_runs(row.assignment))
+
+
+def draft_over(in_force: Sequence[PlacementInForce], name: str, spec: PlacementSpec) -> PlacementInForce:
+    """Return what a draft would be among the placements in force, and of which version: 0 where there is none.
+
+    Two placements of an experiment with the same shares show everybody the same variant. Otherwise who sees a variant
+    goes on seeing it, as far as shares allow, by the newest placement of the experiment.
+    """
+    version = next((each.version for each in in_force if each.name == name), 0)
+    draft = PlacementInForce(name=name, version=version, spec=spec)
+    twin = twin_of(draft, in_force)
+    if twin is not None:
+        return replace(draft, runs=twin.runs)
+    of_experiment = [each for each in in_force if each.experiment == draft.experiment]
+    runs = max(of_experiment, key=lambda each: each.version).runs if of_experiment else ()
+    return replace(draft, runs=reassigned(runs, draft.shares)) if runs or draft.shares else draft
+
+
+def twin_of(placement: PlacementInForce, in_force: Sequence[PlacementInForce]) -> PlacementInForce | None:
+    """Return the newest other placement of the same experiment with the same shares, if there is one."""
+    twins = [
+        each
+        for each in in_force
+        if (each.experiment, each.shares) == (placement.experiment, placement.shares) and each.name != placement.name
+    ]
+    return max(twins, key=lambda each: each.version, default=None)
+
+
+def _shown(row: PlacementRow) -> PlacementVersion[str]:
+    return PlacementVersion(
+        name=row.name,
+        version=row.version,
+        timestamp=format_timestamp(row.recorded_at),
+        key_id=row.actor,
+        placement=msgspec.json.decode(row.body),
+    )
+
+
+def _unknown(name: str) -> UnknownPlacement:
+    return UnknownPlacement(f"The source has no placement {name!r}.")
