@@ -63,8 +63,7 @@ from penchant.index.people.shared_audience import (
 from penchant.index.people.table import PeopleEvents, PeopleTable, people_table
 from penchant.index.people.tally import Tally
 from penchant.index.people.weights import AudienceWeights, build_weights
-from penchant.index.plain_lists import newness_scan, popularity_scan, score_scan
-from penchant.index.queries import PartQuery, Scan, ScanQuery, best_of
+from penchant.index.queries import PartQuery, Scan, ScanQuery, best_of, newness_scan, popularity_scan, score_scan
 from penchant.index.sampling import sampled_ids
 from penchant.index.segment import Segment
 from penchant.index.similarity import SimilarityQuery

@@ -1,42 +1,16 @@
-"""Arrays: records as arrays by name, for files that any number of processes map, and back; and sums over arrays."""
+"""Arrays: runs, counts and sums of numbers."""
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import Field, fields
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penchant.index.layout import BoolArray, IntArray, Numbers
-from penchant.index.strings import Strings
 
 COUNTED = 1 << 22
 """Numbers that are counted at once."""
-
-
-def arrays_of(record: Any) -> dict[str, NDArray[Any]]:
-    """Return what a record is made of as arrays by name; a table of strings is two of them."""
-    found: dict[str, NDArray[Any]] = {}
-    for each in _stored(type(record)):
-        value = getattr(record, each.name)
-        if isinstance(value, Strings):
-            found |= {f"{each.name}.starts": value.starts, f"{each.name}.text": value.text}
-        else:
-            found[each.name] = value
-    return found
-
-
-def members_of(kind: type, arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
-    """Return the members of a kind of record from arrays as `arrays_of` names them; they are used, not copied."""
-    members: dict[str, Any] = {}
-    for each in _stored(kind):
-        if each.type is Strings:
-            members[each.name] = Strings(arrays[f"{each.name}.starts"], arrays[f"{each.name}.text"])
-        else:
-            members[each.name] = arrays[each.name]
-    return members
 
 
 def is_first(ascending: IntArray | NDArray[np.uint64]) -> BoolArray:
@@ -82,8 +56,3 @@ def exact_sum(values: IntArray) -> int:
     """Return a sum that may pass 64 bits."""
     # Upper and lower halves apart: the sum of either fits for two billion values.
     return (int((values >> 32).sum()) << 32) + int((values & 0xFFFFFFFF).sum())
-
-
-def _stored(kind: Any) -> list[Field[Any]]:
-    """Return the fields that make a record; all else follows from them."""
-    return [each for each in fields(kind) if each.init]

@@ -8,7 +8,6 @@ row 1 with the terms 0 and 2:
     posting_starts  0 2 3 4     posting_pieces  0 1 | 0 | 1    cut into terms, each of which some piece has
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -17,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penchant.attributes import MarkSpan
-from penchant.index.arrays import arrays_of, members_of
 from penchant.index.layout import (
     Days,
     FloatArray,
@@ -28,6 +26,7 @@ from penchant.index.layout import (
     Postings,
     Weights,
 )
+from penchant.index.records import ArrayMembers
 from penchant.index.strings import Strings
 
 Factors = tuple[int, ...]
@@ -54,7 +53,7 @@ class SegmentNorms:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Segment:
+class Segment(ArrayMembers):
     """``n`` pieces, ``v`` terms, ``z`` (piece, term) pairs.
 
     ``ids`` (n), ``terms`` (v), ``categories`` and ``catalogs`` ascend; a term is written as its category, a NUL
@@ -110,15 +109,6 @@ class Segment:
 
     def __len__(self) -> int:
         return len(self.ids)
-
-    @classmethod
-    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> "Segment":
-        """Return the segment of these arrays, as `arrays` names them; they are used, not copied."""
-        return cls(**members_of(cls, arrays))
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return all arrays of the segment by name."""
-        return arrays_of(self)
 
     @property
     def nbytes(self) -> int:

@@ -5,18 +5,19 @@ popular pieces are can be worked out under any settings, and from any day on (in
 by their keys alone.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from penchant.index.arrays import arrays_of, is_first, members_of, over_ranges, starts_of
+from penchant.index.arrays import is_first, over_ranges, starts_of
 from penchant.index.layout import BoolArray, Days, IntArray, LikeMatrix, Numbers
 from penchant.index.people.grades import GradedLikes, latest_likes, like_matrix
+from penchant.index.records import ArrayMembers
 from penchant.index.segment import Segment
 from penchant.index.strings import Strings, rows_in
 from penchant.model import DAY_MS, InteractionType, SourceSettings, most_likes
@@ -192,7 +193,7 @@ def _disliked(events: LatestEvents, codes: IntArray, starts: IntArray) -> BoolAr
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Likes:
+class Likes(ArrayMembers):
     """The events of ``u`` people with ``n`` pieces: ``z`` of them.
 
     People ascend by key, the words of which are ``heads`` and ``tails`` (u,); ``ids`` (n) ascend. ``starts`` (u + 1,)
@@ -228,15 +229,6 @@ class Likes:
     def events(self) -> LatestEvents:
         """All events, ascending by number."""
         return self._events_of_range(0, self.person_count)
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return all arrays by name."""
-        return arrays_of(self)
-
-    @classmethod
-    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> "Likes":
-        """Return the likes of these arrays, as `arrays` names them; they are used, not copied."""
-        return cls(**members_of(cls, arrays))
 
     def person(self, key: bytes) -> int | None:
         """Return the number of a person."""

@@ -4,14 +4,13 @@ The same as `person` makes of one person, of all of them at once: interactions b
 and a piece, with what each pair says. Interactions with pieces that do not exist count for nothing here.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from penchant.index.arrays import arrays_of, members_of, starts_of
+from penchant.index.arrays import starts_of
 from penchant.index.layout import FloatArray, IntArray, Numbers
 from penchant.index.people.grades import latest_likes
 from penchant.index.people.person import (
@@ -25,6 +24,7 @@ from penchant.index.people.person import (
     taste_of_values,
 )
 from penchant.index.people.preferred import CountedPreferences
+from penchant.index.records import ArrayMembers
 from penchant.index.segment import Segment
 from penchant.index.snapshot import Snapshot
 from penchant.index.strings import Strings
@@ -56,7 +56,7 @@ class PeopleEvents:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class PeopleTable:
+class PeopleTable(ArrayMembers):
     """What ``u`` people did with the pieces of one segment: ``z`` pairs of a person and a piece.
 
     ``ids`` (u) have the order in which people are asked for. ``starts`` (u + 1,) cuts ``rows``, which ascend, and
@@ -72,15 +72,6 @@ class PeopleTable:
 
     def __len__(self) -> int:
         return len(self.ids)
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return all arrays by name."""
-        return arrays_of(self)
-
-    @classmethod
-    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> "PeopleTable":
-        """Return the table of these arrays, as `arrays` names them; they are used, not copied."""
-        return cls(**members_of(cls, arrays))
 
     def take(self, people: IntArray) -> "PeopleTable":
         """Return the table of some of the people, in this order."""

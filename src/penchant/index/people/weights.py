@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from penchant.index.arrays import arrays_of, members_of, starts_of
+from penchant.index.arrays import starts_of
 from penchant.index.compiled import engine
 from penchant.index.factors import root_norms
 from penchant.index.layout import (
@@ -28,6 +28,7 @@ from penchant.index.layout import (
     WeightMatrix,
 )
 from penchant.index.people.figures import SourceFigures, figures_of
+from penchant.index.records import ArrayMembers
 from penchant.index.segment import Segment, sums_by_piece
 from penchant.index.snapshot import Snapshot
 from penchant.index.strings import Strings, rows_in
@@ -62,7 +63,7 @@ StandInSearch = Callable[[StandInQuery], FoundStandIns | None]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class AudienceWeights:
+class AudienceWeights(ArrayMembers):
     """The weights of ``n`` pieces, whose ``ids`` ascend; see `layout.WeightMatrix` for the arrays it takes over.
 
     ``people`` (w,) tells beside each of ``values`` how many people like both pieces, up to 255. ``figures`` (5,) are
@@ -148,15 +149,6 @@ class AudienceWeights:
         places[rows[found]] = found
         self._places[segment] = places
         return places
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return all arrays by name."""
-        return arrays_of(self)
-
-    @classmethod
-    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> "AudienceWeights":
-        """Return the weights of these arrays, as `arrays` names them; they are used, not copied."""
-        return cls(**members_of(cls, arrays))
 
 
 def no_likes(piece_count: int = 0) -> LikeMatrix:

@@ -2,15 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from penchant.errors import UnknownPlacement
 from penchant.index import FloatArray, IntArray, PieceCounts, Segment, Strings
-from penchant.index.arrays import arrays_of, members_of, starts_of
+from penchant.index.arrays import starts_of
+from penchant.index.records import ArrayMembers
 from penchant.live.array_files import FileKind
 from penchant.live.views import View
 from penchant.model import DAY_MS, MAX_PROFILE_INTERACTIONS, InteractionType, PlacementKind, StoredInteraction
@@ -45,7 +44,7 @@ class BulkPlacement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class PlacementFacts:
+class PlacementFacts(ArrayMembers):
     """What ``u`` people did and passed over, newest first, and trends; empty where no list takes account of them.
 
     ``pieces`` are the ids that the numbers in ``did`` and ``passed`` stand for. ``did_starts`` (u + 1,) cuts ``did``
@@ -61,15 +60,6 @@ class PlacementFacts:
     passed: IntArray
     half_lives: IntArray
     trends: FloatArray
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return all arrays by name."""
-        return arrays_of(self)
-
-    @classmethod
-    def of_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> "PlacementFacts":
-        """Return what these arrays, as `arrays` names them, hold."""
-        return cls(**members_of(cls, arrays))
 
     @classmethod
     def none(cls) -> "PlacementFacts":
