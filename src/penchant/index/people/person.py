@@ -39,6 +39,8 @@ from penchant.model import (
 
 AGES = 512
 """Ages in days for which weights are halved at a time."""
+FREQUENCIES = 512
+"""Document frequencies below which a term's rarity is looked up."""
 _CODES = max(kind.code for kind in InteractionType) + 1
 
 
@@ -319,14 +321,28 @@ def taste_of_values(pieces: ValuedRows, said: CountedPreferences, snapshot: Snap
     frequencies = np.zeros(len(numbers), dtype=np.int64)
     for part, terms in zip(snapshot.parts, placed, strict=True):
         frequencies += part.frequencies(terms)
-    rarities = [math.log(1 + snapshot.piece_count / each) for each in frequencies.tolist()]
-    rare = np.asarray(rarities, dtype=np.float64) * scores
+    rare = _rarities(frequencies, snapshot.piece_count) * scores
     weighted = rare * weights
     return PlacedTaste(
         by_part=tuple((terms[terms >= 0], weighted[terms >= 0]) for terms in placed),
         # Category weights change what counts, not how long the taste is: the norm is without them.
         norm=math.sqrt(math.fsum((rare * rare).tolist())),
     )
+
+
+def _rarities(frequencies: IntArray, count: int) -> FloatArray:
+    """Return ln(1 + pieces / pieces that have it) by term, from the C library alone: numpy's differs by machine."""
+    table = _rarity_table(count)
+    rarities = table[np.minimum(frequencies, FREQUENCIES - 1)]
+    frequent = np.flatnonzero(frequencies >= FREQUENCIES)
+    rarities[frequent] = [math.log(1 + count / each) for each in frequencies[frequent].tolist()]
+    return rarities
+
+
+@functools.lru_cache(maxsize=8)
+def _rarity_table(count: int) -> FloatArray:
+    """Return the rarities of so many pieces by frequency, which mostly is small; never written to."""
+    return np.asarray([math.log(1 + count / max(1, each)) for each in range(FREQUENCIES)], dtype=np.float64)
 
 
 class _TermScores(NamedTuple):

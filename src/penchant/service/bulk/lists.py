@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from penchant.cluster import Files, Work
 from penchant.index import Audience, PersonFigures, PieceCounts
 from penchant.index.compiled import engine
-from penchant.index.compiled.samples import FINDING, RIDGE, Kind
+from penchant.index.compiled.samples import SERVED, Kind
 from penchant.live.compiling import load_kernels
 from penchant.live.views import View
 from penchant.service.bulk.inputs import BulkInputs, read_inputs
@@ -47,8 +47,7 @@ def prepare(files: Files) -> Work:
     inputs = read_inputs(files)
     (part,) = inputs.view.snapshot.parts
     weights = part.segment.posting_weights.dtype.char
-    kinds = (FINDING, RIDGE, ("d", weights), *((sums, weights) for sums in "Bhi" if weights == "B" or sums != "B"))
-    KernelChoice(inputs.context.kernels, kinds).use()
+    KernelChoice(inputs.context.kernels, tuple(kind for kind in SERVED if kind[1] in {"", weights})).use()
 
     def work(begin: int, end: int) -> bytes:
         lines = asyncio.run(_lines(inputs, begin, end))
