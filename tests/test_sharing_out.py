@@ -29,7 +29,7 @@ def test_files_go_to_a_process_as_a_whole_and_all_of_a_cluster_to_one(tmp_path: 
         "    return FileScheduler(config, log)\n"
     )
     test = "import pytest\n@pytest.mark.parametrize('n', range(6))\ndef test_it(n):\n    assert n < 6\n"
-    files = [f"tests/{name}.py" for name in ("cluster/test_a", "cluster/test_b", "cli/test_b", "other/test_c")]
+    files = [f"tests/{name}.py" for name in ("cluster/test_a", "cluster/test_b", "cli/test_i", "other/test_c")]
     files += [f"tests/other/test_{name}.py" for name in "defgh"]
     for file in files:
         (tmp_path / file).write_text(test)

@@ -25,7 +25,7 @@ print("numba" in sys.modules)
 
 FAIL = """
 import pathlib, sys
-from penchant.index import engine
+from penchant.index.compiled import engine
 from penchant.index.compiled.samples import FINDING, SERVED
 from penchant.live.compiling import KernelCompiler, are_compiled, compile_kernels, load_kernels
 folder = pathlib.Path(sys.argv[1])
