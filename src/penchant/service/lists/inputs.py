@@ -191,8 +191,7 @@ class LiveInputs:
         # In a thread: a person with thousands of interactions must not hold up everybody else.
         def made_quickly() -> Result | PersonHistory:
             history = read()
-            pieces = Strings.of(sorted({each.piece_id for each in history.interactions}))
-            return history if int(keyword_counts(pieces, view.snapshot).sum()) > MANY_KEYWORDS else make(history)
+            return history if _has_many_keywords(view, history) else make(history)
 
         outcome = await self._database.promptly(made_quickly)
         if not isinstance(outcome, PersonHistory):
@@ -210,6 +209,13 @@ class LiveInputs:
         )
         stored = self._database.storage.people.read(view.head.source_id, query)
         return PersonHistory(stored.interactions, decode_preferences(stored.preferences))
+
+
+def _has_many_keywords(view: View, history: PersonHistory) -> bool:
+    if view.snapshot.keyword_count <= MANY_KEYWORDS:
+        return False
+    pieces = Strings.of(sorted({each.piece_id for each in history.interactions}))
+    return int(keyword_counts(pieces, view.snapshot).sum()) > MANY_KEYWORDS
 
 
 def stated_history(view: View, likings: StatedLikings, now: int) -> PersonHistory:

@@ -37,7 +37,7 @@ from penchant.live.views import View
 from penchant.model import DAY_MS, MAX_TAKE, Algorithm, SourceSettings, Term
 from penchant.ranking import SCORE_SCALE, RankedPiece
 from penchant.service.lists.hurdles import Hurdle, Remedy
-from penchant.service.lists.ranking import Entry, ListRanking
+from penchant.service.lists.ranking import QUICK_PIECES, Entry, ListRanking
 from penchant.service.lists.reasons import part_shares
 from penchant.service.lists.requests import PersonalRequest
 from penchant.wire import (
@@ -52,11 +52,6 @@ from penchant.wire import (
 CANDIDATES = 120
 MORE_CANDIDATES = 4
 """How many of the best a varied list is chosen from, and, with diversity, by what this grows while it is too short."""
-QUICK_PIECES = 20_000
-"""Of so many pieces a remembered person's list takes less than a millisecond: to hand it to a thread takes as long.
-
-A varied one takes longer than that of however many.
-"""
 
 
 def blending_of(settings: SourceSettings, algorithm: Algorithm | None, content_factor: float) -> BlendFactors:

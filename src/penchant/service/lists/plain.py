@@ -25,7 +25,7 @@ from penchant.model import DAY_MS, PlacementKind, StoredInteraction
 from penchant.profiles import Revisit, revisits
 from penchant.ranking import SCORE_SCALE
 from penchant.service.lists.personal import popular_at
-from penchant.service.lists.ranking import ListRanking, Query
+from penchant.service.lists.ranking import QUICK_PIECES, ListRanking, Query
 from penchant.service.lists.requests import PersonalRequest, PlainRequest
 from penchant.wire import (
     AnonymousResult,
@@ -44,6 +44,11 @@ class _MeasuredRanking(ListRanking[Query]):
     """A list by one measure."""
 
     kind: ClassVar[PlacementKind]
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether the list is made within the event loop."""
+        return self.view.snapshot.piece_count <= QUICK_PIECES
 
     def why(self, piece_id: str, *, listed: bool) -> PlacedWhy:
         """Return how much of the measure a piece has, and, of one that is listed, what moved it."""

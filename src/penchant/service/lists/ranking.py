@@ -23,6 +23,11 @@ from penchant.wire import MovingRule, PlacedPiece, PlacedWhy, RecommendedPiece
 
 Entry = tuple[str, float]
 """A piece of a list and its score."""
+QUICK_PIECES = 20_000
+"""Of so many pieces a list takes less than a millisecond: to hand it to a thread takes as long.
+
+A varied one takes longer than that of however many.
+"""
 Query = TypeVar("Query", SimilarRequest, PlainRequest, PersonalRequest)
 
 
