@@ -12,6 +12,7 @@ from penchant.importing.files import TableRow
 from penchant.importing.moments import read_moment
 from penchant.importing.options import ImportOptions, KeywordColumn
 from penchant.importing.report import NO_PLACE, Notes
+from penchant.importing.texts import plain_text
 from penchant.model import MAX_WEIGHT
 from penchant.wire import encode, id_problem, name_problem
 from penchant.wire.text import label_problem
@@ -106,6 +107,11 @@ class PieceBuilder:
         if value is not None and value != "":
             self._set(self._extras, field, member, value, "extras/")
 
+    def description(self, field: str, text: Any) -> None:
+        """Take what describes a piece, for people to read: without HTML, as the extra `description`."""
+        if isinstance(text, str) and (plain := plain_text(text)):
+            self.keep(field, "description", plain)
+
     def leave(self, field: str, reason: str = NO_PLACE) -> None:
         """Note that a field is left out."""
         self._notes.left_out(self._file, field, reason, self._line)
@@ -193,6 +199,9 @@ def parts(text: str, separator: str) -> list[str]:
 FieldTaker = Callable[[PieceBuilder, str, Any], None]
 """Takes the value of a field, which it is given with the field's name, into a piece."""
 LABEL: FieldTaker = PieceBuilder.label
+
+
+DESCRIPTION: FieldTaker = PieceBuilder.description
 
 
 def leave_field(builder: PieceBuilder, field: str, _value: Any) -> None:
