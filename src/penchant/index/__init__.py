@@ -25,7 +25,7 @@ from penchant.index.layout import (
     SparseShares,
 )
 from penchant.index.likeness import GROUPS, SIDE, LikenessMap, MapArea, likeness_map
-from penchant.index.marking import has_attributes, mark
+from penchant.index.marking import has_attributes, is_read_as, mark
 from penchant.index.masks import Filter, rows_of
 from penchant.index.part import Part
 from penchant.index.people.audience import Audience, LikeShare
@@ -147,6 +147,7 @@ __all__ = [
     "categories",
     "figures_of_person",
     "has_attributes",
+    "is_read_as",
     "key_of",
     "keyword_counts",
     "liked_terms",
