@@ -24,7 +24,7 @@ def kept(*texts: str, **rule: object) -> tuple[str, ...]:
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [
+    (
         ("Tom &amp; Jerry", ["tom", "jerry"]),
         ("a<b>bold</b>er <!-- no --> claim", ["bold", "er", "claim"]),
         ("see https://a.example/x?y and WWW.b.example now", ["see", "and", "now"]),
@@ -40,7 +40,7 @@ def kept(*texts: str, **rule: object) -> tuple[str, ...]:
         ("ไทย", ["ไท", "ทย"]),
         ("한국어 어", ["한국어"]),
         ("", []),
-    ],
+    ),
 )
 def test_a_text_is_cut_into_words(text: str, words: list[str]) -> None:
     assert running_words(text) == words
@@ -122,7 +122,7 @@ def test_scripts_without_spaces_give_pairs_of_neighbours(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [
+    (
         "<b" * 10_000,
         "<b>" * 7_000,
         "a" * 20_000,
@@ -135,7 +135,7 @@ def test_scripts_without_spaces_give_pairs_of_neighbours(text: str) -> None:
         "www." * 5_000,
         "\ufdfa" * 20_000,
         "".join(map(chr, range(0x20, 0x4E20))),
-    ],
+    ),
     ids=range(12),
 )
 def test_hostile_texts_take_bounded_work_and_give_the_same_words_each_time(text: str) -> None:

@@ -154,7 +154,7 @@ def test_a_preview_tells_words_and_language(service: Service) -> None:
 
 @pytest.mark.parametrize(
     ("words", "pointer"),
-    [
+    (
         ([], "/words"),
         ({"from": []}, "/words/from"),
         ({"from": ["label", "label"]}, "/words/from"),
@@ -165,7 +165,7 @@ def test_a_preview_tells_words_and_language(service: Service) -> None:
         ({"keep": 101}, "/words/keep"),
         ({"language": "xx"}, "/words/language"),
         ({"stem": True}, "/words/stem"),
-    ],
+    ),
 )
 def test_a_rule_that_cannot_be_is_refused_with_its_place(service: Service, words: Any, pointer: str) -> None:
     service.submit("s", JAWS)
@@ -222,7 +222,7 @@ def test_what_is_ignored_counts_for_nothing(service: Service) -> None:
 
 @pytest.mark.parametrize(
     "vocabulary",
-    [
+    (
         {"aliases": [{"from": ["a/x"], "to": "a/y"}, {"from": ["a/y"], "to": "a/z"}]},
         {"aliases": [{"from": ["a/x"], "to": "a/x"}]},
         {"aliases": [{"from": ["a/x"], "to": "a/y"}, {"from": ["a/x"], "to": "a/z"}]},
@@ -232,7 +232,7 @@ def test_what_is_ignored_counts_for_nothing(service: Service) -> None:
         {"ignore": [f"a/{number}" for number in range(20_001)]},
         {"words": []},
         [],
-    ],
+    ),
 )
 def test_a_vocabulary_that_contradicts_itself_is_refused(service: Service, vocabulary: Any) -> None:
     service.submit("s", JAWS)

@@ -28,7 +28,7 @@ from penchant.live.people_cache import PeopleCache
 from penchant.live.segment_files import SegmentFiles, Segments
 from penchant.live.views import ViewLimits, Views
 from penchant.live.weights_files import WeightsFiles
-from penchant.live.wording import Wording, WordTasks
+from penchant.live.word_writer import WordTasks, WordWriter
 from penchant.service import Services
 from penchant.service.access import AccessControl
 from penchant.service.administration import Administration
@@ -184,7 +184,7 @@ def wire(
     inputs = LiveInputs(database, views, people=people_cache, clock=clock)
     similar_answers = SimilarAnswers(limit_bytes=settings.answer_memory_bytes)
     access = AccessControl(database, current, rates, node_rates=node_rates, clock=present)
-    words = WordTasks(database, Wording(database.storage))
+    words = WordTasks(database, WordWriter(database.storage))
     list_ids = ListIds(database.storage.list_secret(), clock=clock)
     content = Content(database, views, metrics, current, words)
     measuring = GaugeUpdater(

@@ -9,7 +9,7 @@ import msgspec
 from penchant.cli.options import COMMAND_LINE
 from penchant.errors import Refused, UnknownSource
 from penchant.evaluation.tuning import TuningResult
-from penchant.live.wording import replace_settings
+from penchant.live.word_writer import replace_settings
 from penchant.model import SourceSettings
 from penchant.storage import SourceHead, Storage
 from penchant.wire import decode_settings, encode_settings, format_timestamp

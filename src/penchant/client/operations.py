@@ -37,7 +37,7 @@ from penchant.wire.explanations import (
     SimilarPieces,
     SimilarPlace,
 )
-from penchant.wire.pieces import ContentList, IdList, Piece
+from penchant.wire.pieces import ContentList, IdList, Piece, Texts
 from penchant.wire.placement_answers import PlacementVersions, StoredPlacements
 from penchant.wire.placements import Placement
 from penchant.wire.preferences import Likings
@@ -269,10 +269,10 @@ def revoke_key(key_id: str) -> Request[KeyAnswer[datetime]]:
     return request_of("DELETE", "/-/admin/keys/{keyID}", KeyAnswer[datetime], {"keyID": key_id})
 
 
-def preview_words(source: str, wordswish: WordsWish | Mapping[str, object]) -> Request[WordsPreview]:
+def preview_words(source: str, texts: Texts | Mapping[str, object]) -> Request[WordsPreview]:
     """The words that up to 100 pieces would get; nothing is stored."""
     return request_of(
-        "POST", "/{source}/preview/words", WordsPreview, {"source": source}, body=encode(wordswish), repeatable=False
+        "POST", "/{source}/preview/words", WordsPreview, {"source": source}, body=encode(texts), repeatable=False
     )
 
 

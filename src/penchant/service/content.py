@@ -18,7 +18,7 @@ from typing import Generic, Protocol, TypeVar
 from penchant.errors import UnknownPiece, UnknownSource, invalid_parameter
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View, Views
-from penchant.live.wording import WordTasks
+from penchant.live.word_writer import WordTasks
 from penchant.model import EncodedPiece, SourceSettings
 from penchant.service.access import Access
 from penchant.service.creations import CreationRate

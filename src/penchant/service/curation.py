@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View, Views
-from penchant.live.wording import WordTasks, replace_settings
+from penchant.live.word_writer import WordTasks, replace_settings
 from penchant.model import ListKind, SourceSettings
 from penchant.service.access import Access
 from penchant.storage import Outcome, ReplaceList

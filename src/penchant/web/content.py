@@ -64,7 +64,7 @@ async def submit_content(call: Call) -> Answer:
     about=NOBODY,
     scope=Scope.WRITE,
     body_kind=CONTENT_BODY,
-    body="WordsWish",
+    body="Texts",
     answer="WordsPreview",
     errors=("too-many-entries",),
 )

@@ -19,6 +19,7 @@ from datetime import datetime
 from typing import Annotated, Any
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from penchant.errors import TooManyEntries
 from penchant.model import (
@@ -50,7 +51,7 @@ from penchant.wire.syntax import (
 )
 from penchant.wire.text import RESERVED_IDS, id_problem, label_problem, name_problem, submitted_id_problem
 from penchant.wire.times import parse_timestamp
-from penchant.wire.words import WORDS_SHAPE
+from penchant.wire.words import WORDS_SHAPE, WordSettings
 from penchant.words import WordRule
 
 _Id = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_ID_LENGTH)]
@@ -325,6 +326,13 @@ MAX_PREVIEWED_PIECES = 100
 """Pieces whose words one request previews (interface, section 11)."""
 
 
+class Texts(Record, frozen=True, kw_only=True):
+    """Pieces whose words are to be shown, by a rule or by that of the source."""
+
+    content: Sequence[Piece | Mapping[str, Any]]
+    words: WordSettings | UnsetType = UNSET
+
+
 class PieceWords(Record, frozen=True, kw_only=True):
     """The words that a piece would get, those of greatest count first, and the language found; `none` for none."""
 
@@ -371,7 +379,7 @@ def _read_draft(entry: Any, where: str, scan: _SubmissionScan) -> tuple[str | No
     """Return the id of a draft, where it has one, and the draft as a piece; what it must not be is noted."""
     if isinstance(entry, msgspec.Raw):
         entry = _decode_entry(entry, where, scan)
-        if entry is msgspec.UNSET:
+        if entry is UNSET:
             return None, None
     given = entry.get("id") if isinstance(entry, dict) else None
     # A draft needs no id, but is checked as a piece, which does.
@@ -393,7 +401,7 @@ def _read_unusual(raw: msgspec.Raw, where: str, scan: _SubmissionScan) -> Encode
     """Return a piece, every member looked at, or ``None`` if it has a fault, which is noted."""
     count = len(scan.faults.found)
     entry = _decode_entry(raw, where, scan)
-    if entry is msgspec.UNSET:
+    if entry is UNSET:
         return None
     piece = _read_piece(entry, where, scan)
     return None if piece is None or len(scan.faults.found) > count else EncodedPiece(id=piece["id"], body=encode(piece))
@@ -404,7 +412,7 @@ def _decode_entry(raw: msgspec.Raw, where: str, scan: _SubmissionScan) -> Any:
     size, most = memoryview(raw).nbytes, scan.limits.piece_bytes
     if size > most:
         scan.faults.add(where, f"Found a piece of {size} bytes as JSON; up to {most} are accepted.")
-        return msgspec.UNSET
+        return UNSET
     scan.looked_bytes += size
     return decode_entry(raw, where, scan.faults)
 

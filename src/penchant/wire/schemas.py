@@ -92,7 +92,7 @@ def components() -> dict[str, Any]:
         "Attribute": ATTRIBUTE_SCHEMA,
         "Words": WORDS.schema(),
         "Vocabulary": VOCABULARY_SCHEMA,
-        "WordsWish": {
+        "Texts": {
             "type": "object",
             "additionalProperties": False,
             "description": "Pieces whose words are to be shown, by a rule or by that of the source.",

@@ -1,4 +1,4 @@
-"""Wording: words of texts, worked out for pieces as they are submitted, and for all of a source under a new rule.
+"""Word writer: words of texts, worked out for pieces as they are submitted, and for all of a source under a new rule.
 
     settings say another rule   it is *wanted*; words by the old one stay *in force*, submissions bring both along
     working out                 piece by piece, stored beside the old ones; a restart goes on, since those are kept
@@ -59,7 +59,7 @@ class WordCursor:
     last: str = ""
 
 
-class Wording:
+class WordWriter:
     """Works out words of pieces; safe for threads."""
 
     def __init__(self, storage: Storage) -> None:
@@ -152,20 +152,20 @@ def too_many_changes() -> Overloaded:
 class WordTasks:
     """Works out words beside requests, some pieces at a time, in one task for each source."""
 
-    def __init__(self, database: AsyncStorage, wording: Wording) -> None:
+    def __init__(self, database: AsyncStorage, writer: WordWriter) -> None:
         self._database = database
-        self._wording = wording
+        self._writer = writer
         self._tasks: dict[SourceName, asyncio.Task[None]] = {}
 
     async def submit(self, command: SubmitPieces) -> Outcome:
         """Carry out a submission with its words; as `AsyncStorage.change`."""
         for _ in range(ATTEMPTS):
-            needs_words = self._wording.needs_words(command)
-            prepared = await self._database.in_thread(self._wording.prepared, command) if needs_words else command
+            needs_words = self._writer.needs_words(command)
+            prepared = await self._database.in_thread(self._writer.prepared, command) if needs_words else command
             try:
                 return await self._database.change(prepared)
             except WordRulesChanged as changed:
-                self._wording.learn(command, changed)
+                self._writer.learn(command, changed)
         raise too_many_changes()
 
     async def settle(self, name: SourceName, timeout_s: float) -> bool:
@@ -179,7 +179,7 @@ class WordTasks:
 
     async def look(self) -> None:
         """Begin to work out words where that is still to be done, of a process that ended or an older release too."""
-        for name in await self._database.in_thread(self._wording.renew):
+        for name in await self._database.in_thread(self._writer.renew):
             await self.settle(name, 0)
 
     async def close(self) -> None:
@@ -193,5 +193,5 @@ class WordTasks:
         cursor = WordCursor()
         # What fails is tried again by the next look.
         with contextlib.suppress(PenchantError):
-            while (command := await self._database.in_thread(self._wording.next_words, *name, cursor)) is not None:
+            while (command := await self._database.in_thread(self._writer.next_words, *name, cursor)) is not None:
                 await self._database.change_at_last(command)
