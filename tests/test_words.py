@@ -29,7 +29,7 @@ def kept(*texts: str, **rule: object) -> tuple[str, ...]:
         ("a<b>bold</b>er <!-- no --> claim", ["bold", "er", "claim"]),
         ("see https://a.example/x?y and WWW.b.example now", ["see", "and", "now"]),
         ("mail me@there.example or @home", ["mail", "or", "home"]),
-        ("ﬁne Straße ＡＢＣ", ["fine", "strasse", "abc"]),
+        ("\ufb01ne Straße \uff21\uff22", ["fine", "strasse", "ab"]),
         ("john's, John\u2019s and l'homme", ["john", "john", "and", "homme"]),
         ("rock'n'roll 'quoted' 90's", ["rock", "quoted"]),
         ("x 7 1975 42nd mp3", ["42nd", "mp3"]),
@@ -88,7 +88,7 @@ def test_pythons_words_are_letters_and_digits_of_unicode() -> None:
 
 
 def plainly(text: str) -> list[str]:
-    """Return the words of a text without markup, apostrophes and scripts without spaces, by the interface's sentence."""
+    """Return the words of a text without markup, apostrophes and scripts without spaces, as the interface says."""
     found, word = [], ""
     for character in unicodedata.normalize("NFKC", text).casefold() + " ":
         if unicodedata.category(character)[0] in "LMN":
