@@ -92,6 +92,11 @@ WORDS_SHAPE = Shape(
 """The setting `words`."""
 
 
+def word_rule_numbers() -> Json:
+    """Return which rule this release works out words by: its number, and the version of Unicode's tables."""
+    return {"number": _DEFAULT.number, "tables": _DEFAULT.tables}
+
+
 def encode_word_rule(rule: WordRule | None) -> bytes:
     """Return a rule as storage keeps it, the numbers of the rule and of Unicode's tables with it; empty for none."""
     return b"" if rule is None else encode(encode_word_setting(rule) | {"number": rule.number, "tables": rule.tables})
