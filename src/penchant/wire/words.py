@@ -266,7 +266,7 @@ def encode_words(body: bytes, rules: Iterable[bytes], stored: bytes = b"") -> by
     """
     lines = {line.partition(b" ")[0]: line for line in stored.split(b"\n")}
     found = {}
-    for each in rules:
+    for each in dict.fromkeys(rules):
         rule = decode_word_rule(each)
         if rule is not None:
             key = key_of_rule(each)
