@@ -110,6 +110,7 @@ SAMPLES: dict[str, Any] = {
     "by": "audience",
     "at": "2026-01-01",
     "include_seen": True,
+    "include": ["label"],
     "exclude": ["a"],
     "diversity": 0.5,
     "min_audience_version": 3,

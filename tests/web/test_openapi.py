@@ -217,7 +217,7 @@ def test_list_parameters_are_repeated(document: dict[str, Any], generators: dict
             for parameter in described["parameters"]
             if parameter["schema"].get("type") == "array"
         ]
-        assert {parameter["name"] for parameter in lists} == {"catalogs", "exclude", "id"}
+        assert {parameter["name"] for parameter in lists} == {"catalogs", "exclude", "id", "include"}
         assert all(parameter["explode"] is True for parameter in lists)
 
 

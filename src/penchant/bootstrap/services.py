@@ -38,6 +38,7 @@ from penchant.service.content import Content
 from penchant.service.curation import Curation
 from penchant.service.decoding import BodyDecoder
 from penchant.service.health import AudienceHealth, CatalogueHealth
+from penchant.service.lists.inclusion import PieceInclusion
 from penchant.service.lists.inputs import LiveInputs
 from penchant.service.lists.previews import Previews
 from penchant.service.lists.prospects import Prospects
@@ -206,6 +207,7 @@ def wire(
         curation=Curation(database, views, words),
         words=words,
         similar_answers=similar_answers,
+        inclusion=PieceInclusion(database, limit_bytes=settings.answer_memory_bytes),
         previews=Previews(database, views, inputs),
         prospects=Prospects(database, inputs, metrics),
         **_lists(database, inputs, VariantGuard(database, clock=clock), metrics),

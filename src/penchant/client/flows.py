@@ -296,10 +296,11 @@ def roll_back_placement(source: str, name: str, *, version: int | None = None) -
 class PageListOptions(TypedDict, total=False):
     """For whom the lists of a page are; ``exclude`` leaves out pieces with these ids from all of them.
 
-    ``explain`` adds to each entry why it is there.
+    ``explain`` adds to each entry why it is there, ``include`` what its piece has.
     """
 
     user: str | None
+    include: Iterable[str] | None
     exclude: Iterable[str] | None
     explain: bool | None
     min_audience_version: int | None
@@ -314,6 +315,8 @@ def page_lists(
         body["user"] = options["user"]
     if options.get("exclude") is not None:
         body["exclude"] = list(several(options["exclude"] or ()))
+    if options.get("include") is not None:
+        body["include"] = list(several(options["include"] or ()))
     query = {name: options.get(name) for name in ("explain", "min_audience_version")}
     return request_of(
         "POST", "/{source}/lists", PageResult, {"source": source}, body=encode(body), options=query, reads=True

@@ -135,6 +135,9 @@ class AgainContentOptions(TypedDict, total=False):
     """The moment for availability and interactions: the end of this day, UTC; today means now."""
     exclude: Iterable[str] | None
     """Leave out the piece with this id, in this request; may be repeated, up to 1,000 times."""
+    include: Iterable[str] | None
+    """What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated,
+    or separated by commas that are not encoded."""
 
 
 class NewContentOptions(AgainContentOptions, total=False):
@@ -157,6 +160,9 @@ class PlacementListOptions(TypedDict, total=False):
     """How many entries to return, 1 to 30; more counts as 30."""
     exclude: Iterable[str] | None
     """Leave out the piece with this id, in this request; may be repeated, up to 1,000 times."""
+    include: Iterable[str] | None
+    """What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated,
+    or separated by commas that are not encoded."""
     explain: bool | None
     """`true` adds to each entry why it is there."""
     min_audience_version: int | None
@@ -178,9 +184,28 @@ class PopularContentOptions(NewContentOptions, total=False):
     """Wait until what other people like is known up to this version of the interactions."""
 
 
-class WhySimilarOptions(PreviewSimilarOptions, total=False):
+class WhySimilarOptions(TypedDict, total=False):
     """Options of `why_similar`."""
 
+    limit: int | None
+    """How many entries to return, 1 to 30; more counts as 30. Wins over `take`; without both, 30."""
+    catalogs: Iterable[str] | None
+    """Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` belongs to a
+    name)."""
+    filter: Mapping[str, object] | str | None
+    """Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`,
+    or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings."""
+    boost: Mapping[str, object] | Sequence[Mapping[str, object]] | str | None
+    """What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100,
+    `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is
+    multiplied."""
+    algo: Algorithm | None
+    """`jaccard` (also `jaccard index`) or `cosine` (also `cosine similarity`), in any case, with `-`, `_`, a space or
+    nothing between the words. Without it cosine for a piece with a weighted keyword, otherwise jaccard."""
+    at: date | str | None
+    """The moment for availability and interactions: the end of this day, UTC; today means now."""
+    exclude: Iterable[str] | None
+    """Leave out the piece with this id, in this request; may be repeated, up to 1,000 times."""
     by: Basis | None
     """What similarity goes by: `content` (the pieces' keywords), `audience` (people who like this piece also like the
     others) or `both` (the mean)."""
@@ -191,6 +216,9 @@ class WhySimilarOptions(PreviewSimilarOptions, total=False):
 class SimilarContentOptions(WhySimilarOptions, total=False):
     """Options of `similar_content`."""
 
+    include: Iterable[str] | None
+    """What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated,
+    or separated by commas that are not encoded."""
     explain: bool | None
     """`true` adds to each entry why it is there."""
 

@@ -15,6 +15,7 @@ from penchant.service.content import Content
 from penchant.service.curation import Curation
 from penchant.service.decoding import BodyDecoder
 from penchant.service.health import AudienceHealth, CatalogueHealth
+from penchant.service.lists.inclusion import PieceInclusion
 from penchant.service.lists.previews import Previews
 from penchant.service.lists.prospects import Prospects
 from penchant.service.lists.serving import Lists
@@ -55,6 +56,7 @@ class Services:
     people_cache: PeopleCache
     curation: Curation
     lists: Lists
+    inclusion: PieceInclusion
     similar_answers: SimilarAnswers
     page_shares: AccountShares
     previews: Previews

@@ -115,6 +115,14 @@ class SourceReader:
         statement = self._live(columns).where(pieces.c.piece_id.in_(ids))
         return {row[0]: self._bodies.read(row[1], row[2]) for row in self._connection.execute(statement)}
 
+    def pieces(self, ids: Sequence[str]) -> dict[str, EncodedPiece]:
+        """Return live pieces by id, as `bodies`, with what is kept of their words."""
+        statement = self._live(select(pieces.c.piece_id, pieces.c.codec, pieces.c.body, pieces.c.words))
+        return {
+            row[0]: EncodedPiece(id=row[0], body=self._bodies.read(row[1], row[2]), words=bytes(row[3] or b""))
+            for row in self._connection.execute(statement.where(pieces.c.piece_id.in_(ids)))
+        }
+
     def following(self, *, start: str, after: str | None, limit: int) -> Iterator[Sequence[EncodedPiece]]:
         """Yield up to ``limit`` live pieces from the id ``start`` on, and past the id ``after``, ascending."""
         statement = self._live(select(pieces.c.piece_id, pieces.c.codec, pieces.c.body))

@@ -139,6 +139,13 @@ class PieceStore:
         with _open_reader(self._transactions, account_id, source) as reader:
             return reader.head, reader.bodies(ids)
 
+    def read_with_words(
+        self, account_id: int, source: str, ids: Sequence[str]
+    ) -> tuple[SourceHead, dict[str, EncodedPiece]]:
+        """Return some pieces, as `read_with_head`, with what is kept of their words."""
+        with _open_reader(self._transactions, account_id, source) as reader:
+            return reader.head, reader.pieces(ids)
+
     def read_some(self, account_id: int, source: str, ids: Sequence[str]) -> dict[str, bytes]:
         """Return the bodies of some pieces, a few hundred at most; unknown ids are left out."""
         with _open_reader(self._transactions, account_id, source) as reader:

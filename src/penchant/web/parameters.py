@@ -6,7 +6,7 @@ from collections.abc import Callable
 from penchant.index import HALF_LIFE_DAYS
 from penchant.model import INTERACTION_TYPE_NAMES, MAX_TAKE, Algorithm, Basis, InteractionType
 from penchant.web.query import Parameter, QueryParameters, integer
-from penchant.wire import MAX_DAYS, MAX_FILTER_BYTES, id_problem, name_problem, parse_date
+from penchant.wire import MAX_DAYS, MAX_FILTER_BYTES, id_problem, include_problem, name_problem, parse_date
 from penchant.words import AUTO
 
 MAX_LISTED_INTERACTIONS = 1_000
@@ -59,6 +59,15 @@ def _read_boolean(text: str) -> bool:
     if value is None:
         raise ValueError("Found another value; true, false, 1 and 0 are accepted.")
     return value
+
+
+def _read_include(query: QueryParameters) -> tuple[str, ...]:
+    names = query.separated("include")
+    for name in names:
+        problem = include_problem(name)
+        if problem:
+            raise ValueError(problem)
+    return tuple(dict.fromkeys(names))
 
 
 def _read_words(text: str) -> str:
@@ -195,6 +204,13 @@ INCLUDE_SEEN = Parameter(
     description="Whether pieces that the person already knows may be recommended.",
     schema={"type": "boolean"},
     read=_read_boolean,
+)
+INCLUDE = Parameter(
+    name="include",
+    description="What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, "
+    "`words`; repeated, or separated by commas that are not encoded.",
+    schema={"type": "array", "items": {"type": "string"}},
+    read_all=_read_include,
 )
 WORDS = Parameter(
     name="words",
@@ -367,9 +383,9 @@ BASE_VARIANT = Parameter(
     description="The variant from which others differ; without it, the placement itself (`base`).",
     schema={"type": "string", "default": "base"},
 )
-PLAIN = (LIMIT, OLD_TAKE, CATALOGS, FILTER, BOOST, AT, EXCLUDE)
+PLAIN = (LIMIT, OLD_TAKE, CATALOGS, FILTER, BOOST, AT, EXCLUDE, INCLUDE)
 """What narrows any list."""
-PERSONAL = (LIMIT, TAKE, CATALOGS, FILTER, BOOST, ALGO, AT, INCLUDE_SEEN, FILL, EXCLUDE, DIVERSITY)
+PERSONAL = (LIMIT, TAKE, CATALOGS, FILTER, BOOST, ALGO, AT, INCLUDE_SEEN, FILL, EXCLUDE, DIVERSITY, INCLUDE)
 """What chooses a list for a person."""
 NARROWING = (CATALOGS, FILTER, BOOST)
 """What needs the plan feature ``filters``."""

@@ -5,6 +5,8 @@ method 405, key 401, rate 429, plan 403, source 404, content type 415 and size 4
 shape, pieces) depends on the operation, whose handler checks it.
 """
 
+import asyncio
+import contextlib
 import functools
 from collections.abc import Collection, Mapping
 from dataclasses import replace
@@ -12,9 +14,10 @@ from urllib.parse import quote
 
 from starlette.responses import StreamingResponse
 
-from penchant.errors import NotInBrowsers, PenchantError, RateExceeded, Unauthenticated, WrongMethod
-from penchant.model import Feature
+from penchant.errors import NotInBrowsers, Overloaded, PenchantError, RateExceeded, Unauthenticated, WrongMethod
+from penchant.model import Feature, Scope
 from penchant.service.access import Access, AccessControl
+from penchant.service.lists.inclusion import OutdatedAnswer
 from penchant.web.bodies import require_media_type
 from penchant.web.exchange import RequestExchange
 from penchant.web.operations import (
@@ -25,12 +28,17 @@ from penchant.web.operations import (
     Answer,
     Call,
     Operation,
+    body_tag,
     check_source,
     signed_users,
 )
-from penchant.web.parameters import NARROWING
-from penchant.web.query import QueryParameters
+from penchant.web.parameters import INCLUDE, NARROWING
+from penchant.web.query import QueryParameters, list_name
+from penchant.wire import PageWish
 
+INCLUDE_ATTEMPTS = 20
+INCLUDE_PAUSE_S = 0.01
+"""How often a list is made whose pieces change while they are read, and the pause between."""
 MAX_IGNORED = 20
 """Unknown parameters that the header ``x-penchant-ignored`` names."""
 
@@ -71,13 +79,40 @@ class Resource:
                 body=body,
             )
             call = await _prepare(call)
-            answer = await operation.handler(call)
+            answer = await _answered(call)
         except PenchantError:
             if operation.finds_source and caller is not None:
                 # That there is no such source goes before what is wrong with the body.
                 await exchange.services.views.existing(caller.access.account_id, path["source"])
             raise
         await _respond(call, answer)
+
+
+async def _answered(call: Call) -> Answer:
+    """Return the answer of a handler, its entries with the members of their pieces that the request names.
+
+    Raises:
+        OutsideScope: a key that may not read pieces asks for members of them.
+    """
+    wanted = call.decoded.include if isinstance(call.decoded, PageWish) else ()
+    # Most requests name none: their parameters are read by the handler alone.
+    if not wanted and any(list_name(key) == INCLUDE.name for key, _ in call.query.pairs):
+        wanted = call.values()["include"] if INCLUDE in call.operation.parameters else ()
+    if not wanted:
+        return await call.operation.handler(call)
+    AccessControl.require_scope(call.access, Scope.READ)
+    for attempt in range(INCLUDE_ATTEMPTS):
+        answer = await call.operation.handler(call)
+        view = await call.view()
+        if view.head.version != answer.version or not isinstance(answer.body, bytes):
+            continue
+        with contextlib.suppress(OutdatedAnswer):
+            body = await call.services.inclusion.included(view, answer.body, wanted, is_public=call.is_in_browser)
+            return replace(answer, body=body, etag=answer.etag and body_tag(body, call.tag_key))
+        if attempt:
+            # The source changes all the time: let its change reach this process.
+            await asyncio.sleep(INCLUDE_PAUSE_S)
+    raise Overloaded("The source changes faster than its pieces can be read; send it again.", retry_after_s=1)
 
 
 async def _admit(

@@ -154,6 +154,8 @@ from penchant.wire.stored import (
     decode_stored_label,
     decode_stored_piece,
     decode_stored_texts,
+    include_problem,
+    piece_members,
     public_body,
 )
 from penchant.wire.syntax import encode

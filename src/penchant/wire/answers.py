@@ -1,8 +1,10 @@
 """Answers: records whose fields are the interface's members, in its order and spelling."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
+
+from msgspec import UNSET, UnsetType
 
 from penchant.wire.frames import Record, RecordList
 from penchant.wire.preferences import PersonPreferences
@@ -35,10 +37,16 @@ class SourceStatus(Record, Generic[Moment], frozen=True, kw_only=True, rename="c
 
 
 class RecommendedPiece(Record, frozen=True, kw_only=True, rename="camel"):
-    """One entry of a list: the lower the score, the nearer."""
+    """One entry of a list: the lower the score, the nearer. All else is of the piece, where the request includes it."""
 
     id: str
     score: float
+    label: str | UnsetType = UNSET
+    extras: Mapping[str, Any] | UnsetType = UNSET
+    catalogs: Sequence[str] | UnsetType = UNSET
+    available_from: str | UnsetType = UNSET
+    available_until: str | UnsetType = UNSET
+    words: Sequence[str] | UnsetType = UNSET
 
 
 class RecommendationResult(Record, frozen=True, kw_only=True, rename="camel"):
@@ -55,11 +63,9 @@ class AnonymousResult(Record, frozen=True, kw_only=True, rename="camel"):
     content: list[RecommendedPiece]
 
 
-class RevisitPiece(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel"):
+class RevisitPiece(RecommendedPiece, Generic[Moment], frozen=True, kw_only=True, rename="camel"):
     """A piece that a person may take up again, and why: begun, or met on several days, last at ``timestamp``."""
 
-    id: str
-    score: float
     began: bool
     days: int
     timestamp: Moment

@@ -37,6 +37,7 @@ from penchant.wire.frames import Record
 from penchant.wire.list_ids import MAX_LIST_NAMES_BYTES
 from penchant.wire.lists import TAKE, check_ids, ids
 from penchant.wire.settings import MAX_DAYS, MAX_PREVIEWED, SETTINGS
+from penchant.wire.stored import include_problem
 from penchant.wire.syntax import Faults, decode_object, encode, kind_of
 from penchant.wire.text import RESERVED_IDS, id_problem, name_problem
 
@@ -489,6 +490,17 @@ def _read_rows(value: Any, where: str, faults: Faults) -> Any:
     return UNSET if faults.found else tuple(PageRow(**row) for row in rows)
 
 
+def _read_include(value: Any, where: str, faults: Faults) -> Any:
+    if not isinstance(value, list):
+        faults.add(where, f"Found {kind_of(value)}; an array of names is accepted.")
+        return UNSET
+    for place, name in enumerate(value):
+        problem = include_problem(name) if isinstance(name, str) else f"Found {kind_of(name)}; a string is accepted."
+        if problem:
+            faults.add(f"{where}/{place}", problem)
+    return tuple(value)
+
+
 class PageWish(msgspec.Struct, frozen=True, kw_only=True):
     """The lists of a page for a person, or for nobody; none of them has the excluded pieces."""
 
@@ -499,6 +511,12 @@ class PageWish(msgspec.Struct, frozen=True, kw_only=True):
         Shape(_read_rows, {"type": "array", "items": _ROW.schema(), "maxItems": MAX_LISTS}),
         Example([{"placement": "home", "take": 10}]),
     ]
+    include: Annotated[
+        tuple[str, ...],
+        Shape(_read_include, {"type": "array", "items": {"type": "string"}}),
+        Description("What entries carry of their pieces, as the parameter of lists."),
+        Example(["label"]),
+    ] = ()
 
 
 PAGE = Body(PageWish)
@@ -519,4 +537,5 @@ def decode_page(body: bytes) -> PageWish:
         raise TooManyEntries(f"{found}; up to {MAX_LISTS} and {MAX_EXCLUDED} are accepted.")
     # A body without lists is told so first.
     is_listed = isinstance(value.get("lists"), list)
-    return PAGE.make(value, ("exclude", "lists", "user") if is_listed else ("lists", "exclude", "user"))
+    first = ("exclude", "lists") if is_listed else ("lists", "exclude")
+    return PAGE.make(value, (*first, "user", "include"))

@@ -1,14 +1,14 @@
 """Stored pieces as the index needs them: terms with their effective weights, catalogs and window."""
 
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from penchant.attributes import Attribute
-from penchant.model import IndexedPiece, PieceFilters, SourceSettings, Term
+from penchant.model import EncodedPiece, IndexedPiece, PieceFilters, SourceSettings, Term
 from penchant.vocabulary import NO_VOCABULARY, Vocabulary
 from penchant.wire.attributes import marks_in
 from penchant.wire.syntax import encode, pointer
@@ -61,6 +61,11 @@ _filters_decoder = msgspec.json.Decoder(dict[str, Any])
 _label_decoder = msgspec.json.Decoder(_PieceLabel)
 
 
+class _OwnWords(msgspec.Struct):
+    words: list[str | _StoredKeyword] | dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
+
+
+_words_decoder = msgspec.json.Decoder(_OwnWords)
 _members_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
@@ -179,6 +184,58 @@ def decode_stored_filters(filters: bytes | msgspec.Raw) -> PieceFilters:
         available_from=None if begins is None else parse_timestamp(begins),
         available_until=None if ends is None else parse_timestamp(ends),
     )
+
+
+INCLUDED = ("label", "extras", "catalogs", "available", "words")
+"""What entries of lists can carry of their pieces; of extras also single members, as ``extras.NAME``."""
+_EXTRAS = "extras."
+
+
+def include_problem(name: str) -> str | None:
+    """Return what is wrong with a name of what is to be included, or ``None``."""
+    if name in INCLUDED or (name.startswith(_EXTRAS) and len(name) > len(_EXTRAS)):
+        return None
+    return f"Found another member; accepted are {', '.join(INCLUDED)} and extras.NAME."
+
+
+def piece_members(
+    piece: EncodedPiece, reading: PieceReading, wanted: Collection[str], public_by: SourceSettings | None = None
+) -> dict[str, Any]:
+    """Return the wanted members of a piece by the names that entries of lists give them, as they are stored.
+
+    With ``public_by`` only those members of extras that are public by these settings.
+    """
+    stored = _members_decoder.decode(piece.body)
+    members: dict[str, Any] = {}
+    if "label" in wanted and "label" in stored:
+        members["label"] = stored["label"]
+    named = {name.removeprefix(_EXTRAS) for name in wanted if name.startswith(_EXTRAS)}
+    if "extras" in wanted or named:
+        extras = _members_decoder.decode(stored.get("extras", b"{}"))
+        members["extras"] = {
+            name: value
+            for name, value in extras.items()
+            if ("extras" in wanted or name in named) and (public_by is None or public_by.is_public_extra(name))
+        }
+    if "catalogs" in wanted or "available" in wanted:
+        filters = _members_decoder.decode(stored.get("filters", b"{}"))
+        if "catalogs" in wanted:
+            members["catalogs"] = filters.get("catalogs", [])
+        if "available" in wanted:
+            members |= {name: filters[name] for name in ("availableFrom", "availableUntil") if name in filters}
+    if "words" in wanted:
+        members["words"] = _words_of(piece, stored, reading)
+    return members
+
+
+def _words_of(piece: EncodedPiece, stored: Mapping[str, msgspec.Raw], reading: PieceReading) -> list[str]:
+    """Return the words of a piece, those that it was submitted with included."""
+    own = _words_decoder.decode(stored.get("categories", b"{}")).words
+    if own is msgspec.UNSET:
+        return list(reading.words_of(piece.words))
+    given: dict[str, Any] = {}
+    _gather({CATEGORY: own}, "", lambda _, keyword: keyword, given)
+    return list(given)
 
 
 def decode_stored_label(body: bytes) -> str | None:

@@ -1,0 +1,110 @@
+"""What entries of lists carry of their pieces (interface, section 10)."""
+
+from typing import Any
+
+import pytest
+
+from serving import Service
+
+PIECES: list[dict[str, Any]] = [
+    {
+        "id": key,
+        "label": f"Piece {key}",
+        "categories": {"tag": ["x", key]},
+        "filters": {"catalogs": ["c"], "availableFrom": "2020-01-01T00:00:00Z"},
+        "extras": {"url": f"/{key}", "cost": 3.50, "nested": {"deep": [1, None]}},
+    }
+    for key in "abc"
+] + [{"id": "d", "categories": {"tag": ["x"]}}]
+PATHS = (
+    "/s/content/a/similar",
+    "/s/users/u/recommendation",
+    "/s/users/u/again",
+    "/s/popular",
+    "/s/new?at=2026-01-01",
+    "/s/placements/home/list",
+)
+
+
+@pytest.fixture
+def shop(service: Service) -> Service:
+    service.submit("s", *PIECES)
+    service.put("/s/placements/home", json={"kind": "popular"})
+    service.post("/s/users/u/interactions/Play/content/b")
+    return service
+
+
+def entries(service: Service, path: str) -> dict[str, dict[str, Any]]:
+    answer = service.get(path)
+    assert answer.status_code == 200, answer.text
+    return {entry["id"]: entry for entry in answer.json()["content"]}
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_entries_of_every_list_carry_what_is_asked_for(shop: Service, path: str) -> None:
+    query = ("&" if "?" in path else "?") + "include=label,extras&include=catalogs"
+    plain, found = entries(shop, path), entries(shop, path + query)
+
+    assert list(plain) == list(found)
+    for key, entry in found.items():
+        piece = next(each for each in PIECES if each["id"] == key)
+        expected = {"extras": piece.get("extras", {}), "catalogs": piece.get("filters", {}).get("catalogs", [])}
+        expected |= {"label": piece["label"]} if "label" in piece else {}
+        assert entry == plain[key] | expected
+
+
+def test_single_members_of_extras_and_windows_are_included(shop: Service) -> None:
+    entry = entries(shop, "/s/content/a/similar?include=extras.url,extras.gone,available")["b"]
+
+    assert (entry["extras"], entry["availableFrom"]) == ({"url": "/b"}, "2020-01-01T00:00:00Z")
+    assert "availableUntil" not in entry
+    assert "label" not in entry
+
+
+def test_words_are_included_those_that_a_piece_was_sent_with_too(service: Service) -> None:
+    own = {"id": "own", "label": "Jaws", "categories": {"words": ["gull", {"key": "jaws", "weight": 3}]}}
+    jaws = {"id": "jaws", "label": "Jaws", "categories": {}}
+    service.post("/s/content?words=auto", json=[jaws, own, {"id": "jaws2", "label": "The jaws", "categories": {}}])
+
+    found = entries(service, "/s/content/jaws/similar?include=words")
+    assert {key: entry["words"] for key, entry in found.items()} == {"jaws2": ["the", "jaws"], "own": ["gull", "jaws"]}
+
+
+def test_lists_of_several_carry_them_too(shop: Service) -> None:
+    similar = shop.post("/s/similar?include=label", json=["a", "gone"]).json()
+    people = shop.post("/s/recommendations?include=label", json=["u"]).json()
+    page = shop.post("/s/lists", json={"lists": [{"placement": "home"}], "include": ["label"]}).json()["lists"]
+
+    assert [entry["label"] for entry in similar[0]["content"] if entry["id"] == "b"] == ["Piece b"]
+    assert "error" in similar[1]
+    assert all("label" in entry or entry["id"] == "d" for entry in (*people[0]["content"], *page[0]["content"]))
+
+
+def test_they_are_those_of_the_version_of_the_answer(shop: Service) -> None:
+    path = "/s/content/a/similar?include=label"
+    tag = shop.get(path).headers["etag"]
+    assert shop.get(path, headers={"if-none-match": tag}).status_code == 304
+    shop.submit("s", PIECES[1] | {"label": "Other"})
+
+    assert entries(shop, path)["b"]["label"] == "Other"
+    assert shop.get(path, headers={"if-none-match": tag}).status_code == 200
+
+
+@pytest.mark.parametrize("name", ("title", "extras.", "Label", ""))
+def test_what_no_piece_has_is_refused(shop: Service, name: str) -> None:
+    assert shop.get(f"/s/content/a/similar?include={name}").status_code == 422
+    body = {"lists": [{"placement": "home"}], "include": [name]}
+    assert shop.post("/s/lists", json=body).json()["errors"][0]["pointer"] == "/include/0"
+
+
+def test_pages_get_what_is_public_and_keys_without_reading_nothing(shop: Service) -> None:
+    shop.put("/s/settings", json={"publicExtras": ["url"]})
+    origin = "https://shop.example"
+    browser = shop.new_key(origins=[origin], requests_per_second=10_000)
+    answer = shop.get("/s/content/a/similar?include=extras", key=browser, headers={"origin": origin})
+    assert [each["extras"] for each in answer.json()["content"] if each["id"] == "b"] == [{"url": "/b"}]
+
+    personal = shop.new_key(scopes=["personal"])
+    assert shop.get("/s/users/u/recommendation", key=personal).status_code == 200
+    refused = shop.get("/s/users/u/recommendation?include=label", key=personal)
+    assert (refused.status_code, refused.json()["code"]) == (403, "outside-scope")
