@@ -1,13 +1,11 @@
 """Keys, accounts, plans, paths and errors (interface, sections 1, 2 and 8)."""
 
 import json
-from contextlib import closing
 from typing import Any
 
 import pytest
 
 from factories import piece
-from penchant.bootstrap import storage_of
 from penchant.model import Feature
 from penchant.settings import NodeSettings, PlanSettings
 from penchant.web.problems import KINDS
@@ -34,7 +32,7 @@ def test_a_request_needs_exactly_one_valid_key(service: Service) -> None:
 
 def test_a_revoked_key_stops_working_and_stays_listed(service: Service) -> None:
     key = service.new_key()
-    with closing(storage_of(service.settings)) as storage:
+    with service.opened_storage() as storage:
         assert storage.keys.revoke(key.split("_")[1], actor="test")
         assert key.split("_")[1] in [record.key_id for record in storage.keys.list_all() if record.revoked_at]
 
@@ -313,7 +311,7 @@ def test_changes_are_in_the_audit_log(service: Service) -> None:
     service.delete("/s/content")
     service.delete("/s?confirm=s")
 
-    with closing(storage_of(service.settings)) as storage:
+    with service.opened_storage() as storage:
         actions = [entry.action for entry in reversed(storage.accounts.list_audit())]
     assert actions == [
         "key.create",

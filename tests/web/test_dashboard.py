@@ -2,12 +2,10 @@
 
 import re
 from collections.abc import Callable
-from contextlib import closing
 
 import pytest
 
 from acceptance.processes import wait_until
-from penchant.bootstrap import storage_of
 from serving import Service
 from visitors import HOME, Visitor, fields_of, text_of
 
@@ -67,7 +65,7 @@ def test_a_token_that_is_changed_is_none(visitor: Visitor, change: Callable[[str
 
 def test_a_revoked_key_ends_the_session(visitor: Visitor, filled: Service) -> None:
     assert visitor.get().status_code == 200
-    with closing(storage_of(filled.settings)) as storage:
+    with filled.opened_storage() as storage:
         storage.keys.revoke(filled.key.split("_")[1], actor="test")
 
     wait_until(lambda: visitor.get().status_code == 303)

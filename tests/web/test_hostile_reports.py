@@ -1,7 +1,6 @@
 """Reports that somebody makes up: they turn no verdict, stop no variant, and fill no table."""
 
 import time
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +9,11 @@ from sqlalchemy import func, select, update
 
 from databases import connection_beside
 from factories import piece
-from penchant.bootstrap import storage_of
 from penchant.storage.impression_ledger import ANONYMOUS_PIECES_A_DAY, LISTS_A_DAY
 from penchant.storage.schema import impressions, placement_people
 from penchant.wire import sign_user
 from serving import Service
-from shown import list_id, report, show, stored_list_id
+from shown import list_id, lists_of, report, show
 
 SHOP = "https://shop.example"
 VARIANTS = [{"name": "b", "share": 0.5}]
@@ -100,12 +98,11 @@ def test_ten_people_of_the_base_who_report_successes_do_not_turn_a_verdict(shop:
     assert shop.put("/s/placements/home", json=PLACEMENT | {"autoStop": True}).status_code == 200
     show(shop, 300, clicks={"base": 60, "b": 180})
     clicks: list[dict[str, str]] = []
-    with closing(storage_of(shop.settings)) as storage:
-        account = storage.accounts.ensure(shop.account)
-        for number in range(10 * LISTS_A_DAY):
-            user, pieces = f"mallory{number % 10}", [f"p{len(clicks) + place}" for place in range(30)]
-            shown = stored_list_id(storage, account, variant="base", user=user, pieces=pieces)
-            clicks += [{"userId": user, "type": "Click", "contentId": each, "listId": shown} for each in pieces]
+    lists = lists_of(shop)
+    for number in range(10 * LISTS_A_DAY):
+        user, pieces = f"mallory{number % 10}", [f"p{len(clicks) + place}" for place in range(30)]
+        shown = lists.make(variant="base", user=user, pieces=pieces)
+        clicks += [{"userId": user, "type": "Click", "contentId": each, "listId": shown} for each in pieces]
 
     assert shop.post("/s/interactions", json=clicks).status_code == 200
 
@@ -136,14 +133,10 @@ def test_what_stops_a_variant_says_the_placement(
     assert shop.put("/s/placements/home", json=members).json() == members
     secret, key = shop.new_secret(), shop.new_key(origins=[SHOP], requests_per_second=10_000)
     seen, clicks, pieces = [], [], [f"p{at}" for at in range(10)]
-    with closing(storage_of(shop.settings)) as storage:
-        account = storage.accounts.ensure(shop.account)
-        lists = [
-            stored_list_id(storage, account, variant=("base", "b")[number % 2], user=f"u{number}", pieces=pieces)
-            for number in range(200)
-        ]
-    for number, shown in enumerate(lists):
+    lists = lists_of(shop)
+    for number in range(200):
         user = f"u{number}"
+        shown = lists.make(variant=("base", "b")[number % 2], user=user, pieces=pieces)
         own_clicks = [{"userId": user, "type": "Click", "contentId": each, "listId": shown} for each in pieces[:3]]
         seen.append({"listId": shown, "content": pieces})
         clicks += own_clicks if number % 2 == 0 else []
@@ -161,7 +154,7 @@ def test_what_stops_a_variant_says_the_placement(
 
 
 def stored_rows(shop: Service) -> int:
-    with closing(storage_of(shop.settings)) as storage:
+    with shop.opened_storage() as storage:
         head = storage.sources.read_head(storage.accounts.ensure(shop.account), "s")
         assert head is not None
     with connection_beside(Path(shop.settings.data), shop.settings.database) as connection:

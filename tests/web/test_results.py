@@ -1,13 +1,11 @@
 """Results of placements: what is counted, against what, of which days, for whom; and what they say of it."""
 
 import time
-from contextlib import closing
 from typing import Any
 
 import pytest
 
 from factories import piece
-from penchant.bootstrap import storage_of
 from penchant.model import DAY_MS, ListIdentity, NewImpression
 from penchant.service.placements.list_ids import ListIds
 from penchant.storage import RecordImpressions
@@ -109,7 +107,7 @@ def test_its_people_see_the_base_until_there_is_another_version(shop: Service) -
 
 
 def test_results_are_of_the_days_that_are_asked_for(shop: Service) -> None:
-    with closing(storage_of(shop.settings)) as storage:
+    with shop.opened_storage() as storage:
         account = storage.accounts.ensure(shop.account)
         head = storage.sources.read_head(account, "s")
         assert head is not None
