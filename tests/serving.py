@@ -79,6 +79,12 @@ class Service:
         return answer.json()
 
 
+def ok(answer: Any) -> Any:
+    """Return what an answer holds, which has to be a success."""
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
 class PromptTransport(httpx.BaseTransport):
     """Takes a request to an application in one step of the thread of its event loop; a test client's own takes seven.
 

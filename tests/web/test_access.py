@@ -54,26 +54,6 @@ def test_keys_of_an_account_share_its_sources_and_others_see_none(service: Servi
     assert (other.status_code, other.json()) == (404, missing.json())
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "feature"),
-    (
-        ("GET", "/s/content/a/similar?catalogs=x", "filters"),
-        ("GET", "/s/content/a/similar?catalogs[]=x", "filters"),
-        ("GET", "/s/users/u/recommendation", "personalized"),
-        ("GET", "/s/users/u/recommendation/profile", "profile"),
-        ("GET", "/s/users/u/interactions", "interactionsListing"),
-        ("GET", "/s/whitelist", "lists"),
-        ("PUT", "/s/blacklist", "lists"),
-        ("DELETE", "/s/blacklist", "lists"),
-    ),
-)
-def test_the_basic_plan_lacks_each_feature(service: Service, method: str, path: str, feature: str) -> None:
-    answer = service.request(method, path, key=service.new_key(plan="basic"))
-
-    assert (answer.status_code, answer.json()["code"]) == (403, "feature-not-in-plan")
-    assert feature in answer.json()["detail"]
-
-
 def test_the_basic_plan_keeps_filters_and_may_record_erase_and_export(service: Service) -> None:
     key = service.new_key(plan="basic")
     service.submit("s", piece("a", filters={"catalogs": ["x"]}), key=key)

@@ -261,9 +261,3 @@ def test_a_browser_key_reports_for_its_person_and_for_lists_of_nobody(shop: Serv
     assert status("lee", **{"x-penchant-user": signed}) == 401
     assert status("kim") == 401
     assert status(None) == 202
-
-
-def test_a_plan_without_placements_takes_no_reports(shop: Service) -> None:
-    answer = report(shop, {"listId": list_id(shop), "content": ["a"]}, key=shop.new_key(plan="basic"))
-
-    assert (answer.status_code, answer.json()["code"]) == (403, "feature-not-in-plan")

@@ -17,9 +17,6 @@ from factories import piece, weighted
 from serving import Service
 from strategies import CATALOGUES, CATEGORY_WEIGHTS, INTERACTIONS, examples
 
-BY_DAYS = pytest.mark.parametrize("clock", (DAY_CLOCK,), ids=("noon",))
-"""Marks a test that counts in days from now: it must not run over midnight."""
-
 
 def moment(days_ago: int) -> str:
     return f"{datetime.now(UTC).date() - timedelta(days=days_ago)}T00:00:00.000Z"
@@ -96,26 +93,6 @@ def test_the_same_event_is_stored_once_and_answered_alike(service: Service) -> N
     assert len(service.get("/s/users/u/interactions").json()) == 1
 
 
-@pytest.mark.parametrize(
-    ("path", "status"),
-    (
-        ("/no/users/u/interactions/Watch/content/a", 404),
-        ("/s/users/u/interactions/watch/content/a", 422),
-        ("/s/users/u/interactions/Watch/content/a?timestamp=yesterday", 422),
-        ("/s/users/u/interactions/Watch/content/a?timestamp=2999-01-01T00:00:00Z", 422),
-        ("/s/users/u/interactions/Watch/content/a?timestamp=2026-01-01T00:00:00", 422),
-        ("/s/users/u/interactions/Watch/content/a?event-id=", 422),
-        ("/s/users/u/interactions/Watch/content/" + "x" * 501, 422),
-        ("/s/users/" + "x" * 501 + "/interactions/Watch/content/a", 422),
-    ),
-)
-def test_a_bad_interaction_is_refused(service: Service, path: str, status: int) -> None:
-    service.submit("s", piece("a"))
-
-    assert service.post(path).status_code == status
-    assert service.get("/s/users/u/interactions").json() == []
-
-
 def test_many_interactions_are_stored_all_or_none(service: Service) -> None:
     service.submit("s", piece("a"))
     good = {"userId": "u", "type": "Watch", "contentId": "a", "timestamp": moment(1), "eventId": "1"}
@@ -127,7 +104,6 @@ def test_many_interactions_are_stored_all_or_none(service: Service) -> None:
     assert [fault["pointer"] for fault in refused.json()["errors"]] == ["/1/type", "/2"]
     assert accepted.json() == {"accepted": 3, "duplicates": 1}
     assert service.post("/s/interactions", json=[good]).json() == {"accepted": 0, "duplicates": 1}
-    assert service.post("/s/interactions", json=[good] * 10_001).status_code == 413
 
 
 @pytest.mark.parametrize("media_type", ("application/x-ndjson", "application/ndjson", "Application/JSONL"))
@@ -158,7 +134,6 @@ def test_the_listing_is_newest_first_and_can_be_narrowed(service: Service) -> No
     assert listed("?take=1") == ["Play a"]
     assert listed("?type=Watch&content-id=a") == ["Watch a"]
     assert listed("?catalogs=c&skip=1") == ["Watch a", "Click a"]
-    assert service.get("/s/users/u/interactions?type=watch").status_code == 422
     assert service.get("/s/users/nobody/interactions").json() == []
 
 
@@ -210,7 +185,7 @@ def test_a_person_s_own_interaction_counts_at_once(service: Service) -> None:
     CATEGORY_WEIGHTS,
     st.sampled_from([None, "cosine", "jaccard"]),
 )
-@BY_DAYS
+@pytest.mark.usefixtures("noon")
 @settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_recommendations_and_profiles_are_the_definition(
     service: Service,
@@ -283,7 +258,7 @@ def test_lists_windows_and_catalogs_hold_for_recommendations(service: Service) -
     assert "d" in recommended(service, "u", "?at=2999-01-01")
 
 
-@BY_DAYS
+@pytest.mark.usefixtures("noon")
 def test_at_cuts_a_person_s_own_interactions(service: Service) -> None:
     old = {"availableFrom": "2020-01-01T00:00:00Z"}
     service.submit(
@@ -295,13 +270,6 @@ def test_at_cuts_a_person_s_own_interactions(service: Service) -> None:
     assert recommended(service, "u", f"?at={DAY_CLOCK.today() - timedelta(days=5)}&algo=cosine")[0] == "b"
     assert "c" in recommended(service, "u", f"?at={DAY_CLOCK.today() - timedelta(days=5)}")
     assert recommended(service, "u", "?algo=cosine")[:1] == ["d"]
-
-
-@pytest.mark.parametrize("query", ("take=0", "include-seen=2", "fill=yes", "algo=best", "at=now", "catalogs="))
-def test_an_unacceptable_parameter_is_refused(service: Service, query: str) -> None:
-    service.submit("s", piece("a"))
-
-    assert service.get(f"/s/users/u/recommendation?{query}").status_code == 422
 
 
 def test_an_erased_person_is_gone_at_once_and_from_every_file(service: Service) -> None:
@@ -378,7 +346,8 @@ def test_lists_tell_up_to_which_interaction_they_know_what_others_like(service: 
         service.post("/s/preview/recommendation", json={"liked": ["a"]}, headers=headers),
     ]
 
-    assert before == "0"
+    unread = service.get("/s/users/u/recommendation", headers={"x-penchant-min-audience-version": "x"})
+    assert (before, unread.status_code) == ("0", 422)
     assert [answer.headers["x-penchant-audience-version"] for answer in answers] == [recorded[-1]] * 3
     erased = service.delete("/s/users/1").headers["x-penchant-interactions-version"]
     headers = {"x-penchant-min-audience-version": erased}
@@ -389,12 +358,6 @@ def interact_version(service: Service, user: str, piece_id: str) -> str:
     """Record a like, and return the version of the interactions then."""
     answer = service.post(f"/s/users/{user}/interactions/RateLike/content/{piece_id}")
     return str(answer.headers["x-penchant-interactions-version"])
-
-
-def test_a_min_audience_version_that_is_no_number_is_not_taken(service: Service) -> None:
-    service.submit("s", piece("a", "x"))
-
-    assert service.get("/s/users/u/recommendation", headers={"x-penchant-min-audience-version": "x"}).status_code == 422
 
 
 def test_an_erased_person_was_never_there(service: Service) -> None:

@@ -1,6 +1,5 @@
 """Preferences of people: what they have said of keywords, pieces and categories (interface, section 9)."""
 
-from collections.abc import Callable
 from datetime import date
 from typing import Any
 
@@ -12,21 +11,13 @@ import audience_reference
 import oracle
 from clocks import DAY_CLOCK
 from factories import piece, weighted
-from serving import Service
+from serving import Service, ok
 from strategies import CATALOGUES, CATEGORY_WEIGHTS, INTERACTIONS, SAID, examples
+
+pytestmark = pytest.mark.usefixtures("noon")
 
 NOTHING: dict[str, Any] = {"keywords": {}, "hidden": [], "unusedCategories": []}
 PATH = "/s/users/kim/preferences"
-
-
-@pytest.fixture
-def clock() -> Callable[[], float]:
-    return DAY_CLOCK
-
-
-def ok(answer: Any) -> Any:
-    assert answer.status_code == 200, answer.text
-    return answer.json()
 
 
 def listed(service: Service, query: str = "", user: str = "kim") -> list[str]:
@@ -157,42 +148,12 @@ def test_a_source_that_is_made_again_knows_nothing_of_it(service: Service) -> No
         service.delete("/s?confirm=s")
 
 
-@pytest.mark.parametrize(
-    ("said", "pointer"),
-    (
-        ({"liked": []}, "/liked"),
-        ({"keywords": ["x"]}, "/keywords"),
-        ({"keywords": {"genre": ["x"]}}, "/keywords/genre"),
-        ({"keywords": {"a//b": {"x": 1}}}, "/keywords/a~1~1b"),
-        ({"keywords": {"genre": {"": 1}}}, "/keywords/genre/"),
-        ({"keywords": {"genre": {"a/b": 1.5}}}, "/keywords/genre/a~1b"),
-        ({"keywords": {"genre": {"x": True}}}, "/keywords/genre/x"),
-        ({"keywords": {"genre": {"x": "1"}}}, "/keywords/genre/x"),
-        ({"hidden": "a"}, "/hidden"),
-        ({"hidden": [1]}, "/hidden/0"),
-        ({"unusedCategories": [""]}, "/unusedCategories/0"),
-        ({"unusedCategories": [{}]}, "/unusedCategories/0"),
-    ),
-)
-def test_what_cannot_be_said_is_named(service: Service, said: Any, pointer: str) -> None:
-    service.submit("s", piece("a", "x"))
-
-    answer = service.put(PATH, json=said)
-
-    assert answer.status_code == 422
-    assert [each["pointer"] for each in answer.json()["errors"]] == [pointer]
-    assert ok(service.get(PATH)) == NOTHING
-
-
 def test_a_thousand_things_may_be_said_and_no_more(service: Service) -> None:
     service.submit("s", piece("a", "x"))
     many = {"keywords": {"genre": {str(number): 1 for number in range(999)}}}
 
     assert service.put(PATH, json=many | {"hidden": ["a"]}).status_code == 200
     assert service.put(PATH, json=many | {"hidden": ["a", "b"]}).json()["code"] == "too-many-entries"
-    assert service.put("/none/users/kim/preferences", json={}).status_code == 404
-    plain = service.new_key(plan="basic")
-    assert service.get(PATH, key=plain).json()["code"] == "feature-not-in-plan"
 
 
 @given(

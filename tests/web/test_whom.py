@@ -280,15 +280,6 @@ def test_public_extras_are_what_the_source_says(service: Service, given: Any, sh
     assert answer.json() == {**service.get("/s/content/a").json(), "extras": shown}
 
 
-@pytest.mark.parametrize("given", (False, "url", [1], ["url", "url"], {"url": True}, None))
-def test_other_public_extras_are_faults(service: Service, given: Any) -> None:
-    service.submit("s", piece("a", "x"))
-
-    answer = service.put("/s/settings", json={"publicExtras": given})
-
-    assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "/publicExtras")
-
-
 @pytest.mark.parametrize(("life_s", "status"), ((86_390, 200), (86_500, 401), (10**9, 401), (-1, 401)))
 def test_nobody_is_signed_for_more_than_a_day(filled: Service, life_s: int, status: int) -> None:
     page = Page(filled)
