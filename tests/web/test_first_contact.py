@@ -72,13 +72,15 @@ def test_a_source_may_have_such_a_name(service: Service, base: str) -> None:
 
 
 def preflight(origin: str, method: str = "PUT") -> dict[str, str]:
-    return {"origin": origin, "access-control-request-method": method, "access-control-request-headers": "x-api-key"}
+    named = {"access-control-request-headers": "x-api-key, x-penchant-user"}
+    return {"origin": origin, "access-control-request-method": method} | named
 
 
 def test_a_preflight_that_is_allowed_has_a_request_id(service: Service, base: str) -> None:
     answer = service.client.options(f"{base}/s/settings", headers=preflight("https://editor.example"))
 
     assert (answer.status_code, answer.headers["access-control-allow-origin"]) == (200, "https://editor.example")
+    assert "x-penchant-user" in answer.headers["access-control-allow-headers"]
     assert answer.headers["x-request-id"]
 
 

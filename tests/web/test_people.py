@@ -2,20 +2,15 @@
 
 import time
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-import audience_reference
-import oracle
 from clocks import DAY_CLOCK
 from factories import piece, weighted
 from serving import Service
-from strategies import CATALOGUES, CATEGORY_WEIGHTS, INTERACTIONS, examples
 
 
 def moment(days_ago: int) -> str:
@@ -177,56 +172,6 @@ def test_a_person_s_own_interaction_counts_at_once(service: Service) -> None:
     interact(service, "u", "Purchase", "d")
     assert recommended(service, "u")[0] == "c"
     assert recommended(service, "u", "?include-seen=true")[0] == "d"
-
-
-@given(
-    CATALOGUES,
-    st.lists(INTERACTIONS, min_size=1, max_size=4),
-    CATEGORY_WEIGHTS,
-    st.sampled_from([None, "cosine", "jaccard"]),
-)
-@pytest.mark.usefixtures("noon")
-@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_recommendations_and_profiles_are_the_definition(
-    service: Service,
-    pieces: list[dict[str, Any]],
-    people: list[list[dict[str, Any]]],
-    category_weights: dict[str, float],
-    algorithm: str | None,
-) -> None:
-    today = (DAY_CLOCK.today() - date(1970, 1, 1)).days
-    for place, each in enumerate(pieces):
-        each["filters"] = {"availableFrom": DAY_CLOCK.midnight(place * 7)}
-        each["day"] = today - place * 7
-    service.delete("/s?confirm=s")
-    service.submit("s", *({k: v for k, v in each.items() if k != "day"} for each in pieces))
-    chosen = {"categoryWeights": category_weights, "blend": {"content": 3, "audience": 1, "popularity": 2}}
-    assert service.put("/s/settings", json=chosen).status_code == 200
-    everyone = {
-        f"u{number}": [each | {"day": today - each["age"]} for each in own] for number, own in enumerate(people)
-    }
-    service.post(
-        "/s/interactions",
-        json=[
-            {"userId": user, "type": e["type"], "contentId": e["contentId"], "timestamp": DAY_CLOCK.midnight(e["age"])}
-            for user, own in everyone.items()
-            for e in own
-        ],
-    )
-
-    taste = service.get("/s/users/u0/recommendation/profile").json()
-    found = service.get("/s/users/u0/recommendation" + (f"?algo={algorithm}" if algorithm else "")).json()["content"]
-
-    expected_taste = oracle.profile(pieces, everyone["u0"], today, chosen)
-    listed_taste = {(c, k): v for p in taste for c, words in p["categories"].items() for k, v in words.items()}
-    assert listed_taste.keys() == expected_taste.keys()
-    assert all(abs(listed_taste[term] - expected_taste[term]) <= 0 for term in expected_taste)
-    expected = audience_reference.recommend(pieces, everyone, "u0", today, settings=chosen, algorithm=algorithm)
-    assert {each["id"] for each in found} == set(expected)
-    for each in found:
-        assert each["score"] == pytest.approx(1 - min(1.0, max(0.0, expected[each["id"]])), abs=2e-9)
-    order = [(-round(expected[each["id"]], 7), each["id"]) for each in found]
-    assert [each[0] for each in order] == sorted(each[0] for each in order)
 
 
 def test_an_unknown_person_gets_the_popular_order(service: Service) -> None:

@@ -13,6 +13,7 @@ from clocks import DAY_CLOCK
 from factories import piece, weighted
 from serving import Service, ok
 from strategies import CATALOGUES, CATEGORY_WEIGHTS, INTERACTIONS, SAID, examples
+from web.test_explanations import interacting
 
 pytestmark = pytest.mark.usefixtures("noon")
 
@@ -163,7 +164,7 @@ def test_a_thousand_things_may_be_said_and_no_more(service: Service) -> None:
     CATEGORY_WEIGHTS,
     st.sampled_from([None, "cosine", "jaccard"]),
 )
-@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_lists_with_preferences_are_the_definition_and_their_shares_add_up(
     service: Service,
     pieces: list[dict[str, Any]],
@@ -172,20 +173,10 @@ def test_lists_with_preferences_are_the_definition_and_their_shares_add_up(
     category_weights: dict[str, float],
     algorithm: str | None,
 ) -> None:
+    everyone = interacting(service, pieces, people)
     today = (DAY_CLOCK.today() - date(1970, 1, 1)).days
-    stored = [each | {"filters": {"availableFrom": DAY_CLOCK.midnight(n * 7)}} for n, each in enumerate(pieces)]
-    pieces = [each | {"day": today - n * 7} for n, each in enumerate(pieces)]
-    service.delete("/s?confirm=s")
-    service.submit("s", *stored)
     chosen = {"categoryWeights": category_weights, "blend": {"content": 3, "audience": 1, "popularity": 2}}
     ok(service.put("/s/settings", json=chosen))
-    everyone = {f"u{n}": [each | {"day": today - each["age"]} for each in own] for n, own in enumerate(people)}
-    rows = [
-        {"userId": user, "type": e["type"], "contentId": e["contentId"], "timestamp": DAY_CLOCK.midnight(e["age"])}
-        for user, own in everyone.items()
-        for e in own
-    ]
-    ok(service.post("/s/interactions", json=rows))
     ok(service.put("/s/users/u0/preferences", json=said))
 
     expected = audience_reference.recommended_parts(
@@ -198,6 +189,7 @@ def test_lists_with_preferences_are_the_definition_and_their_shares_add_up(
     listed_taste = {(c, k): v for p in taste for c, words in p["categories"].items() for k, v in words.items()}
     assert listed_taste == oracle.profile(pieces, everyone["u0"], today, chosen, said)
     assert {each["id"] for each in found} == set(expected)
+    assert [each["score"] for each in found] == sorted(each["score"] for each in found)
     for each in found:
         parts = {part["part"]: part for part in each["why"]["parts"]}
         shares = {name: part["share"] for name, part in parts.items()}
