@@ -57,27 +57,6 @@ def test_a_plus_that_arrived_as_a_space_is_understood(service: Service) -> None:
     assert stored["timestamp"] == "2026-11-01T10:00:00.000Z"
 
 
-def test_an_event_id_answers_and_keeps_out_nothing_of_another_person(service: Service) -> None:
-    service.submit("s", piece("p1", "x"), piece("p2", "x"), piece("p4", "x"))
-    key = service.new_key(scopes=["interact"])
-
-    def post(path: str, **more: Any) -> Any:
-        return service.post(f"/s/{path}", key=key, **more).json()
-
-    post("users/alice/interactions/Purchase/content/p1?event-id=order-1001")
-    answered = post("users/bob/interactions/Click/content/p2?event-id=order-1001")
-    planted = post(
-        "interactions", json=[{"userId": "bob", "type": "Click", "contentId": "p4", "eventId": "order-1002"}]
-    )
-    bought = post("users/alice/interactions/Purchase/content/p2?event-id=order-1002")
-
-    assert (answered["key"]["userId"], answered["type"], answered["contentId"]) == ("bob", "Click", "p2")
-    assert planted == {"accepted": 1, "duplicates": 0}
-    assert (bought["key"]["userId"], bought["contentId"]) == ("alice", "p2")
-    listed = [each["contentId"] for each in service.get("/s/users/alice/interactions").json()]
-    assert listed == ["p2", "p1"]
-
-
 def test_the_same_event_is_stored_once_and_answered_alike(service: Service) -> None:
     service.submit("s", piece("a"), piece("b"))
 

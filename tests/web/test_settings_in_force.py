@@ -1,31 +1,20 @@
 """Settings of the service that change how it answers."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
-from starlette.testclient import TestClient
 
 from factories import piece
-from penchant.bootstrap import web_application
 from penchant.settings import NodeSettings
 from serving import Service
 
 
 @pytest.fixture
-def settings(tmp_path: Path) -> NodeSettings:
+def settings(settings: NodeSettings) -> NodeSettings:
     return NodeSettings(
-        data=str(tmp_path / "data"),
+        data=settings.data,
         base_path="/below/here",
         metrics_public=False,
         log_requests=True,
     )
-
-
-@pytest.fixture
-def service(settings: NodeSettings) -> Iterator[Service]:
-    with TestClient(web_application(settings), base_url="http://testserver", raise_server_exceptions=False) as client:
-        yield Service(client, settings)
 
 
 def test_every_path_is_below_the_base_path(service: Service) -> None:
