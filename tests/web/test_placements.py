@@ -195,7 +195,7 @@ def test_a_changed_placement_is_in_force_in_the_next_request(source: Service) ->
 
     assert (ids(first), first["kind"], first["variant"]) == (["p11"], "new", "base")
     assert listed(source)["kind"] == "popular"
-    assert source.delete("/s/placements/home").status_code == 202
+    assert [source.delete("/s/placements/home").status_code for _ in range(2)] == [202, 202]
     assert source.get("/s/placements/home/list").json()["code"] == "unknown-placement"
     assert source.get("/s/placements/home/versions").json()["code"] == "unknown-placement"
 
