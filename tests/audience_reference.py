@@ -235,23 +235,6 @@ def _telling(reference: Reference) -> Fraction:
     return (within / between + 75) / (count + 50) if between > 0 else Fraction(3, 2)
 
 
-def recommend(
-    pieces: list[Piece],
-    everyone: dict[str, list[dict[str, Any]]],
-    user: str,
-    today: int,
-    *,
-    settings: dict[str, Any] | None = None,
-    algorithm: str | None = None,
-    include_seen: bool = False,
-) -> dict[str, float]:
-    """S of every piece that may be shown; every piece has the day of its availability in ``day``."""
-    parts = recommended_parts(
-        pieces, everyone, user, today, settings=settings, algorithm=algorithm, include_seen=include_seen
-    )
-    return {piece_id: sum(shares.values()) for piece_id, shares in parts.items()}
-
-
 def recommended_parts(
     pieces: list[Piece],
     everyone: dict[str, list[dict[str, Any]]],

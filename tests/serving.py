@@ -37,12 +37,12 @@ class Service:
     def new_key(self, *, account: str = "default", plan: str = "full", admin: bool = False, **limits: Any) -> str:
         """Make a key as the command line does; ``limits`` are scopes and origins."""
         name = self.name_of(account)
-        with self._opened() as storage:
+        with self.opened_storage() as storage:
             return make_key(storage, account=name, plan=plan, admin=admin, **limits)[1]
 
     def new_secret(self, *, account: str = "default") -> str:
         """Make the signing secret of an account, or replace it."""
-        with self._opened() as storage:
+        with self.opened_storage() as storage:
             return roll_secret(storage, self.name_of(account), actor="test").secret
 
     def name_of(self, account: str) -> str:
@@ -51,7 +51,8 @@ class Service:
             return self.account
         return account if self.account == "default" else f"{self.account}-{account}"
 
-    def _opened(self) -> AbstractContextManager[Storage]:
+    def opened_storage(self) -> AbstractContextManager[Storage]:
+        """Return the database of the service, to read what no answer tells, or to change what no request does."""
         return closing(storage_of(self.settings)) if self._storage is None else nullcontext(self._storage)
 
     def request(self, method: str, path: str, *, key: str | None = None, **options: Any) -> Any:
@@ -76,6 +77,42 @@ class Service:
         answer = self.post(f"/{source}/content", json=list(pieces), key=key)
         assert answer.status_code == 202, answer.text
         return answer.json()
+
+
+def ok(answer: Any) -> Any:
+    """Return what an answer holds, which has to be a success."""
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+class PromptTransport(httpx.BaseTransport):
+    """Takes a request to an application in one step of the thread of its event loop; a test client's own takes seven.
+
+    The answer is there as a whole: whoever is to leave before its end asks by a plain `TestClient`.
+    """
+
+    def __init__(self, client: TestClient) -> None:
+        self._client = client
+        self._application = httpx.ASGITransport(client.app, raise_app_exceptions=False)
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Return what the application answers."""
+        assert self._client.portal is not None
+        return self._client.portal.call(self._answer, request)
+
+    async def _answer(self, request: httpx.Request) -> httpx.Response:
+        answer = await self._application.handle_async_request(request)
+        assert isinstance(answer.stream, httpx.AsyncByteStream)
+        content = b"".join([part async for part in answer.stream])
+        return httpx.Response(answer.status_code, headers=answer.headers, stream=httpx.ByteStream(content))
+
+
+class PromptClient(TestClient):
+    """A client of an application in this process, for tests that send many requests."""
+
+    def __init__(self, application: Any, **options: Any) -> None:
+        super().__init__(application, raise_server_exceptions=False, **options)
+        self._transport = PromptTransport(self)
 
 
 class Applications:
@@ -108,7 +145,7 @@ class Applications:
             self._shared[wanted] = self._start(self._running, settings, clock)
         running, settings, storage = self._shared[wanted]
         # A client of its own, so that no cookie of another test is sent, on the loop in which the service runs.
-        client = TestClient(running.app, raise_server_exceptions=False)
+        client = PromptClient(running.app)
         client.portal = running.portal
         return self._asked(client, settings, account=f"test-{uuid.uuid4().hex}", storage=storage)
 
@@ -120,7 +157,7 @@ class Applications:
         elif settings.database is None:
             prepare_file(Path(settings.data))
         application = web_application(settings, clock=clock)
-        client = running.enter_context(TestClient(application, raise_server_exceptions=False))
+        client = running.enter_context(PromptClient(application))
         return client, settings, running.enter_context(closing(storage_of(settings)))
 
     def _asked(self, client: TestClient, settings: NodeSettings, **options: Any) -> Service:

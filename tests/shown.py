@@ -5,12 +5,10 @@ import hashlib
 import hmac
 import time
 from collections.abc import Sequence
-from contextlib import closing
 from typing import Any
 
 import httpx
 
-from penchant.bootstrap import storage_of
 from penchant.service.placements.list_ids import ListIds
 from penchant.storage import Storage, list_person, user_key
 from serving import Service
@@ -19,52 +17,43 @@ PIECES = ("a", "b", "c", "d")
 """What is in the lists of most tests."""
 
 
-def list_id(
-    service: Service,
-    *,
-    placement: str = "home",
-    variant: str = "a",
-    user: str | None = "kim",
-    source: str = "s",
-    made_at: float | None = None,
-    pieces: Sequence[str] = PIECES,
-) -> str:
-    """Return the id of a list of a placement with these pieces, as its answer has it."""
-    with closing(storage_of(service.settings)) as storage:
-        account = storage.accounts.ensure(service.account)
-        return stored_list_id(
-            storage,
-            account,
-            placement=placement,
-            variant=variant,
-            user=user,
-            source=source,
-            made_at=made_at,
-            pieces=pieces,
-        )
+class ListMaker:
+    """Makes the ids of lists of a source as its answers have them; what it takes from the database is read once."""
+
+    def __init__(self, storage: Storage, account: str, source: str = "s") -> None:
+        head = storage.sources.read_head(storage.accounts.ensure(account), source)
+        assert head is not None
+        self._head = head
+        self._secret = storage.list_secret()
+
+    def make(
+        self,
+        *,
+        placement: str = "home",
+        variant: str = "a",
+        user: str | None = "kim",
+        made_at: float | None = None,
+        pieces: Sequence[str] = PIECES,
+    ) -> str:
+        """Return the id of a list of a placement with these pieces, made at a moment in seconds."""
+        ids = ListIds(self._secret, **({} if made_at is None else {"clock": lambda: made_at}))
+        return ids.make(self._head, placement=placement, variant=variant, user_id=user, pieces=pieces)
 
 
-def stored_list_id(
-    storage: Storage,
-    account: int,
-    *,
-    placement: str = "home",
-    variant: str = "a",
-    user: str | None = "kim",
-    source: str = "s",
-    made_at: float | None = None,
-    pieces: Sequence[str] = PIECES,
-) -> str:
-    """Return the id of a list of a source in an open database, made at a moment in seconds."""
-    head = storage.sources.read_head(account, source)
-    assert head is not None
-    ids = ListIds(storage.list_secret(), **({} if made_at is None else {"clock": lambda: made_at}))
-    return ids.make(head, placement=placement, variant=variant, user_id=user, pieces=pieces)
+def lists_of(service: Service, source: str = "s") -> ListMaker:
+    """Return what makes ids of lists of a source, for as long as that is not made again."""
+    with service.opened_storage() as storage:
+        return ListMaker(storage, service.account, source)
+
+
+def list_id(service: Service, *, source: str = "s", **options: Any) -> str:
+    """Return the id of a list, which `ListMaker.make` describes."""
+    return lists_of(service, source).make(**options)
 
 
 def unproven_list_id(service: Service, *, user: str = "kim") -> str:
     """Return a list's id as da6edb1 made them, which does not say which pieces were in it; spelt out here."""
-    with closing(storage_of(service.settings)) as storage:
+    with service.opened_storage() as storage:
         head = storage.sources.read_head(storage.accounts.ensure(service.account), "s")
         assert head is not None
         secret = storage.list_secret()
@@ -84,15 +73,14 @@ def report(service: Service, *lists: dict[str, Any], source: str = "s", **option
 def show(service: Service, people: int, *, clicks: dict[str, int]) -> None:
     """Show each variant one list of four pieces to many people, some of whom click on the first."""
     seen, clicked = [], []
-    with closing(storage_of(service.settings)) as storage:
-        account = storage.accounts.ensure(service.account)
-        for name, most in clicks.items():
-            for number in range(people):
-                user = f"{name}{number}"
-                shown = stored_list_id(storage, account, variant=name, user=user)
-                seen.append({"listId": shown, "content": ["a", "b", "c", "d"]})
-                if number < most:
-                    clicked.append({"userId": user, "type": "Click", "contentId": "a", "listId": shown})
+    lists = lists_of(service)
+    for name, most in clicks.items():
+        for number in range(people):
+            user = f"{name}{number}"
+            shown = lists.make(variant=name, user=user)
+            seen.append({"listId": shown, "content": PIECES})
+            if number < most:
+                clicked.append({"userId": user, "type": "Click", "contentId": "a", "listId": shown})
     for begin in range(0, len(seen), 1_000):
         assert report(service, *seen[begin : begin + 1_000]).status_code == 202
     assert service.post("/s/interactions", json=clicked).status_code == 200

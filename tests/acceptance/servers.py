@@ -7,12 +7,14 @@ import socket
 import ssl
 import subprocess
 import sys
+import tempfile
 import time
 from contextlib import closing
 from pathlib import Path
 
 import httpx
 
+from acceptance.commands import carried_out
 from kernel_cache import KERNELS
 from penchant.bootstrap import storage_of
 from penchant.cli.keys import make_key
@@ -20,6 +22,8 @@ from penchant.settings import NodeSettings
 
 STARTING_S = 300
 """Patience, not a promise: machines that run tests are busy."""
+OWN_FOLDER = tempfile.gettempdir()
+"""Whatever a test has commands take for it: some look at what is left in theirs."""
 RUNNING: set["Server"] = set()
 """What was started and has not been ended."""
 
@@ -32,10 +36,12 @@ def free_port() -> int:
 
 
 def command(*words: str, timeout_s: float = 400) -> subprocess.CompletedProcess[str]:
-    """Run ``penchant`` and return what it printed."""
-    return subprocess.run(
-        [sys.executable, "-m", "penchant", *words], capture_output=True, text=True, timeout=timeout_s, check=False
-    )
+    """Run ``penchant`` in a process of its own and return what it printed."""
+    with tempfile.TemporaryDirectory(prefix="printed-", dir=OWN_FOLDER) as folder:
+        code, out, err = carried_out(words, Path(folder), timeout_s)
+    if code is None:
+        raise subprocess.TimeoutExpired(words, timeout_s, out, err)
+    return subprocess.CompletedProcess(words, code, out, err)
 
 
 def new_key(data: Path, database: str | None = None, *, account: str = "default", admin: bool = False) -> str:

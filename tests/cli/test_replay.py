@@ -2,18 +2,16 @@
 
 import json
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
-from penchant.bootstrap import storage_of
 from penchant.cli.replay import replay_draft
 from penchant.errors import PenchantError
 from serving import Service
-from shown import stored_list_id
+from shown import lists_of
 
 FRESH = {"name": "fresh", "share": 0.25, "kind": "new"}
 PLACEMENT = {"kind": "popular", "variants": [FRESH]}
@@ -47,15 +45,13 @@ def source(service: Service) -> Service:
 def show(service: Service, people: int) -> None:
     """Show ten pieces each to people, every fourth of them fresh ones, who like more of them."""
     reports, clicks = [], []
-    with closing(storage_of(service.settings)) as storage:
-        account = storage.accounts.ensure(service.account)
-        for number in range(people):
-            user, variant = f"u{number}", "base" if number % 4 else "fresh"
-            pieces = [f"p{place}" for place in range(10)]
-            listed = stored_list_id(storage, account, variant=variant, user=user, pieces=pieces)
-            reports.append({"listId": listed, "content": pieces})
-            liked = range(number % 3 + 1 if variant == "base" else number % 5 + 2)
-            clicks += [{"userId": user, "type": "Click", "contentId": f"p{n}", "listId": listed} for n in liked]
+    lists, pieces = lists_of(service), [f"p{place}" for place in range(10)]
+    for number in range(people):
+        user, variant = f"u{number}", "base" if number % 4 else "fresh"
+        listed = lists.make(variant=variant, user=user, pieces=pieces)
+        reports.append({"listId": listed, "content": pieces})
+        liked = range(number % 3 + 1 if variant == "base" else number % 5 + 2)
+        clicks += [{"userId": user, "type": "Click", "contentId": f"p{n}", "listId": listed} for n in liked]
     for path, rows in (("impressions", reports), ("interactions", clicks)):
         answer = service.post(f"/s/{path}", json=rows)
         assert answer.status_code in {200, 202}, answer.text

@@ -23,6 +23,7 @@ NAMES = (
     "preferences",
     "previews",
     "reading",
+    "refusals",
     "revisits",
     "similar",
     "source_settings",

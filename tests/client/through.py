@@ -21,7 +21,7 @@ from penchant.client.flows import MAX_ASKED, MAX_INTERACTIONS, MAX_LISTS, MAX_PE
 from penchant.settings import NodeSettings
 from penchant.web.operations import Operation
 from penchant.web.routes import OPERATIONS
-from serving import Service
+from serving import PromptClient, Service
 
 _TIME = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z\Z")
 ADDRESS = "http://testserver"
@@ -191,7 +191,7 @@ class ClientService(Service):
         return responses[-1]
 
     def _waited(self, call: Call, key: str, responses: list[httpx.Response]) -> Any:
-        http = TestClient(self._test_client.app, raise_server_exceptions=False)
+        http = PromptClient(self._test_client.app)
         http.portal = self._test_client.portal
         http.event_hooks = {"response": [responses.append]}
         return getattr(Client(ADDRESS, key, retries=ONCE, http=http), call.name)(*call.args, **call.options)

@@ -1,9 +1,11 @@
 """Fixtures of the interface: a service to ask; for the dashboard a source with people, and somebody who looks at it."""
 
+import time
 from collections.abc import Callable, Iterator
 
 import pytest
 
+from clocks import DAY_CLOCK
 from factories import piece, weighted
 from nodes import service_on_nodes
 from penchant.settings import NodeSettings
@@ -32,6 +34,17 @@ def service(
             yield service
     else:
         yield applications.shared_service(settings, clock)
+
+
+@pytest.fixture
+def noon() -> None:
+    """Give a test, or a module, a service at a noon that stands still: for what counts in days."""
+
+
+@pytest.fixture
+def clock(request: pytest.FixtureRequest) -> Callable[[], float]:
+    """What the service takes for the present."""
+    return DAY_CLOCK if "noon" in request.fixturenames else time.time
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import time
 from typing import Any
 
-import jsonschema
 import pytest
 
 from acceptance.processes import wait_until
@@ -11,6 +10,7 @@ from factories import piece
 from penchant.settings import NodeSettings, PlanSettings
 from penchant.web.administration import ADMINISTRATION
 from serving import Service
+from web.test_openapi import conforms as has_promised_form
 
 ASKED = (
     ("GET", "/-/admin/usage"),
@@ -42,14 +42,9 @@ def created(service: Service, acting: str, **wish: Any) -> Any:
     return answer.json()
 
 
-def conforms(service: Service, answer: Any, method: str, template: str) -> bool:
+def conforms(service: Service, answer: Any) -> bool:
     """Return whether an answer has the form that the OpenAPI document promises."""
-    document = service.client.get("/-/openapi.json").json()
-    promised = document["paths"][template][method.lower()]["responses"][str(answer.status_code)]
-    media_type = answer.headers["content-type"].partition(";")[0]
-    schema = promised["content"][media_type]["schema"] | {"components": document["components"]}
-    jsonschema.Draft202012Validator(schema).validate(answer.json())
-    return True
+    return has_promised_form(service.client.get("/-/openapi.json").json(), answer)
 
 
 def test_only_keys_with_the_admin_role_are_let_in(service: Service) -> None:
@@ -59,9 +54,8 @@ def test_only_keys_with_the_admin_role_are_let_in(service: Service) -> None:
 
         assert (refused.status_code, refused.json()["code"]) == (403, "not-an-admin"), path
         assert (missing.status_code, missing.json()["code"]) == (401, "unauthenticated"), path
-        template = path.replace("/someone", "/{keyID}").replace("/some/", "/{account}/")
-        assert conforms(service, refused, method, template)
-        assert conforms(service, missing, method, template)
+        assert conforms(service, refused)
+        assert conforms(service, missing)
 
 
 def test_every_operation_is_for_admins_and_asked_here() -> None:
@@ -87,7 +81,7 @@ def test_a_key_is_answered_once_works_and_is_listed(service: Service, admin: str
     assert made["key"].split("_")[1] == made["keyId"]
     assert service.submit("s", piece("a"), key=made["key"])["created"] == 1
     answer = service.get("/-/admin/keys", key=admin)
-    assert conforms(service, answer, "GET", "/-/admin/keys")
+    assert conforms(service, answer)
     (listed,) = [each for each in answer.json()["keys"] if each["keyId"] == made["keyId"]]
     assert listed == {name: value for name, value in made.items() if name != "key"}
     assert (listed["plan"], listed["role"], listed["state"]) == ("basic", "tenant", "active")
@@ -108,7 +102,7 @@ def test_a_revoked_key_stops_and_says_so_again(service: Service, admin: str) -> 
 
     answers = [service.delete(path, key=admin) for _ in range(2)]
 
-    assert conforms(service, answers[0], "DELETE", "/-/admin/keys/{keyID}")
+    assert conforms(service, answers[0])
     assert [(answer.status_code, answer.json()["state"]) for answer in answers] == [(200, "revoked")] * 2
     assert answers[0].json() == answers[1].json()
     wait_until(lambda: service.get("/s/ids", key=made["key"]).status_code == 401)
@@ -122,7 +116,7 @@ def test_a_key_goes_over_to_another_plan_and_says_so_again(service: Service, adm
 
     answers = [service.put(path, json={"plan": "basic"}, key=admin) for _ in range(2)]
 
-    assert conforms(service, answers[0], "PUT", "/-/admin/keys/{keyID}/plan")
+    assert conforms(service, answers[0])
     assert [answer.status_code for answer in answers] == [200, 200]
     assert answers[0].json() == answers[1].json()
     assert (answers[0].json()["plan"], answers[0].json()["state"]) == ("basic", "active")
@@ -160,45 +154,32 @@ def test_an_id_of_no_key_is_told(service: Service, admin: str) -> None:
 
 
 ORIGIN = "https://shop.example"
-UNACCEPTABLE: tuple[tuple[Any, str], ...] = (
-    ({}, "/account"),
-    ({"account": ""}, "/account"),
-    ({"account": "a\n"}, "/account"),
-    ({"account": 1}, "/account"),
-    ({"account": "x" * 201}, "/account"),
-    ({"account": "a", "plan": "none"}, "/plan"),
-    ({"account": "a", "plan": None}, "/plan"),
-    ({"account": "a", "admin": 1}, "/admin"),
-    ({"account": "a", "expiresInDays": 0}, "/expiresInDays"),
-    ({"account": "a", "expiresInDays": 36_501}, "/expiresInDays"),
-    ({"account": "a", "expiresInDays": True}, "/expiresInDays"),
-    ({"account": "a", "expiresInDays": 1.5}, "/expiresInDays"),
-    ({"account": "a", "colour": "blue"}, "/colour"),
-    ([], ""),
-    ("a", ""),
-    ({"account": "a", "scopes": ["reed"]}, "/scopes/0"),
-    ({"account": "a", "scopes": "read"}, "/scopes"),
-    ({"account": "a", "scopes": [1]}, "/scopes"),
-    ({"account": "a", "origins": ["shop.example"]}, "/origins/0"),
-    ({"account": "a", "origins": ["https://shop.example/"]}, "/origins/0"),
-    ({"account": "a", "origins": ["*"]}, "/origins/0"),
-    ({"account": "a", "origins": [ORIGIN] * 51}, "/origins"),
-    ({"account": "a", "origins": [ORIGIN], "scopes": ["write"]}, "/scopes/0"),
-    ({"account": "a", "origins": [ORIGIN], "admin": True}, "/admin"),
-    ({"account": "a", "scopes": ["read"], "admin": True}, "/admin"),
-    ({"account": "a", "origins": [ORIGIN], "requestsPerSecond": 0}, "/requestsPerSecond"),
-    ({"account": "a", "origins": [ORIGIN], "requestsPerMonth": 1.5}, "/requestsPerMonth"),
-    ({"account": "a", "requestsPerMonth": 100}, "/requestsPerMonth"),
-)
+UNACCEPTABLE: dict[str, tuple[Any, ...]] = {
+    "": ([], "a"),
+    "/account": ({}, *({"account": name} for name in ("", "a\n", 1, "x" * 201))),
+    "/plan": ({"plan": "none"}, {"plan": None}),
+    "/admin": ({"admin": 1}, {"origins": [ORIGIN], "admin": True}, {"scopes": ["read"], "admin": True}),
+    "/expiresInDays": tuple({"expiresInDays": days} for days in (0, 36_501, True, 1.5)),
+    "/colour": ({"colour": "blue"},),
+    "/scopes/0": ({"scopes": ["reed"]}, {"origins": [ORIGIN], "scopes": ["write"]}),
+    "/scopes": ({"scopes": "read"}, {"scopes": [1]}),
+    "/origins/0": tuple({"origins": [origin]} for origin in ("shop.example", "https://shop.example/", "*")),
+    "/origins": ({"origins": [ORIGIN] * 51},),
+    "/requestsPerSecond": ({"origins": [ORIGIN], "requestsPerSecond": 0},),
+    "/requestsPerMonth": ({"origins": [ORIGIN], "requestsPerMonth": 1.5}, {"requestsPerMonth": 100}),
+}
+"""Wishes for keys by what is wrong with them; all but those of an account are for one."""
 
 
 def test_an_unacceptable_wish_is_told_with_its_place(service: Service, admin: str) -> None:
     before = service.get("/-/admin/keys", key=admin).json()["keys"]
 
-    for wish, pointer in UNACCEPTABLE:
-        answer = service.post("/-/admin/keys", json=wish, key=admin)
+    for pointer, wishes in UNACCEPTABLE.items():
+        for wish in wishes:
+            whole = wish if pointer in {"", "/account"} else {"account": "a"} | wish
+            answer = service.post("/-/admin/keys", json=whole, key=admin)
 
-        assert (answer.status_code, answer.json()["errors"][0].get("pointer")) == (422, pointer), wish
+            assert (answer.status_code, answer.json()["errors"][0].get("pointer")) == (422, pointer), wish
     assert service.get("/-/admin/keys", key=admin).json()["keys"] == before
 
 
@@ -219,7 +200,7 @@ def test_usage_counts_answers_sources_and_pieces_by_account(service: Service, ad
         assert time.monotonic() < deadline
         time.sleep(0.05)
 
-    assert conforms(service, told, "GET", "/-/admin/usage")
+    assert conforms(service, told)
     assert told.json() == {
         "month": time.strftime("%Y-%m", time.gmtime()),
         "accounts": [
@@ -248,7 +229,7 @@ def test_the_audit_log_names_the_acting_key_newest_first(service: Service, admin
 
     answer = service.get("/-/admin/audit?limit=3", key=admin)
 
-    assert conforms(service, answer, "GET", "/-/admin/audit")
+    assert conforms(service, answer)
     found = [tuple(entry.values())[1:] for entry in answer.json()["entries"]]
     assert found == [
         ("press", acting, "key.revoke", made["keyId"]),

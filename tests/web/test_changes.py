@@ -135,17 +135,6 @@ def test_a_request_that_waited_in_vain_has_no_change(service: Service) -> None:
     assert follower.changes == []
 
 
-@pytest.mark.parametrize("query", ("since=-1", "since=x", "since=", "wait=-1", "wait=x", "since=1&since=2"))
-def test_an_unacceptable_parameter_is_refused(service: Service, query: str) -> None:
-    service.submit("s")
-
-    assert service.get(f"/s/changes?{query}").status_code == 422
-
-
-def test_an_unknown_source_has_no_changes(service: Service) -> None:
-    assert service.get("/s/changes").json()["code"] == "unknown-source"
-
-
 @pytest.fixture
 def with_one_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("penchant.service.changes.MAX_WAITING_OF_ACCOUNT", 1)

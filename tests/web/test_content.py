@@ -110,28 +110,19 @@ def test_an_empty_submission_makes_the_source(service: Service) -> None:
         ("[1]", 422, "/0"),
         ('[{"categories":{}}]', 422, "/0/id"),
         ('[{"id":"a"}]', 422, "/0/categories"),
-        ('[{"id":"","categories":{}}]', 422, "/0/id"),
-        ('[{"id":".","categories":{}}]', 422, "/0/id"),
-        ('[{"id":"..","categories":{}}]', 422, "/0/id"),
-        ('[{"id":"a\\u0000","categories":{}}]', 422, "/0/id"),
-        ('[{"id":"a\\u0085","categories":{}}]', 422, "/0/id"),
-        ('[{"id":"a\\ud800","categories":{}}]', 422, "/0/id"),
-        ('[{"id":7,"categories":{}}]', 422, "/0/id"),
+        *(
+            ('[{"id":' + text + ',"categories":{}}]', 422, "/0/id")
+            for text in ('""', '"."', '".."', '"a\\u0000"', '"a\\u0085"', '"a\\ud800"', "7")
+        ),
         ('[{"id":"a","categories":[]}]', 422, "/0/categories"),
         ('[{"id":"a","categories":{"":[]}}]', 422, "/0/categories/"),
         ('[{"id":"a","categories":{"g":"x"}}]', 422, "/0/categories/g"),
         ('[{"id":"a","categories":{"g":[1]}}]', 422, "/0/categories/g/0"),
         ('[{"id":"a","categories":{"g":[""]}}]', 422, "/0/categories/g/0"),
-        ('[{"id":"a","categories":{"g":[{"key":"k","weight":true}]}}]', 422, "/0/categories/g/0/weight"),
-        ('[{"id":"a","categories":{"g":[{"key":"k","weight":1.5}]}}]', 422, "/0/categories/g/0/weight"),
-        ('[{"id":"a","categories":{"g":[{"key":"k","weight":-1.0}]}}]', 422, "/0/categories/g/0/weight"),
-        ('[{"id":"a","categories":{"g":[{"key":"k","weight":1e300}]}}]', 422, "/0/categories/g/0/weight"),
-        ('[{"id":"a","categories":{"g":[{"key":"k","weight":false}]}}]', 422, "/0/categories/g/0/weight"),
-        ('[{"id":"a","categories":{"g":[{"key":"k","weight":"1"}]}}]', 422, "/0/categories/g/0/weight"),
-        ('[{"id":"a","categories":{"g":[{"key":"k","weight":-1}]}}]', 422, "/0/categories/g/0/weight"),
-        ('[{"id":"a","categories":{"g":[{"key":"k","weight":10001}]}}]', 422, "/0/categories/g/0/weight"),
-        ('[{"id":"a","categories":{"g":[{"key":"k","weight":1e400}]}}]', 422, "/0/categories/g/0/weight"),
-        ('[{"id":"a","categories":{"g":[{"key":"k","weight":1' + "0" * 400 + "}]}}]", 422, "/0/categories/g/0/weight"),
+        *(
+            ('[{"id":"a","categories":{"g":[{"key":"k","weight":' + text + "}]}}]", 422, "/0/categories/g/0/weight")
+            for text in ("true", "false", '"1"', "1.5", "-1", "-1.0", "10001", "1e300", "1e400", "1" + "0" * 400)
+        ),
         (
             '[{"id":"a","categories":{"g":[{"key":"k","weight":1},{"key":"k","weight":2}]}}]',
             422,
@@ -275,8 +266,6 @@ def test_lists_can_be_paged(service: Service) -> None:
 
     assert page == {"count": 1500, "content": [f"{number:04}" for number in range(1200, 1205)]}
     assert len(service.get("/s/content").json()["content"]) == 1500
-    assert service.get("/s/ids?limit=0").status_code == 422
-    assert service.get("/s/content?skip=-1").status_code == 422
 
 
 def test_the_status_tells_pieces_and_versions(service: Service) -> None:
@@ -315,6 +304,9 @@ def test_ids_to_delete_come_in_the_body(service: Service) -> None:
         ("?ids=a", {}, 422),
         ("?id=a&x=1", {}, 422),
         ("?ID=a", {}, 422),
+        ("?ids[]=a", {}, 422),
+        ("?id[a]=b", {}, 422),
+        ("?catalogs=a", {}, 422),
         ("", {"headers": {"content-type": "application/json"}}, 422),
         ("", {"json": {"id": ["a"]}}, 422),
         ("", {"json": [1]}, 422),

@@ -67,14 +67,6 @@ def test_without_a_limit_the_settings_do_not_name_it(films: Service) -> None:
     assert "maxPerValue" not in films.get("/s/settings").json()
 
 
-@pytest.mark.parametrize("most", (0, 31, 1.5, "2", True))
-def test_a_limit_is_an_integer_from_1_to_30(films: Service, most: Any) -> None:
-    answer = films.put("/s/settings", json={"maxPerValue": {"director": most}})
-
-    assert answer.status_code == 422
-    assert answer.json()["errors"][0]["pointer"] == "/maxPerValue/director"
-
-
 def test_a_diverse_list_prefers_what_is_unlike_the_pieces_before(films: Service) -> None:
     assert recommended(films, "?diversity=0") == recommended(films)
     assert recommended(films, "?diversity=1")[:3] == ["a1", "c1", "b1"]
@@ -89,11 +81,6 @@ def test_the_best_piece_stays_first_and_scores_stay_what_they_are(films: Service
     assert {each["id"]: each["score"] for each in diverse} == {each["id"]: each["score"] for each in plain}
 
 
-@pytest.mark.parametrize("diversity", ("-0.1", "1.01", "x", "nan", ""))
-def test_diversity_is_a_number_from_0_to_1(films: Service, diversity: str) -> None:
-    assert films.get(f"/s/users/u/recommendation?diversity={diversity}").status_code == 422
-
-
 def test_whitelisted_pieces_come_first_and_count_for_the_limit(films: Service) -> None:
     films.put("/s/settings", json={"maxPerValue": {"director": 1}})
     films.put("/s/whitelist", json=["a3", "a2"])
@@ -105,9 +92,6 @@ def test_one_request_can_exclude_pieces(films: Service) -> None:
     assert recommended(films, "?exclude=a1&exclude=a3") == ["a2", "b1", "c1"]
     similar = films.get("/s/content/a1/similar?exclude=a2&exclude=b1").json()["content"]
     assert [each["id"] for each in similar] == ["a3", "a4"]
-    assert films.get("/s/content/a1/similar?exclude=").status_code == 422
-    many = "&".join(f"exclude={number}" for number in range(1001))
-    assert films.get(f"/s/content/a1/similar?{many}").status_code == 422
 
 
 def why_not(service: Service, piece_id: str, query: str = "") -> list[dict[str, Any]]:
@@ -174,30 +158,3 @@ def test_a_preview_stores_nothing_and_may_be_explained(films: Service) -> None:
 
 def test_without_likes_the_popular_come_first(films: Service) -> None:
     assert preview(films, {})["content"][0]["id"] == "a4"
-
-
-@pytest.mark.parametrize(
-    ("body", "pointer"),
-    (
-        ([], ""),
-        ({"likes": []}, "/likes"),
-        ({"liked": "a"}, "/liked"),
-        ({"liked": [1]}, "/liked/0"),
-        ({"likedKeywords": ["a"]}, "/likedKeywords"),
-        ({"likedKeywords": {"genre": "a"}}, "/likedKeywords/genre"),
-        ({"likedKeywords": {"a//b": ["a"]}}, "/likedKeywords/a~1~1b"),
-        ({"dislikedKeywords": {"genre": [""]}}, "/dislikedKeywords/genre/0"),
-        ({"dislikedKeywords": {"genre": [2]}}, "/dislikedKeywords/genre/0"),
-    ),
-)
-def test_bad_likes_are_named(films: Service, body: Any, pointer: str) -> None:
-    answer = films.post("/s/preview/recommendation", json=body)
-
-    assert answer.status_code == 422
-    assert pointer in [fault["pointer"] for fault in answer.json()["errors"]]
-
-
-def test_too_many_likes_are_refused(films: Service) -> None:
-    answer = films.post("/s/preview/recommendation", json={"liked": [str(number) for number in range(1001)]})
-
-    assert answer.status_code == 413

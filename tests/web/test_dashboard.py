@@ -2,12 +2,10 @@
 
 import re
 from collections.abc import Callable
-from contextlib import closing
 
 import pytest
 
 from acceptance.processes import wait_until
-from penchant.bootstrap import storage_of
 from serving import Service
 from visitors import HOME, Visitor, fields_of, text_of
 
@@ -67,27 +65,21 @@ def test_a_token_that_is_changed_is_none(visitor: Visitor, change: Callable[[str
 
 def test_a_revoked_key_ends_the_session(visitor: Visitor, filled: Service) -> None:
     assert visitor.get().status_code == 200
-    with closing(storage_of(filled.settings)) as storage:
+    with filled.opened_storage() as storage:
         storage.keys.revoke(filled.key.split("_")[1], actor="test")
 
     wait_until(lambda: visitor.get().status_code == 303)
 
 
-def test_signing_out_ends_the_session_in_the_browser(visitor: Visitor) -> None:
+def test_signing_out_ends_the_session_in_the_browser_and_on_the_server(visitor: Visitor) -> None:
+    token = visitor.cookies["penchant-session"]
     answer = visitor.fill(visitor.get(), f"{HOME}/sign-out")
-    fields = fields_of(visitor.get().text, f"{HOME}/sign-out")
 
-    out = visitor.send(f"{HOME}/sign-out", fields)
+    out = visitor.send(f"{HOME}/sign-out", fields_of(visitor.get().text, f"{HOME}/sign-out"))
 
     assert answer.status_code == 405
     assert (out.status_code, out.headers["location"]) == (303, f"{HOME}/sign-in")
     assert visitor.get().status_code == 303
-
-
-def test_signing_out_ends_the_token_on_the_server(visitor: Visitor) -> None:
-    token = visitor.cookies["penchant-session"]
-    visitor.send(f"{HOME}/sign-out", fields_of(visitor.get().text, f"{HOME}/sign-out"))
-
     assert visitor.ask("GET", HOME, cookies={"penchant-session": token}).status_code == 303
 
 

@@ -87,9 +87,3 @@ def test_a_placement_that_somebody_else_changed_stays_theirs(visitor: Visitor, f
         answer = visitor.fill(page, f"{HOME}/placement", **step)
         assert (answer.status_code, "changed by somebody else" in text_of(answer.text)) == (409, True)
     assert filled.get("/s/placements/home").json() == {"kind": "popular"}
-
-
-def test_a_plan_without_placements_has_no_page_of_them(filled: Service) -> None:
-    visitor = Visitor(filled, filled.new_key(plan="basic"))
-
-    assert visitor.get("placements", source="s").status_code == 403

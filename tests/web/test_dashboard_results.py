@@ -112,9 +112,3 @@ def test_nothing_that_was_named_is_taken_for_markup(visitor: Visitor, home: Serv
     assert "&lt;b&gt;" in visitor.get("results", source="s", name="x").text
     assert "<script>" not in page.text
     assert visitor.get("results", source="s", name="unknown").status_code == 404
-
-
-def test_a_plan_without_placements_has_no_results(home: Service) -> None:
-    visitor = Visitor(home, home.new_key(plan="basic"))
-
-    assert visitor.get("results", source="s", name="home").status_code == 403

@@ -1,6 +1,5 @@
 """Why a piece is in a list, and why not (interface, section 9)."""
 
-from collections.abc import Callable
 from datetime import date, timedelta
 from typing import Any
 from urllib.parse import quote
@@ -12,8 +11,10 @@ from hypothesis import strategies as st
 import audience_reference
 import oracle
 from clocks import DAY_CLOCK
-from serving import Service
+from serving import Service, ok
 from strategies import CATALOGUES, CATEGORY_WEIGHTS, INTERACTIONS, PIECE_IDS, examples
+
+pytestmark = pytest.mark.usefixtures("noon")
 
 SLOWLY = settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 ALGORITHMS = st.sampled_from([None, "jaccard", "cosine"])
@@ -30,11 +31,6 @@ BY_SCORE = {"nothing-in-common", "outranked", "no-fill"}
 TODAY = DAY_CLOCK.today()
 
 
-@pytest.fixture
-def clock() -> Callable[[], float]:
-    return DAY_CLOCK
-
-
 def address(*parts: str, **query: Any) -> str:
     """Return a path with its ids encoded, and a query of which lists are repeated parameters."""
     pairs = [(name.replace("_", "-"), value) for name, value in query.items() if value is not None]
@@ -43,11 +39,6 @@ def address(*parts: str, **query: Any) -> str:
         f"{name}={quote(str(value).lower() if value in (True, False) else str(value))}" for name, value in flat
     )
     return "/" + "/".join(quote(part, safe="") for part in parts) + (f"?{text}" if text else "")
-
-
-def ok(answer: Any) -> Any:
-    assert answer.status_code == 200, answer.text
-    return answer.json()
 
 
 def shares(why: dict[str, Any]) -> dict[tuple[str, str], float]:

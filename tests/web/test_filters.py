@@ -10,11 +10,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from clocks import DAY_CLOCK, DayClock
+from clocks import DAY_CLOCK
 from factories import piece
 from filters_reference import ATTRIBUTES, EXTRAS, FILTERS, holds
-from serving import Service
+from serving import Service, ok
 from strategies import examples
+
+pytestmark = pytest.mark.usefixtures("noon")
 
 NUMBERS = count()
 BOOSTS = st.lists(
@@ -36,16 +38,6 @@ LISTS = (
 )
 LANGUAGE = {"language": {"pointer": "/language", "type": "keyword"}}
 ENGLISH = {"key": "language", "any": ["en"]}
-
-
-@pytest.fixture
-def clock() -> DayClock:
-    return DAY_CLOCK
-
-
-def ok(answer: Any) -> Any:
-    assert answer.status_code == 200, answer.text
-    return answer.json()
 
 
 def entries(service: Service, path: str, **by_attributes: Any) -> list[tuple[str, float]]:
@@ -273,13 +265,3 @@ def test_what_is_no_filter_is_refused(service: Service, text: str, status: int, 
         if status == 422:
             fault = answer.json()["errors"][0]
             assert (fault["parameter"], fault.get("pointer")) == ("filter", pointer)
-
-
-def test_filters_are_a_feature_of_plans(service: Service) -> None:
-    key = service.new_key(plan="basic", account="small")
-    service.submit("s", piece("q", "x"), piece("a", "x", extras={"language": "en"}), key=key)
-    assert service.put("/s/settings", json={"attributes": LANGUAGE}, key=key).status_code == 200
-
-    answer = service.get("/s/content/q/similar", params={"filter": json.dumps(ENGLISH)}, key=key)
-
-    assert (answer.status_code, answer.json()["code"]) == (403, "feature-not-in-plan")

@@ -1,7 +1,6 @@
 """Reports that somebody makes up: they turn no verdict, stop no variant, and fill no table."""
 
 import time
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +9,11 @@ from sqlalchemy import func, select, update
 
 from databases import connection_beside
 from factories import piece
-from penchant.bootstrap import storage_of
 from penchant.storage.impression_ledger import ANONYMOUS_PIECES_A_DAY, LISTS_A_DAY
 from penchant.storage.schema import impressions, placement_people
 from penchant.wire import sign_user
 from serving import Service
-from shown import list_id, report, show, stored_list_id
+from shown import list_id, lists_of, report, show
 
 SHOP = "https://shop.example"
 VARIANTS = [{"name": "b", "share": 0.5}]
@@ -65,9 +63,9 @@ class Visitor:
         return report(self._shop, *seen, key=self._key, headers=self._headers).json()
 
 
-def results(shop: Service) -> tuple[str, list[str], Any]:
+def results(shop: Service, placement: str = "home") -> tuple[str, list[str], Any]:
     """Return the verdict on the variant b, what is stopped, and all of it."""
-    found = shop.get("/s/placements/home/results").json()
+    found = shop.get(f"/s/placements/{placement}/results").json()
     return next(each["verdict"] for each in found["variants"] if each["variant"] == "b"), found["stopped"], found
 
 
@@ -76,7 +74,7 @@ def test_one_person_of_the_base_who_reports_successes_does_not_turn_a_verdict(sh
     assert results(shop)[:2] == ("better", [])
     mallory = Visitor(shop, "base")
 
-    mallory.click_on(mallory.lists(100), ["a", "b", "c", "d", *MADE_UP])
+    mallory.click_on(mallory.lists(30), ["a", "b", "c", "d", *MADE_UP])
 
     verdict, stopped, found = results(shop)
     assert (verdict, stopped) == ("better", [])
@@ -91,7 +89,7 @@ def test_one_person_of_a_variant_who_reports_no_success_does_not_turn_a_verdict(
     show(shop, 300, clicks={"base": 60, "b": 180})
     mallory = Visitor(shop, "b")
 
-    assert mallory.see(mallory.lists(100)) == {"accepted": 80, "duplicates": 320}
+    assert mallory.see(mallory.lists(30)) == {"accepted": 80, "duplicates": 40}
 
     assert results(shop)[:2] == ("better", [])
 
@@ -100,12 +98,11 @@ def test_ten_people_of_the_base_who_report_successes_do_not_turn_a_verdict(shop:
     assert shop.put("/s/placements/home", json=PLACEMENT | {"autoStop": True}).status_code == 200
     show(shop, 300, clicks={"base": 60, "b": 180})
     clicks: list[dict[str, str]] = []
-    with closing(storage_of(shop.settings)) as storage:
-        account = storage.accounts.ensure(shop.account)
-        for number in range(10 * LISTS_A_DAY):
-            user, pieces = f"mallory{number % 10}", [f"p{len(clicks) + place}" for place in range(30)]
-            shown = stored_list_id(storage, account, variant="base", user=user, pieces=pieces)
-            clicks += [{"userId": user, "type": "Click", "contentId": each, "listId": shown} for each in pieces]
+    lists = lists_of(shop)
+    for number in range(10 * LISTS_A_DAY):
+        user, pieces = f"mallory{number % 10}", [f"p{len(clicks) + place}" for place in range(10)]
+        shown = lists.make(variant="base", user=user, pieces=pieces)
+        clicks += [{"userId": user, "type": "Click", "contentId": each, "listId": shown} for each in pieces]
 
     assert shop.post("/s/interactions", json=clicks).status_code == 200
 
@@ -125,43 +122,45 @@ def test_few_people_decide_nothing_and_it_is_told(shop: Service) -> None:
     assert doubtful["doubt"] == {"code": "few-people", "share": 0.5}
 
 
-@pytest.mark.parametrize(
-    ("own", "by_server", "by_page"),
-    (({}, ["b"], []), ({"autoStop": True}, ["b"], ["b"]), ({"autoStop": False}, [], [])),
-)
-def test_what_stops_a_variant_says_the_placement(
-    shop: Service, own: dict[str, bool], by_server: list[str], by_page: list[str]
-) -> None:
-    members = {"kind": "new", **own, "variants": VARIANTS}
-    assert shop.put("/s/placements/home", json=members).json() == members
+STOPPING: dict[str, tuple[dict[str, bool], list[str], list[str]]] = {
+    "unsaid": ({}, ["b"], []),
+    "by all": ({"autoStop": True}, ["b"], ["b"]),
+    "by none": ({"autoStop": False}, [], []),
+}
+"""By placement what it says, and what is stopped by what servers report, and by what pages do."""
+
+
+def test_what_stops_a_variant_says_the_placement(shop: Service) -> None:
+    for name, (own, *_) in STOPPING.items():
+        members = {"kind": "new", **own, "variants": VARIANTS}
+        assert shop.put(f"/s/placements/{name}", json=members).json() == members
     secret, key = shop.new_secret(), shop.new_key(origins=[SHOP], requests_per_second=10_000)
-    seen, clicks, pieces = [], [], [f"p{at}" for at in range(10)]
-    with closing(storage_of(shop.settings)) as storage:
-        account = storage.accounts.ensure(shop.account)
-        lists = [
-            stored_list_id(storage, account, variant=("base", "b")[number % 2], user=f"u{number}", pieces=pieces)
-            for number in range(200)
-        ]
-    for number, shown in enumerate(lists):
-        user = f"u{number}"
-        own_clicks = [{"userId": user, "type": "Click", "contentId": each, "listId": shown} for each in pieces[:3]]
-        seen.append({"listId": shown, "content": pieces})
-        clicks += own_clicks if number % 2 == 0 else []
+    seen, clicks, lists, pieces = [], [], lists_of(shop), [f"p{at}" for at in range(10)]
+    for number in range(200):
+        user, variant = f"u{number}", ("base", "b")[number % 2]
+        shown = [lists.make(placement=name, variant=variant, user=user, pieces=pieces) for name in STOPPING]
+        own_seen = [{"listId": each, "content": pieces} for each in shown]
         headers = {"origin": SHOP, "x-penchant-user": sign_user(user, secret, int(time.time()) + 3_600)}
-        assert report(shop, seen[-1], key=key, headers=headers).json() == {"accepted": 10, "duplicates": 0}
-        if number % 2 == 0:
+        assert report(shop, *own_seen, key=key, headers=headers).json() == {"accepted": 30, "duplicates": 0}
+        seen += own_seen
+        if variant == "base":
+            click = {"userId": user, "type": "Click"}
+            own_clicks = [click | {"contentId": each, "listId": listed} for listed in shown for each in pieces[:3]]
             assert shop.post("/s/interactions", json=own_clicks, key=key, headers=headers).status_code == 200
-    assert results(shop)[:2] == ("worse", by_page)
+            clicks += own_clicks
+    for name, (_, _, by_page) in STOPPING.items():
+        assert results(shop, name)[:2] == ("worse", by_page), name
 
     # The servers say the same of what pages have said: then it is theirs.
-    assert report(shop, *seen).json() == {"accepted": 0, "duplicates": 2_000}
+    assert report(shop, *seen).json() == {"accepted": 0, "duplicates": 6_000}
     assert shop.post("/s/interactions", json=clicks).status_code == 200
 
-    assert results(shop)[:2] == ("worse", by_server)
+    for name, (_, by_server, _) in STOPPING.items():
+        assert results(shop, name)[:2] == ("worse", by_server), name
 
 
 def stored_rows(shop: Service) -> int:
-    with closing(storage_of(shop.settings)) as storage:
+    with shop.opened_storage() as storage:
         head = storage.sources.read_head(storage.accounts.ensure(shop.account), "s")
         assert head is not None
     with connection_beside(Path(shop.settings.data), shop.settings.database) as connection:

@@ -2,13 +2,11 @@
 
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from typing import Any
 
 import pytest
 
 from factories import piece
-from penchant.bootstrap import storage_of
 from penchant.storage import source_id
 from penchant.storage.placement_counts import LISTS, SHOWN, SUCCEEDED
 from penchant.wire import sign_user
@@ -28,7 +26,7 @@ def shop(service: Service) -> Service:
 
 def counted(service: Service, placement: str = "home") -> dict[int, dict[int, int]]:
     """Return what is counted of a placement: by kind, at which position how many."""
-    with closing(storage_of(service.settings)) as storage:
+    with service.opened_storage() as storage:
         account = storage.accounts.ensure(service.account)
         head = storage.sources.read_head(account, "s")
         assert head is not None
@@ -263,9 +261,3 @@ def test_a_browser_key_reports_for_its_person_and_for_lists_of_nobody(shop: Serv
     assert status("lee", **{"x-penchant-user": signed}) == 401
     assert status("kim") == 401
     assert status(None) == 202
-
-
-def test_a_plan_without_placements_takes_no_reports(shop: Service) -> None:
-    answer = report(shop, {"listId": list_id(shop), "content": ["a"]}, key=shop.new_key(plan="basic"))
-
-    assert (answer.status_code, answer.json()["code"]) == (403, "feature-not-in-plan")

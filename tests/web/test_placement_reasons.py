@@ -4,19 +4,16 @@ from typing import Any
 
 import pytest
 
-from clocks import DAY_CLOCK, DayClock
-from serving import Service
+from clocks import DAY_CLOCK
+from serving import Service, ok
 from shown import report
+
+pytestmark = pytest.mark.usefixtures("noon")
 
 KINDS = ("similar", "recommendations", "popular", "new", "again")
 ATTRIBUTES = {"attributes": {"year": {"pointer": "/year", "type": "integer"}}}
 BOOST = {"key": "year", "gte": 2006, "factor": 2}
 PARTS = {"popular": ["popular"], "new": ["new"], "again": ["again"]}
-
-
-@pytest.fixture
-def clock() -> DayClock:
-    return DAY_CLOCK
 
 
 @pytest.fixture
@@ -42,11 +39,6 @@ def source(service: Service) -> Service:
     version = answer.headers["x-penchant-interactions-version"]
     service.get("/s/popular", headers={"x-penchant-min-audience-version": version})
     return service
-
-
-def ok(answer: Any) -> Any:
-    assert answer.status_code == 200, answer.text
-    return answer.json()
 
 
 def place(service: Service, placement: dict[str, Any]) -> None:

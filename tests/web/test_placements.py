@@ -10,12 +10,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from clocks import DAY_CLOCK, DayClock
+from clocks import DAY_CLOCK
 from factories import piece
 from penchant.wire import MAX_PLACEMENT_VERSIONS, MAX_PLACEMENTS
 from serving import Service
 from shown import report
 from strategies import examples
+
+pytestmark = pytest.mark.usefixtures("noon")
 
 NUMBERS = count()
 KINDS = ("similar", "recommendations", "popular", "new", "again")
@@ -82,11 +84,6 @@ def test_what_a_person_has_hidden_is_in_no_list_of_any_kind(service: Service, ki
     assert answer.status_code == 200
     assert ids(listed(service, "?user=ann&content=p05")) == before[2:]
     assert ids(listed(service, "?user=bob&content=p05")) == others
-
-
-@pytest.fixture
-def clock() -> DayClock:
-    return DAY_CLOCK
 
 
 @pytest.fixture
@@ -198,14 +195,14 @@ def test_a_changed_placement_is_in_force_in_the_next_request(source: Service) ->
 
     assert (ids(first), first["kind"], first["variant"]) == (["p11"], "new", "base")
     assert listed(source)["kind"] == "popular"
-    assert source.delete("/s/placements/home").status_code == 202
+    assert [source.delete("/s/placements/home").status_code for _ in range(2)] == [202, 202]
     assert source.get("/s/placements/home/list").json()["code"] == "unknown-placement"
     assert source.get("/s/placements/home/versions").json()["code"] == "unknown-placement"
 
 
 def test_an_empty_list_is_filled_by_another_one(source: Service) -> None:
     for kind, query in (("again", "?user=nobody"), ("similar", ""), ("similar", "?content=unknown")):
-        put(source, {"kind": kind, "fallback": "popular"})
+        put(source, {"kind": kind, "fallback": "popular", "whitelist": ["none"]})
 
         assert listed(source, query)["kind"] == "popular"
         assert ids(listed(source, query)) == ids(source.get("/s/popular").json())
@@ -328,68 +325,6 @@ def test_a_source_made_again_has_no_placements(source: Service) -> None:
     assert source.get("/s/placements/home/list").status_code == 404
 
 
-PLACEMENT_FAULTS: tuple[tuple[Any, list[str]], ...] = (
-    ({}, ["/kind"]),
-    ({"kind": "best"}, ["/kind"]),
-    ({"kind": "new", "colour": 1}, ["/colour"]),
-    ({"kind": "new", "diversity": 0.5}, ["/diversity"]),
-    ({"kind": "new", "autoStop": 1}, ["/autoStop"]),
-    ({"kind": "new", "autoStop": ["yes"]}, ["/autoStop"]),
-    ({"kind": "new", "variants": [{"name": "a", "share": 1, "autoStop": True}]}, ["/variants/0/autoStop"]),
-    ({"kind": "again", "fallback": "new", "whitelist": ["a"]}, []),
-    ({"kind": "again", "whitelist": ["a"]}, ["/whitelist"]),
-    ({"kind": "recommendations", "blend": {"content": 0, "audience": 0, "popularity": 0}}, ["/blend"]),
-    ({"kind": "recommendations", "maxPerValue": {"a": 0}, "diversity": 2}, ["/maxPerValue/a", "/diversity"]),
-    ({"kind": "similar", "algorithm": "cosine"}, ["/algorithm"]),
-    ({"kind": "new", "blacklist": ["a", "a", 1]}, ["/blacklist/1", "/blacklist/2"]),
-    ({"kind": "new", "catalogs": []}, ["/catalogs"]),
-    ({"kind": "new", "variants": [{"share": 1}]}, ["/variants/0/name"]),
-    ({"kind": "new", "variants": [{"name": "ä" * 28, "share": 1}]}, ["/variants/0/name"]),
-    ({"kind": "new", "variants": [{"name": "base", "share": 1}]}, ["/variants/0/name"]),
-    ({"kind": "new", "variants": [{"name": "a", "share": 0.12345}]}, ["/variants/0/share"]),
-    ({"kind": "new", "variants": [{"name": "a", "share": 0.5, "kind": None}]}, ["/variants/0/kind"]),
-    ({"kind": "popular", "variants": [{"name": "a", "share": 1, "catalogs": [""]}]}, ["/variants/0/catalogs/0"]),
-    ({"kind": "new", "variants": [{"name": name, "share": 0.6} for name in "ab"]}, ["/variants"]),
-    ({"kind": "new", "variants": [{"name": str(name), "share": 0.1} for name in range(9)]}, ["/variants"]),
-    ({"kind": "new", "variants": [{"name": "a", "share": 0.5, "diversity": 1}]}, ["/variants/0/diversity"]),
-)
-PAGE_FAULTS: tuple[tuple[Any, list[str]], ...] = (
-    ({}, ["/lists"]),
-    ({"lists": [1, {}]}, ["/lists/0", "/lists/1/placement"]),
-    ({"lists": [{"placement": "a", "take": 0, "x": 1}]}, ["/lists/0/x", "/lists/0/take"]),
-    ({"lists": [], "user": 1, "exclude": [2]}, ["/exclude/0", "/user"]),
-    ({"lists": [], "exclude": 0}, ["/exclude"]),
-    ({"lists": [], "exclude": ""}, ["/exclude"]),
-)
-PREVIEW_FAULTS: tuple[tuple[Any, list[str]], ...] = (
-    ({"name": 1, "placement": None}, ["/name", "/placement"]),
-    ({"placement": {"kind": "new", "diversity": 3}}, ["/placement/diversity", "/placement/diversity"]),
-    ({"variant": "c"}, ["/variant"]),
-    ({"variant": {}}, ["/variant"]),
-    ({"users": 0}, ["/users"]),
-    ({"users": ["a", ""], "content": 1, "take": 0}, ["/users/1", "/content", "/take"]),
-    ({"placement": {"kind": "new", "filter": {"key": "year", "gt": 1}}}, ["/placement/filter/key"]),
-)
-
-
-@pytest.mark.parametrize(
-    ("method", "path", "base", "faults"),
-    (
-        ("PUT", "/s/placements/home", {}, PLACEMENT_FAULTS),
-        ("POST", "/s/lists", {}, PAGE_FAULTS),
-        ("POST", "/s/preview/placement", {"name": "home", "placement": {"kind": "new"}}, PREVIEW_FAULTS),
-    ),
-)
-def test_what_is_unacceptable_is_refused_with_its_places(
-    source: Service, method: str, path: str, base: Any, faults: Any
-) -> None:
-    for members, pointers in faults:
-        answer = source.request(method, path, json=base | members)
-
-        assert answer.status_code == (422 if pointers else 200)
-        assert [each["pointer"] for each in answer.json().get("errors", [])] == pointers, members
-
-
 def test_plans_and_scopes_hold_for_placements(source: Service) -> None:
     put(source, {"kind": "new"})
     basic, reading = source.new_key(plan="basic"), source.new_key(scopes=["read"])
@@ -444,12 +379,6 @@ def test_each_list_has_an_id_that_says_whose_it_is(source: Service) -> None:
     beside = page(source, {"placement": "home"}, {"placement": "home"}, user="ann")
 
     assert len({alone, *(each["listId"] for each in beside)}) == 3
-
-
-def test_a_page_has_so_many_lists(source: Service) -> None:
-    answer = source.post("/s/lists", json={"lists": [{"placement": "a"}] * 21})
-
-    assert (answer.status_code, answer.json()["code"]) == (413, "too-many-entries")
 
 
 def previewed(service: Service, placement: Any, **members: Any) -> Any:
@@ -557,8 +486,15 @@ def test_a_placement_boosts_as_a_request_does(service: Service) -> None:
     assert refused.json()["errors"][0]["pointer"].startswith("/boosts/0")
 
 
-def variants_of(service: Service, placement: str) -> list[str]:
-    return [service.get(f"/s/placements/{placement}/list?user=u{n}").json()["variant"] for n in range(60)]
+def variants_of(service: Service, *placements: str) -> list[tuple[str, ...]]:
+    """Return which variants of some placements each of forty people sees."""
+    rows = [{"placement": each, "take": 1} for each in placements]
+    return [tuple(each["variant"] for each in page(service, *rows, user=f"u{number}")) for number in range(40)]
+
+
+def agree(service: Service, *placements: str) -> bool:
+    """Return whether everybody sees the same variant of some placements."""
+    return all(len(set(seen)) == 1 for seen in variants_of(service, *placements))
 
 
 def experiment(*shares: tuple[str, float]) -> dict[str, Any]:
@@ -579,15 +515,15 @@ def test_placements_of_one_experiment_show_a_person_the_same_variant(service: Se
         assert service.put("/s/placements/one", json=experiment(*shares)).status_code == 200
     # Made with the shares that the other one has come to.
     assert service.put("/s/placements/two", json=experiment(*steps[-1])).status_code == 200
-    assert variants_of(service, "two") == variants_of(service, "one")
+    assert agree(service, "one", "two")
 
     for shares in (*reversed(steps), steps[-1]):
         assert service.put("/s/placements/two", json=experiment(*shares)).status_code == 200
         assert service.put("/s/placements/one", json=experiment(*shares)).status_code == 200
-        assert variants_of(service, "two") == variants_of(service, "one")
+        assert agree(service, "one", "two")
     assert service.post("/s/placements/two/rollback").status_code == 200
     assert service.post("/s/placements/two/rollback").status_code == 200
-    assert variants_of(service, "two") == variants_of(service, "one")
+    assert agree(service, "one", "two")
 
 
 def test_of_unequal_shares_who_sees_a_variant_sees_it_where_it_has_more(service: Service) -> None:
@@ -595,10 +531,8 @@ def test_of_unequal_shares_who_sees_a_variant_sees_it_where_it_has_more(service:
     for name, share in (("small", 0.2), ("large", 0.5), ("middle", 0.3)):
         assert service.put(f"/s/placements/{name}", json=experiment(("a", share))).status_code == 200
 
-    small, middle, large = (
-        {n for n, variant in enumerate(variants_of(service, name)) if variant == "a"}
-        for name in ("small", "middle", "large")
-    )
+    seen = variants_of(service, "small", "middle", "large")
+    small, middle, large = ({n for n, each in enumerate(seen) if each[place] == "a"} for place in range(3))
 
     assert small < middle < large
 
@@ -617,7 +551,7 @@ def test_placements_of_one_experiment_that_are_put_at_once_agree(service: Servic
             if status == 409:
                 assert service.put(f"/s/placements/{name}", json=experiment(*shares)).status_code == 200
 
-    assert {tuple(variants_of(service, name)) for name in names} == {tuple(variants_of(service, "p0"))}
+    assert agree(service, *names)
 
 
 def test_a_preview_gives_the_variants_that_the_draft_would_give(service: Service) -> None:
@@ -629,4 +563,4 @@ def test_a_preview_gives_the_variants_that_the_draft_would_give(service: Service
 
     previewed = service.post("/s/preview/placement", json=wish).json()["lists"]
 
-    assert [each["variantAfter"] for each in previewed] == variants_of(service, "one")[:20]
+    assert [(each["variantAfter"],) for each in previewed] == variants_of(service, "one")[:20]

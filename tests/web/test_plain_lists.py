@@ -11,10 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from acceptance.processes import wait_until
-from clocks import DAY_CLOCK, DayClock
+from clocks import DayClock
 from factories import piece
 from serving import Service
 from strategies import examples
+
+pytestmark = pytest.mark.usefixtures("noon")
 
 NUMBERS = count()
 EVENTS = st.lists(
@@ -26,11 +28,6 @@ EVENTS = st.lists(
     ),
     max_size=40,
 )
-
-
-@pytest.fixture
-def clock() -> DayClock:
-    return DAY_CLOCK
 
 
 def listed(service: Service, path: str, **options: Any) -> list[tuple[str, float]]:
@@ -156,24 +153,6 @@ def test_new_pieces_come_by_the_moment_at_which_they_became_available(service: S
     assert ids(service, "/s/new") == ["old", "a", "b"]
 
 
-@pytest.mark.parametrize(
-    ("path", "status"),
-    (
-        ("/s/popular?halfLifeDays=-1", 422),
-        ("/s/popular?halfLifeDays=x", 422),
-        ("/s/popular?limit=0", 422),
-        ("/s/popular?at=tomorrow", 422),
-        ("/s/new?halfLifeDays=0", 422),
-        ("/s/new?catalogs=", 422),
-        ("/none/new", 404),
-        ("/none/popular", 404),
-    ),
-)
-def test_what_is_not_accepted_is_an_error(service: Service, path: str, status: int) -> None:
-    service.submit("s", piece("a"))
-    assert service.get(path).status_code == status
-
-
 def test_a_list_that_stayed_the_same_is_not_sent_again(service: Service) -> None:
     service.submit("s", piece("a"), piece("b"))
     click(service, "u", "a")
@@ -201,27 +180,3 @@ def test_many_people_get_the_lists_that_each_of_them_gets(service: Service) -> N
     assert answer.headers["cache-control"] == "no-store"
     assert answer.json() == [service.get(f"/s/users/{user}/recommendation{query}").json() for user in people]
     assert service.post("/s/recommendations", json=[]).json() == []
-
-
-@pytest.mark.parametrize(
-    ("body", "status", "code"),
-    (
-        ({"users": ["u"]}, 422, "invalid-input"),
-        (["u", 7], 422, "invalid-input"),
-        ([""], 422, "invalid-input"),
-        (["u"] * 1_001, 413, "too-many-entries"),
-    ),
-)
-def test_a_body_that_names_no_people_is_refused(service: Service, body: Any, status: int, code: str) -> None:
-    service.submit("s", piece("a"))
-    answer = service.post("/s/recommendations", json=body)
-    assert (answer.status_code, answer.json()["code"]) == (status, code)
-
-
-def test_a_plan_without_recommendations_has_the_plain_lists(service: Service) -> None:
-    key = service.new_key(account="basic", plan="basic")
-    service.submit("s", piece("a"), key=key)
-    assert service.get("/s/new", key=key).status_code == 200
-    assert service.get("/s/popular", key=key).status_code == 200
-    assert service.get("/s/new?catalogs=c", key=key).status_code == 403
-    assert service.post("/s/recommendations", json=["u"], key=key).status_code == 403

@@ -1,6 +1,5 @@
 """Which people a piece would suit best (interface, section 9)."""
 
-from collections.abc import Callable
 from datetime import timedelta
 from itertools import count
 from typing import Any
@@ -12,24 +11,16 @@ from hypothesis import strategies as st
 from clocks import DAY_CLOCK
 from factories import piece
 from penchant.service.lists import everybody
-from serving import Service
+from serving import Service, ok
 from strategies import CATALOGUES, CATEGORY_WEIGHTS, INTERACTIONS, SAID, examples
+
+pytestmark = pytest.mark.usefixtures("noon")
 
 NUMBERS = count()
 AT_DAYS = 30
 DONE = st.lists(INTERACTIONS.filter(bool), min_size=1, max_size=6)
 QUERIES = st.sampled_from(["", "?include-seen=true", "?fill=false", f"?at={DAY_CLOCK.midnight(AT_DAYS)[:10]}"])
 Events = list[dict[str, Any]]
-
-
-@pytest.fixture
-def clock() -> Callable[[], float]:
-    return DAY_CLOCK
-
-
-def ok(answer: Any) -> Any:
-    assert answer.status_code == 200, answer.text
-    return answer.json()
 
 
 def listed(service: Service, path: str, **options: Any) -> list[tuple[str, float]]:
@@ -140,24 +131,6 @@ def test_what_nobodys_list_may_show_is_for_nobody(service: Service) -> None:
     ok(service.put("/s/blacklist", json=["a"]))
 
     assert listed(service, "/s/content/a/audience") == []
-
-
-@pytest.mark.parametrize(
-    ("path", "status", "code"),
-    (
-        ("/s/content/none/audience", 404, "unknown-piece"),
-        ("/none/content/a/audience", 404, "unknown-source"),
-        ("/s/content/a/audience?limit=0", 422, "invalid-input"),
-        ("/s/content/a/audience?include-seen=maybe", 422, "invalid-input"),
-        ("/s/content/a/audience?at=2026-02-30", 422, "invalid-input"),
-    ),
-)
-def test_what_cannot_be_asked_is_told(service: Service, path: str, status: int, code: str) -> None:
-    service.submit("s", piece("a", "x"))
-
-    answer = service.get(path)
-
-    assert (answer.status_code, answer.json()["code"]) == (status, code)
 
 
 @pytest.mark.usefixtures("alone")

@@ -9,10 +9,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from clocks import DAY_CLOCK, DayClock
+from clocks import DayClock
 from factories import piece
 from serving import Service
 from strategies import examples
+
+pytestmark = pytest.mark.usefixtures("noon")
 
 NUMBERS = count()
 TYPES = ("Click", "Play", "Watch", "Bookmark", "RateLike", "RateDislike")
@@ -21,11 +23,6 @@ WEIGHTS = {"Click": 1, "Play": 2, "Watch": 3, "Bookmark": 3, "RateLike": 4, "Rat
 HALF_LIFE = 90
 PIECES = 5
 EVENTS = st.lists(st.tuples(st.integers(0, PIECES), st.sampled_from(TYPES), st.integers(0, 200)), max_size=14)
-
-
-@pytest.fixture
-def clock() -> DayClock:
-    return DAY_CLOCK
 
 
 def record(service: Service, clock: DayClock, source: str, *events: tuple[str, str, int]) -> None:
@@ -128,9 +125,3 @@ def test_nobody_has_nothing_and_an_erased_person_neither(service: Service, clock
     assert ids(service) == ["a"]
     assert service.delete("/s/users/u").status_code == 202
     assert again(service) == []
-
-
-@pytest.mark.parametrize(("path", "status"), (("/none/users/u/again", 404), ("/s/users/u/again?limit=0", 422)))
-def test_what_is_not_accepted_is_an_error(service: Service, path: str, status: int) -> None:
-    service.submit("s", piece("a"))
-    assert service.get(path).status_code == status

@@ -1,33 +1,20 @@
 """Settings of the service that change how it answers."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
-from starlette.testclient import TestClient
 
 from factories import piece
-from penchant.bootstrap import web_application
 from penchant.settings import NodeSettings
 from serving import Service
 
 
 @pytest.fixture
-def settings(tmp_path: Path) -> NodeSettings:
+def settings(settings: NodeSettings) -> NodeSettings:
     return NodeSettings(
-        data=str(tmp_path / "data"),
+        data=settings.data,
         base_path="/below/here",
-        cors_origins=("https://editor.example",),
         metrics_public=False,
-        body_limit_bytes=100,
         log_requests=True,
     )
-
-
-@pytest.fixture
-def service(settings: NodeSettings) -> Iterator[Service]:
-    with TestClient(web_application(settings), base_url="http://testserver", raise_server_exceptions=False) as client:
-        yield Service(client, settings)
 
 
 def test_every_path_is_below_the_base_path(service: Service) -> None:
@@ -42,26 +29,9 @@ def test_every_path_is_below_the_base_path(service: Service) -> None:
     assert service.get("/below/here/-/openapi.json").json()["servers"] == [{"url": "/below/here"}]
 
 
-def test_only_the_origins_named_may_call_from_a_browser(service: Service) -> None:
-    asked = {"origin": "https://editor.example", "access-control-request-method": "PUT"}
-
-    allowed = service.client.options("/below/here/s/settings", headers=asked)
-    refused = service.client.options("/below/here/s/settings", headers=asked | {"origin": "https://other.example"})
-
-    assert allowed.headers["access-control-allow-origin"] == "https://editor.example"
-    assert "access-control-allow-origin" not in refused.headers
-
-
 def test_closed_metrics_want_an_admin_key(service: Service) -> None:
     path = "/below/here/-/metrics"
 
     assert service.client.get(path).status_code == 401
     assert service.get(path).json()["code"] == "not-an-admin"
     assert service.get(path, key=service.new_key(admin=True)).status_code == 200
-
-
-def test_the_body_limit_is_named(service: Service) -> None:
-    answer = service.post("/below/here/s/content", json=[piece("x" * 100)])
-
-    assert answer.status_code == 413
-    assert "100" in answer.json()["detail"]

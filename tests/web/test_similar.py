@@ -1,18 +1,13 @@
 """Similar content (interface, section 5)."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from clocks import DAY_CLOCK
 from factories import piece, weighted
 from serving import Service
 
-
-@pytest.fixture
-def clock() -> Callable[[], float]:
-    return DAY_CLOCK
+pytestmark = pytest.mark.usefixtures("noon")
 
 
 def similar(service: Service, piece_id: str, query: str = "") -> list[tuple[str, float]]:
@@ -78,32 +73,6 @@ def test_ties_are_ordered_by_id_at_the_30th_place_too(service: Service) -> None:
     service.submit("s", piece("q", "x"), *(piece(each, "x", "y") for each in reversed(ids)))
 
     assert [each for each, _ in similar(service, "q")] == ids[:30]
-
-
-@pytest.mark.parametrize(
-    ("query", "count"), (("", 30), ("?take=5", 5), ("?take=99", 30), ("?limit=2", 2), ("?limit=2&take=9", 2))
-)
-def test_take_and_limit_cut_the_list(service: Service, query: str, count: int) -> None:
-    service.submit("s", *(piece(str(number), "x") for number in range(40)))
-
-    assert len(similar(service, "0", query)) == count
-
-
-@pytest.mark.parametrize(
-    "query",
-    (
-        "take=0", "take=-1", "take=x", "take=1.5", "take=", "take=1&take=2", "limit=0", "algo=", "algo=x",
-        "algo=cosine&algo=cosine", "at=", "at=2020-13-01", "at=2020-1-1", "at=20200101", "catalogs=", "catalogs=a,",
-        "catalogs[]=", "at=2020-01-01T00:00:00Z",
-    ),
-)  # fmt: skip
-def test_an_unacceptable_parameter_is_named(service: Service, query: str) -> None:
-    service.submit("s", piece("a", "x"), piece("b", "x"))
-
-    answer = service.get(f"/s/content/a/similar?{query}")
-
-    assert answer.status_code == 422
-    assert answer.json()["errors"][0]["parameter"] == query.split("=", maxsplit=1)[0].removesuffix("[]")
 
 
 def test_catalogs_filter_and_the_list_stays_full(service: Service) -> None:
@@ -177,10 +146,3 @@ def test_a_nested_category_is_the_one_literally_so_named(service: Service) -> No
     )
 
     assert similar(service, "a") == [("b", 0.0)]
-
-
-def test_an_unknown_piece_is_404_and_a_lone_one_409(service: Service) -> None:
-    service.submit("s", piece("a", "x"))
-
-    assert service.get("/s/content/no/similar").json()["code"] == "unknown-piece"
-    assert service.get("/s/content/a/similar").json()["code"] == "too-few-pieces"

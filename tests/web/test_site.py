@@ -20,7 +20,7 @@ from penchant.web.site.reference import ADDRESS, curl
 from penchant.web.site.rendering import rendered
 from penchant.web.site.searching import SearchEntry, search, words_of
 from penchant.web.site.serving import DocumentSite
-from serving import Service
+from serving import Applications, Service
 
 ROOT = Path(__file__).parents[2]
 MAX_PAGE_BYTES = 100_000
@@ -66,9 +66,10 @@ def pages(service: Service, start: str = "/-/docs") -> dict[str, Links]:
     return found
 
 
-@pytest.fixture
-def site(service: Service) -> dict[str, Links]:
-    return pages(service)
+@pytest.fixture(scope="module")
+def site(applications: Applications, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Links]:
+    with applications.service(NodeSettings(data=str(tmp_path_factory.mktemp("site")))) as service:
+        return pages(service)
 
 
 def test_every_document_is_a_page_that_the_start_leads_to(site: dict[str, Links]) -> None:
