@@ -15,8 +15,8 @@ from penchant.errors import UnknownPiece
 from penchant.index.arrays import run_places
 from penchant.index.building import NO_ATTRIBUTES, build_segment, merge_segments, term_of, term_table
 from penchant.index.compaction import Merge, compacted
-from penchant.index.factors import factors_of, root_norms
-from penchant.index.layout import DISTANCE_SCALE, IntArray
+from penchant.index.factors import factors_of, rarities_of, root_norms
+from penchant.index.layout import DISTANCE_SCALE, FloatArray, IntArray, PieceTerms
 from penchant.index.masks import Filter
 from penchant.index.part import NORM_SCALE, Part
 from penchant.index.queries import best_of
@@ -44,6 +44,7 @@ class Snapshot:
         self.piece_count = sum(part.live_count for part in parts)
         self._mean_norms: dict[tuple[tuple[str, float], ...], float] = {}
         self._day_counts: Mapping[int, int] | None = None
+        self._rarities: FloatArray | None = None
 
     @classmethod
     def empty(cls) -> "Snapshot":
@@ -107,7 +108,8 @@ class Snapshot:
     @property
     def nbytes(self) -> int:
         """How much memory the snapshot takes, mapped files included."""
-        return sum(part.nbytes for part in self.parts)
+        rarities = 0 if self._rarities is None else self._rarities.nbytes
+        return rarities + sum(part.nbytes for part in self.parts)
 
     def window(self, moment: int) -> tuple[int, int]:
         """Return from when until before when the same pieces are available as at a moment; ms since 1970 UTC."""
@@ -242,6 +244,22 @@ class Snapshot:
                 self._mean_norms.clear()  # settings may change any number of times while the pieces stay
             mean = self._mean_norms[key] = total / count / NORM_SCALE if count else 0.0
         return mean
+
+    def piece_terms(self, category_weights: Mapping[str, float]) -> PieceTerms:
+        """Return the terms of the pieces of its only part, as the kernels of tastes take them."""
+        (part,) = self.parts
+        segment = part.segment
+        if self._rarities is None:
+            self._rarities = rarities_of(part.frequencies(np.arange(len(segment.terms))), self.piece_count)
+        factors = [float(category_weights.get(name, 1)) for name in segment.category_names]
+        return PieceTerms(
+            starts=segment.starts,
+            terms=segment.piece_terms,
+            weights=segment.piece_weights,
+            rarities=self._rarities,
+            categories=segment.category_of,
+            factors=np.asarray(factors, dtype=np.float64),
+        )
 
     def find(self, piece_id: str) -> tuple[Part, int] | None:
         """Return the part that has a live piece, and its row there; ``None`` for an unknown one."""

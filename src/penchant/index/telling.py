@@ -9,10 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from penchant.index.arrays import starts_of
+from penchant.index.factors import rarities_of
 from penchant.index.layout import IntArray, LikeMatrix
 from penchant.index.people.figures import telling_of, unit_vectors
 from penchant.index.people.grades import like_matrix
-from penchant.index.people.weights import rarities_of, values_of
+from penchant.index.people.weights import values_of
 from penchant.index.segment import Segment
 
 MAX_ENTRIES = 3_000_000

@@ -19,7 +19,9 @@ import numpy as np
 
 from penchant.index.arrays import is_first
 from penchant.index.building import term_of, term_table
-from penchant.index.layout import BoolArray, FloatArray, IntArray
+from penchant.index.compiled import engine
+from penchant.index.factors import rarities_of
+from penchant.index.layout import BoolArray, FloatArray, IntArray, PersonPairs
 from penchant.index.people.preferred import CountedPreferences
 from penchant.index.snapshot import Snapshot
 from penchant.index.strings import Strings
@@ -39,8 +41,6 @@ from penchant.model import (
 
 AGES = 512
 """Ages in days for which weights are halved at a time."""
-FREQUENCIES = 512
-"""Document frequencies below which a term's rarity is looked up."""
 _CODES = max(kind.code for kind in InteractionType) + 1
 
 
@@ -313,6 +313,14 @@ class ValuedRows(NamedTuple):
 
 def taste_of_values(pieces: ValuedRows, said: CountedPreferences, snapshot: Snapshot) -> PlacedTaste:
     """Return the profile that pieces and stated terms make, weighted by how rare terms are, for each part."""
+    if len(snapshot.parts) == 1 and not said.stated:
+        own = pieces.owners >= 0
+        rows, values = pieces.rows[own].astype(np.uint32), pieces.values[own]
+        pairs = PersonPairs(np.array([0, len(rows)]), rows, values)
+        made = engine.taste(pairs, snapshot.piece_terms(said.settings.category_weights))
+        if made is not None:
+            terms, values, norm = made
+            return PlacedTaste(by_part=((terms, values),), norm=norm)
     table, numbers, scores, weights = _profile(pieces, said, snapshot)
     placed = [
         numbers if part.segment.terms is table else part.segment.terms.find_all(table, numbers)
@@ -321,28 +329,13 @@ def taste_of_values(pieces: ValuedRows, said: CountedPreferences, snapshot: Snap
     frequencies = np.zeros(len(numbers), dtype=np.int64)
     for part, terms in zip(snapshot.parts, placed, strict=True):
         frequencies += part.frequencies(terms)
-    rare = _rarities(frequencies, snapshot.piece_count) * scores
+    rare = rarities_of(frequencies, snapshot.piece_count) * scores
     weighted = rare * weights
     return PlacedTaste(
         by_part=tuple((terms[terms >= 0], weighted[terms >= 0]) for terms in placed),
         # Category weights change what counts, not how long the taste is: the norm is without them.
         norm=math.sqrt(math.fsum((rare * rare).tolist())),
     )
-
-
-def _rarities(frequencies: IntArray, count: int) -> FloatArray:
-    """Return ln(1 + pieces / pieces that have it) by term, from the C library alone: numpy's differs by machine."""
-    table = _rarity_table(count)
-    rarities = table[np.minimum(frequencies, FREQUENCIES - 1)]
-    frequent = np.flatnonzero(frequencies >= FREQUENCIES)
-    rarities[frequent] = [math.log(1 + count / each) for each in frequencies[frequent].tolist()]
-    return rarities
-
-
-@functools.lru_cache(maxsize=8)
-def _rarity_table(count: int) -> FloatArray:
-    """Return the rarities of so many pieces by frequency, which mostly is small; never written to."""
-    return np.asarray([math.log(1 + count / max(1, each)) for each in range(FREQUENCIES)], dtype=np.float64)
 
 
 class _TermScores(NamedTuple):

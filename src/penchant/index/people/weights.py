@@ -4,7 +4,6 @@ Made from the likes of all people and one catalogue (interface, section 6): inte
 the same likes give the same bytes on every node, and a person who is erased was never there.
 """
 
-import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 
 from penchant.index.arrays import starts_of
 from penchant.index.compiled import engine
-from penchant.index.factors import root_norms
+from penchant.index.factors import rarities_of, root_norms
 from penchant.index.layout import (
     SHARE_SCALE,
     FloatArray,
@@ -279,10 +278,3 @@ def values_of(catalogue: Segment, category_weights: Mapping[str, float]) -> Floa
     factors = np.asarray([category_weights.get(name, 1) for name in catalogue.category_names], dtype=np.float64)
     values: FloatArray = roots * factors[catalogue.category_of[catalogue.piece_terms]]
     return values
-
-
-def rarities_of(frequencies: IntArray, count: int) -> FloatArray:
-    """Return f = ln(1 + pieces / pieces that have it) by term, from the C library alone: numpy's differs by machine."""
-    # Millions of terms have some thousands of frequencies: one logarithm for each of these.
-    kinds, places = np.unique(np.maximum(frequencies, 1), return_inverse=True)
-    return np.asarray([math.log(1 + count / each) for each in kinds.tolist()], dtype=np.float64)[places]
