@@ -195,7 +195,7 @@ def profile_of_person(
     said = CountedPreferences.of(preferences, snapshot, settings)
     owners, rows = snapshot.locate(interactions.pieces)
     table, numbers, scores, _ = _profile(_valued(interactions, owners, rows, snapshot, settings, today), said, snapshot)
-    return {term_of(table[number]): int(score) for number, score in zip(numbers.tolist(), scores.tolist(), strict=True)}
+    return dict(zip(map(term_of, table.take(numbers)), scores.astype(np.int64).tolist(), strict=True))
 
 
 def keyword_counts(pieces: Strings, snapshot: Snapshot) -> IntArray:
