@@ -22,7 +22,7 @@ from penchant.index.layout import (
     PersonBlends,
     PersonPairs,
 )
-from penchant.index.people.like_columns import LikeColumns
+from penchant.index.people.audience import LikeColumns
 from penchant.index.people.person import PersonFigures
 from penchant.index.people.personal import ROOTS
 from penchant.index.people.table import PeopleTable

@@ -14,6 +14,7 @@ from penchant.index.arrays import starts_of
 from penchant.index.layout import FloatArray, IntArray, Numbers
 from penchant.index.people.grades import latest_likes
 from penchant.index.people.person import (
+    CountedPreferences,
     PersonFigures,
     ValuedRows,
     counted_weights,
@@ -23,7 +24,6 @@ from penchant.index.people.person import (
     marks_seen,
     taste_of_values,
 )
-from penchant.index.people.preferred import CountedPreferences
 from penchant.index.records import ArrayMembers
 from penchant.index.segment import Segment
 from penchant.index.snapshot import Snapshot
