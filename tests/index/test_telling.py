@@ -12,7 +12,7 @@ from penchant.index import Segment, telling_by_category
 from penchant.index.factors import rarities_of
 from penchant.index.layout import LikeMatrix
 from penchant.index.people.figures import figures_of
-from penchant.index.people.grades import like_matrix
+from penchant.index.people.likes import like_matrix
 from penchant.index.people.weights import values_of
 from strategies import CATALOGUES, examples
 

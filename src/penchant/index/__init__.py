@@ -32,7 +32,7 @@ from penchant.index.layout import (
     Mask,
     SparseShares,
 )
-from penchant.index.likeness import GROUPS, SIDE, LikenessMap, MapArea, likeness_map
+from penchant.index.likeness import GROUPS, SIDE, LikenessMap, MapArea, likeness_map, sampled_ids
 from penchant.index.masks import Filter, rows_of
 from penchant.index.part import Part
 from penchant.index.people.audience import Audience, LikeShare
@@ -71,7 +71,6 @@ from penchant.index.people.table import PeopleEvents, PeopleTable, people_table
 from penchant.index.people.tally import Tally
 from penchant.index.people.weights import AudienceWeights, build_weights
 from penchant.index.queries import PartQuery, Scan, ScanQuery, best_of, newness_scan, popularity_scan, score_scan
-from penchant.index.sampling import sampled_ids
 from penchant.index.segment import Segment
 from penchant.index.similarity import SimilarityQuery
 from penchant.index.snapshot import Keep, Merge, Neighbour, Snapshot, has_attributes, mark

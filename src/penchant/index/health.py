@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from penchant.index.arrays import starts_of
+from penchant.index.arrays import run_places, starts_of
 from penchant.index.browsing import TermCount
 from penchant.index.building import term_of
 from penchant.index.factors import rarities_of
@@ -25,7 +25,7 @@ from penchant.index.layout import IntArray, LikeMatrix
 from penchant.index.masks import Filter
 from penchant.index.part import Part
 from penchant.index.people.figures import telling_of, unit_vectors
-from penchant.index.people.grades import like_matrix
+from penchant.index.people.likes import like_matrix
 from penchant.index.people.weights import values_of
 from penchant.index.segment import Segment
 from penchant.index.snapshot import Snapshot
@@ -108,8 +108,7 @@ def _squares(likes: LikeMatrix, catalogue: Segment, units: IntArray) -> IntArray
     starts = starts_of(np.bincount(owners, minlength=len(catalogue)))
     sizes = np.diff(starts)[likes.pieces]
     people = np.repeat(np.repeat(np.arange(count), np.diff(likes.person_starts)), sizes)
-    ends = np.cumsum(sizes)
-    entries = used[np.arange(len(people)) + np.repeat(starts[likes.pieces] - (ends - sizes), sizes)]
+    entries = used[run_places(starts[likes.pieces], sizes)]
     pairs, places = np.unique(people * len(catalogue.terms) + catalogue.piece_terms[entries], return_inverse=True)
     # Integers in doubles would be exact to 2^53 only; of 64 bits they are whatever a person likes.
     sums = np.zeros(len(pairs), dtype=np.int64)

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from penchant.index.arrays import over_ranges, starts_of
+from penchant.index.arrays import over_ranges, run_places, starts_of
 from penchant.index.best import Hits, in_order
 from penchant.index.compiled import exact, ridge_exact
 from penchant.index.compiled.native_kernels import NativeKernel
@@ -226,7 +226,7 @@ def _by_liking(likes: LikeMatrix, squares: IntArray) -> tuple[LikeMatrix, IntArr
     ids = np.argsort(-squares, kind="stable")
     counts = np.diff(likes.piece_starts)[ids]
     starts = starts_of(counts)
-    entries = np.repeat(likes.piece_starts[ids] - starts[:-1], counts) + np.arange(len(likes.people))
+    entries = run_places(likes.piece_starts[ids], counts)
     people, grades = likes.people[entries], likes.piece_grades[entries]
     pieces, own_grades = transpose(starts, people, grades.astype(np.uint16), likes.person_starts[:-1])
     return LikeMatrix(likes.person_starts, pieces, own_grades.astype(np.uint8), starts, people, grades), ids

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from penchant.index.arrays import run_places
 from penchant.index.compiled import engine
 from penchant.index.layout import (
     DIRECT_SCALE,
@@ -181,8 +182,7 @@ class Audience:
         # owner of an entry is the like that it belongs to.
         counts = weights.starts[rows + 1] - weights.starts[rows]
         owners = np.repeat(np.arange(len(rows)), counts)
-        ends = np.cumsum(counts)
-        entries = np.arange(len(owners)) + np.repeat(weights.starts[rows] - (ends - counts), counts)
+        entries = run_places(weights.starts[rows], counts)
         # By target, so that the entries of any piece are one slice.
         order = np.argsort(weights.targets[entries], kind="stable")
         owners, entries = owners[order], entries[order]

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from penchant.index.arrays import is_first
+from penchant.index.arrays import is_first, run_places
 from penchant.index.building import term_of, term_table
 from penchant.index.compiled import engine
 from penchant.index.factors import rarities_of
@@ -419,9 +419,9 @@ def _gather(pieces: ValuedRows, stated: Strings, snapshot: Snapshot) -> tuple[St
         if not len(own):
             continue
         segment, rows = part.segment, pieces.rows[own]
-        begins, ends = segment.starts[rows], segment.starts[rows + 1]
-        counts = ends - begins
-        entries = np.arange(int(counts.sum())) + np.repeat(begins - (np.cumsum(counts) - counts), counts)
+        begins = segment.starts[rows]
+        counts = segment.starts[rows + 1] - begins
+        entries = run_places(begins, counts)
         amounts = np.repeat(pieces.values[own], counts) * np.sqrt(segment.piece_weights[entries].astype(np.float64))
         gathered.append((segment.terms, segment.piece_terms[entries].astype(np.int64), amounts))
     if len(stated) and len(gathered) == 1:
