@@ -15,11 +15,12 @@ MAX_FUNCTION_LINES = 60
 MOST_FILES = 25
 """Files in a folder that can be overlooked at once."""
 LEVELS = (
-    {"attributes", "bounded_cache", "errors"},
+    {"attributes", "bounded_cache", "errors", "vocabulary", "words"},
     {"model"},
     {"clock", "owned_folders", "settings", "telemetry", "tracing"},
     {"wire", "index", "profiles", "ranking", "experiments", "storage"},
-    {"live", "importing", "cluster"},
+    {"live", "cluster"},
+    {"importing"},
     {"service"},
     {"web"},
     {"bootstrap"},

@@ -12,6 +12,8 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple, Self
 
 from penchant.attributes import Attribute, steps_of
+from penchant.vocabulary import NO_VOCABULARY, Vocabulary
+from penchant.words import CATEGORY, WordRule
 
 MAX_NAME_LENGTH = 200
 """Characters in the name of a source, a category level or a catalog (interface, section 1)."""
@@ -98,10 +100,11 @@ class PieceLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncodedPiece:
-    """A piece as it is stored: its id, and the bytes of the JSON object that reads return."""
+    """A piece as it is stored: its id, the bytes of the JSON object that reads return, and what is kept of words."""
 
     id: str
     body: bytes
+    words: bytes = b""
 
 
 class Algorithm(enum.Enum):
@@ -308,6 +311,10 @@ DEFAULT_INTERACTION_WEIGHTS: Mapping[InteractionType, float] = MappingProxyType(
 """The weights of a new source by type, the greatest first; the order is that of settings as they are shown."""
 
 
+WORDS_WEIGHT: Mapping[str, float] = MappingProxyType({CATEGORY: 0.5})
+"""The weight of the category of words where none is stated (interface, section 11)."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceSettings:
     """The settings of a source (interface, section 7). Category weights have at most two decimals.
@@ -316,7 +323,8 @@ class SourceSettings:
     by key what lists can be filtered by. For ``attribution_window_hours`` an interaction that names no list is
     attributed to the last one that showed its piece. ``image_attribute`` leads to the address of a piece's picture in
     its extras. ``public_extras`` names the members of extras that pages may read, ``True`` for all; ``None`` is what
-    the picture's pointer names.
+    the picture's pointer names. By ``words`` pieces get words of their texts, none without; ``vocabulary`` tells what
+    keywords count as.
     """
 
     category_weights: Mapping[str, float] = field(default_factory=dict)
@@ -331,6 +339,13 @@ class SourceSettings:
     attribution_window_hours: int = 24
     image_attribute: str | None = None
     public_extras: tuple[str, ...] | Literal[True] | None = None
+    words: WordRule | None = None
+    vocabulary: Vocabulary = NO_VOCABULARY
+
+    @property
+    def category_factors(self) -> Mapping[str, float]:
+        """The weights of categories as lists use them: that of words is 0.5 where none is stated."""
+        return self.category_weights if self.words is None else {**WORDS_WEIGHT, **self.category_weights}
 
     def is_public_extra(self, name: str) -> bool:
         """Return whether a page may read the member of extras of this name."""

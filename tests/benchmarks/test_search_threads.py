@@ -71,6 +71,7 @@ def made_snapshot() -> Snapshot:
         catalogs=nothing,
         attributes=NO_ATTRIBUTES,
         marks=nothing,
+        reading=NO_ATTRIBUTES,
     )
     return Snapshot.of_segment(assemble(columns))
 

@@ -26,12 +26,13 @@ from penchant.settings import NodeSettings
 from penchant.web.parameters import MAX_LISTED_INTERACTIONS
 from penchant.web.problems import KINDS
 from penchant.wire import PersonPreferences
-from penchant.wire.pieces import Piece
+from penchant.wire.pieces import Piece, Texts
 from penchant.wire.placements import PageList, Placement, PlacementVariant
 from penchant.wire.preferences import Likings
 from penchant.wire.recording import Interaction, SeenList
 from penchant.wire.settings import AttributeSettings
 from penchant.wire.settings import Settings as SourceSettings
+from penchant.wire.words import AliasSettings, VocabularySettings, WordSettings
 from serving import Service
 
 BLEND = {"content": 1, "audience": 2, "popularity": 3}
@@ -81,7 +82,11 @@ SAMPLES: dict[str, Any] = {
         attribution_window_hours=3,
         image_attribute="/poster",
         public_extras=["poster"],
+        words=WordSettings(keep=30),
+        vocabulary=VocabularySettings(aliases=[AliasSettings(sources=["g/a"], target="g/b")], ignore=["g/c"]),
     ),
+    "words": "auto",
+    "texts": Texts(content=[{"categories": {}}], words=WordSettings()),
     "account": "a",
     "plan": "full",
     "admin": False,

@@ -27,6 +27,7 @@ from penchant.live.heads import SourceWatch
 from penchant.live.people_cache import PeopleCache
 from penchant.live.segment_files import SegmentFiles, Segments
 from penchant.live.views import ViewLimits, Views
+from penchant.live.word_writer import WordTasks, WordWriter
 from penchant.service import Services
 from penchant.service.access import AccessControl
 from penchant.service.administration import Administration
@@ -112,6 +113,7 @@ async def open_services(
         yield services
     finally:
         await background.close()
+        await services.words.close()
         # The last answers are counted into storage, which is still open.
         await services.usage.finish()
         if compiling is not None:
@@ -139,6 +141,7 @@ def background_tasks(services: Services, election: Election) -> list[BackgroundT
         BackgroundTask(name="adopting", interval_s=5.0, work=views.adopt),
         BackgroundTask(name="refreshing", interval_s=5.0, work=views.refresh),
         BackgroundTask(name="erasures", interval_s=5.0, work=watch.look),
+        BackgroundTask(name="words", interval_s=60.0, work=services.words.look, elected=election),
         BackgroundTask(name="prospects", interval_s=5.0, work=prospects.forget_idle),
         # Well within the day after which the interface promises that rows past their life are gone.
         BackgroundTask(
@@ -180,7 +183,9 @@ def wire(
     inputs = LiveInputs(database, views, people=people_cache, clock=clock)
     similar_answers = SimilarAnswers(limit_bytes=settings.answer_memory_bytes)
     access = AccessControl(database, current, rates, node_rates=node_rates, clock=present)
-    list_ids, content = ListIds(database.storage.list_secret(), clock=clock), Content(database, views, metrics, current)
+    words = WordTasks(database, WordWriter(database.storage))
+    list_ids = ListIds(database.storage.list_secret(), clock=clock)
+    content = Content(database, views, metrics, current, words)
     measuring = GaugeUpdater(
         database.storage, views, metrics, access=access, answers=similar_answers, people=people_cache
     )
@@ -197,7 +202,8 @@ def wire(
         changes=Changes(database, views, content, metrics),
         people=People(database, views, metrics, cache=people_cache, clock=clock),
         people_cache=people_cache,
-        curation=Curation(database),
+        curation=Curation(database, views, words),
+        words=words,
         similar_answers=similar_answers,
         previews=Previews(database, views, inputs),
         prospects=Prospects(database, inputs, metrics),

@@ -33,7 +33,13 @@ from penchant.model import (
 from penchant.service.bulk.lists import KernelChoice
 from penchant.settings import MAX_WORKERS, NodeSettings
 from penchant.storage import Erasure, Storage
-from penchant.wire import decode_interaction_lines, decode_settings, decode_stored_piece, decode_submission
+from penchant.wire import (
+    PieceReading,
+    decode_interaction_lines,
+    decode_settings,
+    decode_stored_piece,
+    decode_submission,
+)
 
 UNDATED = 1 << 62
 """When a piece of a file became available that does not say so: whenever it is asked."""
@@ -155,8 +161,9 @@ def read_source(storage: Storage, account: str, source: str, given: SourceSettin
     with storage.sources.follow_content(account_id, source, None) as feed:
         stored = feed.curation.settings
         settings = given or (decode_settings(stored) if stored else SourceSettings())
+        reading = PieceReading(feed.curation.words, settings.vocabulary)
         pieces = [
-            decode_stored_piece(row.body, row.first_submitted_at)
+            decode_stored_piece(row.body, row.first_submitted_at, reading=reading, words=reading.words_of(row.words))
             for batch in feed.batches
             for row in batch
             if not row.deleted

@@ -9,8 +9,9 @@ import msgspec
 from penchant.cli.options import COMMAND_LINE
 from penchant.errors import Refused, UnknownSource
 from penchant.evaluation.tuning import TuningResult
+from penchant.live.word_writer import replace_settings
 from penchant.model import SourceSettings
-from penchant.storage import ReplaceSettings, SourceHead, Storage
+from penchant.storage import SourceHead, Storage
 from penchant.wire import decode_settings, encode_settings, format_timestamp
 
 FOLDER = "tuned"
@@ -95,11 +96,8 @@ class TunedSource:
         return last
 
     def _replace(self, settings: SourceSettings) -> None:
-        command = ReplaceSettings(
-            account_id=self._head.account_id,
-            source=self._source,
-            actor=COMMAND_LINE,
-            settings=encode_settings(settings),
+        command = replace_settings(
+            account_id=self._head.account_id, source=self._source, actor=COMMAND_LINE, settings=settings
         )
         self._storage.submit(command).result()
 

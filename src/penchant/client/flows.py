@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime
 from types import NoneType
-from typing import Any, TypedDict, TypeVar, Unpack
+from typing import Any, Literal, TypedDict, TypeVar, Unpack
 
 import msgspec
 
@@ -66,9 +66,15 @@ _KEY_MEMBERS = {
 
 
 def _batch(
-    template: str, answer: type[Answered], source: str, batch: Batch, options: Mapping[str, Any] | None = None
+    template: str,
+    answer: type[Answered],
+    source: str,
+    batch: Batch,
+    options: Mapping[str, Any] | None = None,
+    *,
+    reads: bool = True,
 ) -> Request[Answered]:
-    """Return the request with a batch of entries, which waits for what was written before where it reads."""
+    """Return the request with a batch of entries; one with options waits for what was written before, if it reads."""
     return request_of(
         "POST",
         template,
@@ -76,20 +82,29 @@ def _batch(
         {"source": source},
         options=options or {},
         body=batch.body(),
-        reads=options is not None,
+        reads=reads and options is not None,
         repeatable=batch.are_repeatable,
     )
 
 
-def submit_content(source: str, pieces: Iterable[Piece | Mapping[str, object]], *, wait: bool = False) -> Flow[Receipt]:
-    """Submit any number of pieces, 2,000 at a time; the first submission makes the source.
+def submit_content(
+    source: str,
+    pieces: Iterable[Piece | Mapping[str, object]],
+    *,
+    words: Literal["auto"] | None = None,
+    wait: bool = False,
+) -> Flow[Receipt]:
+    """Submit any number of pieces, 2,000 at a time; the first submission makes the source, with words if ``auto``.
 
     Each 2,000 are stored all or none; an error's ``stored`` tells what was stored before. The receipts are added up.
     ``wait`` returns only when the service answers from them.
     """
     # Repeatable: pieces go by their id, so that a batch that arrives twice leaves what it left the first time.
     parts = batches(pieces, MAX_PIECES)
-    total = yield from send_all(parts, lambda batch: _batch("/{source}/content", Receipt, source, batch), _add)
+    options = {} if words is None else {"words": words}
+    total = yield from send_all(
+        parts, lambda batch: _batch("/{source}/content", Receipt, source, batch, options, reads=False), _add
+    )
     if wait:
         yield get_source(source, at_least=total.version)
     return total

@@ -26,6 +26,7 @@ from penchant.wire import (
     SigningSecret,
     UsageReport,
     UserExport,
+    WordsPreview,
 )
 from penchant.wire.answers import Health, KnownPieces
 from penchant.wire.explanations import (
@@ -36,7 +37,7 @@ from penchant.wire.explanations import (
     SimilarPieces,
     SimilarPlace,
 )
-from penchant.wire.pieces import ContentList, IdList, Piece
+from penchant.wire.pieces import ContentList, IdList, Piece, Texts
 from penchant.wire.placement_answers import PlacementVersions, StoredPlacements
 from penchant.wire.placements import Placement
 from penchant.wire.preferences import Likings
@@ -266,6 +267,13 @@ def roll_secret(account: str) -> Request[SigningSecret]:
 def revoke_key(key_id: str) -> Request[KeyAnswer[datetime]]:
     """Revoke a key, which may be revoked already; it stops working within a second."""
     return request_of("DELETE", "/-/admin/keys/{keyID}", KeyAnswer[datetime], {"keyID": key_id})
+
+
+def preview_words(source: str, texts: Texts | Mapping[str, object]) -> Request[WordsPreview]:
+    """The words that up to 100 pieces would get; nothing is stored."""
+    return request_of(
+        "POST", "/{source}/preview/words", WordsPreview, {"source": source}, body=encode(texts), repeatable=False
+    )
 
 
 def list_ids(source: str, **options: Unpack[ListIdsOptions]) -> Request[IdList]:
@@ -584,6 +592,7 @@ class OperationMethods:
     list_keys = RequestMethod(list_keys)
     roll_secret = RequestMethod(roll_secret)
     revoke_key = RequestMethod(revoke_key)
+    preview_words = RequestMethod(preview_words)
     list_ids = RequestMethod(list_ids)
     list_content = RequestMethod(list_content)
     list_changes = RequestMethod(list_changes)

@@ -79,7 +79,7 @@ class ServedSource:
     def __init__(self, knowledge: Knowledge, prepared: PreparedSource | None = None) -> None:
         self.prepared = PreparedSource.of(knowledge) if prepared is None else prepared
         self._knowledge = knowledge
-        self.prepared.snapshot.prepare(knowledge.settings.category_weights)
+        self.prepared.snapshot.prepare(knowledge.settings.category_factors)
         self._view = View(
             head=SourceHead(0, 0, knowledge.history.name, 0, 0, 0, 0, knowledge.piece_count, 0, 0),
             snapshot=self.prepared.snapshot,

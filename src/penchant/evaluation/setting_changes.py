@@ -8,6 +8,7 @@ import numpy as np
 from penchant.evaluation.histories import TYPES, SourceHistory
 from penchant.evaluation.knowledge import Knowledge
 from penchant.model import Blend, InteractionType, SourceSettings
+from penchant.words import CATEGORY
 
 BLENDS = (
     (0.1, 0.8, 0.1), (0.0, 0.9, 0.1), (0.05, 0.9, 0.05), (0.1, 0.9, 0.0), (0.1, 0.6, 0.3), (0.1, 0.3, 0.6),
@@ -18,6 +19,8 @@ BLENDS = (
 HALF_LIVES = (0.0, 30.0, 90.0, 365.0)
 NEW_PIECE_HALF_LIVES = (0.0, 7.0, 30.0, 120.0)
 CATEGORY_WEIGHTS = (0.0, 0.5, 1.0, 2.0, 4.0)
+WORD_WEIGHTS = (0.0, 0.25, 0.5, 1.0)
+"""Of words of texts: beside good tags more harms (D175 of docs/decisions.md)."""
 MAX_CATEGORIES = 6
 """Categories that are tried: those with the most keywords in pieces."""
 TYPE_FACTORS = (0.0, 0.33, 3.0)
@@ -48,7 +51,7 @@ def changes(history: SourceHistory, knowledge: Knowledge, seed: int) -> Iterator
     for days in NEW_PIECE_HALF_LIVES:
         yield "half-life of new pieces", _ageing(days)
     for category in _categories(history):
-        for weight in CATEGORY_WEIGHTS:
+        for weight in WORD_WEIGHTS if category == CATEGORY else CATEGORY_WEIGHTS:
             yield f"weight of {category}", _categorising(category, weight)
     # Without end: the caller stops by time, or by the number of candidates.
     random = np.random.default_rng([seed, 5])
@@ -115,7 +118,8 @@ def _weighing(kind: InteractionType, factor: float) -> Change:
 def _categorising(category: str, weight: float) -> Change:
     def change(settings: SourceSettings) -> SourceSettings:
         weights = {name: value for name, value in settings.category_weights.items() if name != category}
-        return replace(settings, category_weights=weights if weight == 1 else {**weights, category: weight})
+        usual = replace(settings, category_weights=weights).category_factors.get(category, 1)
+        return replace(settings, category_weights=weights if weight == usual else {**weights, category: weight})
 
     return change
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 from penchant.errors import UnknownSource
+from penchant.live.word_writer import WordWriter, replace_settings
 from penchant.model import EncodedPiece, ListKind, NewInteraction, SourceSettings
 from penchant.storage import (
     Command,
@@ -12,7 +13,6 @@ from penchant.storage import (
     RecordInteractions,
     ReplaceList,
     ReplacePreferences,
-    ReplaceSettings,
     Storage,
     SubmitPieces,
     source_id,
@@ -26,7 +26,6 @@ from penchant.wire import (
     encode,
     encode_placement,
     encode_preferences,
-    encode_settings,
     format_timestamp,
 )
 
@@ -79,6 +78,7 @@ class StoredTarget:
         self._account_id = storage.accounts.ensure(account)
         self._source = source
         self._whose: dict[str, Any] = {"account_id": self._account_id, "source": source, "actor": actor}
+        self._writer = WordWriter(storage)
         self.address = f"{address} {account}/{source}"
 
     def created_at(self) -> str:
@@ -96,7 +96,7 @@ class StoredTarget:
 
     def submit(self, pieces: Sequence[EncodedPiece]) -> BatchResult:
         """Store pieces in one transaction."""
-        outcome = self._storage.submit(SubmitPieces(**self._whose, pieces=pieces)).result()
+        outcome = self._writer.submit(SubmitPieces(**self._whose, pieces=pieces))
         return BatchResult(created=outcome.created, replaced=outcome.replaced)
 
     def record(self, interactions: Sequence[NewInteraction]) -> BatchResult:
@@ -110,7 +110,8 @@ class StoredTarget:
 
     def replace_settings(self, settings: SourceSettings) -> None:
         """Replace the source's settings."""
-        self._carry_out(ReplaceSettings(**self._whose, settings=encode_settings(settings)))
+        if self._carry_out(replace_settings(**self._whose, settings=settings)).pending:
+            self._writer.work_out(self._account_id, self._source)
 
     def put_placements(self, placements: Sequence[ExportedPlacement]) -> None:
         """Put placements in force, each as the next version of its name; people see the variants that they saw."""

@@ -73,7 +73,7 @@ from penchant.index.people.weights import AudienceWeights, build_weights
 from penchant.index.queries import PartQuery, Scan, ScanQuery, best_of, newness_scan, popularity_scan, score_scan
 from penchant.index.segment import Segment
 from penchant.index.similarity import SimilarityQuery
-from penchant.index.snapshot import Keep, Merge, Neighbour, Snapshot, has_attributes, mark
+from penchant.index.snapshot import Keep, Merge, Neighbour, Snapshot, has_attributes, is_read_as, mark
 from penchant.index.strings import Strings, rows_in
 
 __all__ = [
@@ -151,6 +151,7 @@ __all__ = [
     "categories",
     "figures_of_person",
     "has_attributes",
+    "is_read_as",
     "key_of",
     "keyword_counts",
     "liked_terms",

@@ -40,6 +40,7 @@ class SegmentColumns:
     catalogs: "RowLists"
     attributes: Strings
     marks: "RowLists"
+    reading: Strings
 
 
 class RowLists(NamedTuple):
@@ -98,6 +99,7 @@ def assemble(gathered: SegmentColumns) -> Segment:
         "catalog_starts": gathered.catalogs.starts,
         "catalog_pieces": gathered.catalogs.rows.astype(np.uint32),
         "attributes": gathered.attributes,
+        "reading": gathered.reading,
         **mark_arrays(gathered.marks),
         "squares": squares,
         "roots": np.sqrt(sums),

@@ -98,10 +98,13 @@ def build_segment(pieces: Iterable[IndexedPiece], attributes: Strings = NO_ATTRI
     return segment_of(term_table(numbers), [columns], attributes)
 
 
-def segment_of(terms: Strings, batches: Sequence[PieceColumns], attributes: Strings = NO_ATTRIBUTES) -> Segment:
+def segment_of(
+    terms: Strings, batches: Sequence[PieceColumns], attributes: Strings = NO_ATTRIBUTES, reading: str = ""
+) -> Segment:
     """Return a segment of pieces given as columns, some batches of them, whose ids are distinct.
 
     ``terms``, in any order, are what the batches number, written as `term_key` does; marks are of these attributes.
+    ``reading`` names how the keywords were read.
     """
     columns = _joined_columns(batches)
     encoded = terms.all_encoded()
@@ -136,6 +139,7 @@ def segment_of(terms: Strings, batches: Sequence[PieceColumns], attributes: Stri
             catalogs=_catalog_rows(columns.filters, filters_of),
             attributes=attributes,
             marks=rows_by_name(columns.marks[piece] for piece in order if columns.marks),
+            reading=Strings.of((reading,) if reading else ()),
         )
     )
 
@@ -230,6 +234,7 @@ def merge_segments(parts: Sequence[tuple[Segment, Mask]]) -> Segment:
             catalogs=merge_rows([RowLists(s.catalogs, s.catalog_starts, s.catalog_pieces) for s in segments], moved()),
             attributes=segments[0].attributes,
             marks=merge_rows([RowLists(s.marks, s.mark_starts, s.mark_pieces) for s in segments], moved()),
+            reading=segments[0].reading,
         )
     )
 

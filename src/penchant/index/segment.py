@@ -62,7 +62,8 @@ class Segment(ArrayMembers):
     ``posting_weights`` (z,) into terms. ``available_from`` (n,) is in milliseconds since 1970 UTC, ``days`` (n,)
     its UTC day; ``ending`` are the rows, ascending, of pieces with an end, ``available_until`` these ends.
     ``catalog_starts`` cuts ``catalog_pieces`` into catalogs, and ``mark_starts`` cuts ``mark_pieces`` into ``marks``,
-    which ascend, of ``attributes``, in the order of their numbers. ``bits``, ``signatures``, ``slots`` and ``columns``:
+    which ascend, of ``attributes``, in the order of their numbers. ``reading`` has the name of how the keywords were
+    read, and nothing where they are as they were submitted. ``bits``, ``signatures``, ``slots`` and ``columns``:
     see `layout.FrequentTerms`. ``squares`` and ``roots`` (n,) are the norms where every category counts 1.
     """
 
@@ -88,6 +89,7 @@ class Segment(ArrayMembers):
     marks: Strings
     mark_starts: IntArray
     mark_pieces: Numbers
+    reading: Strings
     bits: NDArray[np.int8]
     signatures: NDArray[np.uint64]
     slots: NDArray[np.int16]

@@ -323,6 +323,12 @@ def has_attributes(snapshot: Snapshot, attributes: Strings) -> bool:
     return all(list(part.segment.attributes) == wanted for part in snapshot.parts)
 
 
+def is_read_as(snapshot: Snapshot, reading: str) -> bool:
+    """Return whether the keywords of all pieces were read in the way of this name."""
+    wanted = [reading] if reading else []
+    return all(list(part.segment.reading) == wanted for part in snapshot.parts)
+
+
 def mark(snapshot: Snapshot, attributes: Strings, batches: Iterable[Marks]) -> Snapshot:
     """Return a snapshot whose pieces have the marks that all batches together give them, of these attributes."""
     found = [_MarkGatherer(part) for part in snapshot.parts]

@@ -157,6 +157,6 @@ def weigh(
     if not makes_weights(int(np.count_nonzero(np.diff(matrix.piece_starts)))):
         return None
     return StoredWeights(
-        weights=build_weights(matrix, catalogue, settings.category_weights, threads=threads),
+        weights=build_weights(matrix, catalogue, settings.category_factors, threads=threads),
         origin=WeightsOrigin(content_version, oldest_day, int(likes.first_day[0])),
     )

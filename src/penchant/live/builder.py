@@ -41,8 +41,8 @@ from penchant.live.audience_files import (
 from penchant.live.compiling import load_kernels, use_compiled
 from penchant.live.counting import busy_sources, is_likes_file_due
 from penchant.live.election import Election
-from penchant.live.following import apply_feed, settings_in
-from penchant.live.segment_files import ATTRIBUTES, SEGMENT, SegmentFiles
+from penchant.live.following import apply_feed, reading_of, settings_in
+from penchant.live.segment_files import ATTRIBUTES, READING, SEGMENT, SegmentFiles
 from penchant.live.weighing import FILE_REST_RATIO, is_weights_file_due
 from penchant.model import DAY_MS, SourceSettings
 from penchant.storage import ContentFeed, FeedCursor, InteractionsFeed, SourceHead, Storage
@@ -243,7 +243,7 @@ class Builder(FileBuilder[Segment]):
         return stamp_of(head)
 
     def is_due(self, head: SourceHead, published: PublishedFile | None, *, rested: bool) -> bool:
-        """Return whether enough has changed, or the file is marked by other attributes than it is to be."""
+        """Return whether enough has changed, or the file is marked, or was read, in another way than it is to be."""
         if is_due(head, published, rested=rested) or published is None:
             return True
         versions = head.version, published.stamp.version
@@ -253,9 +253,12 @@ class Builder(FileBuilder[Segment]):
             _, curation = self._storage.sources.read_curation(head.account_id, head.name)
         except UnknownSource:
             return False
-        marked_by = self._files.read_part(published, frozenset(ATTRIBUTES))
-        attributes = numbered(settings_in(curation).attributes.values())
-        if marked_by is None or list(Strings(*(marked_by[name] for name in ATTRIBUTES))) != list(map(str, attributes)):
+        arrays = self._files.read_part(published, frozenset((*ATTRIBUTES, *READING)))
+        if arrays is None:
+            return True
+        attributes, reading = numbered(settings_in(curation).attributes.values()), reading_of(curation).name
+        marked_by, read_as = (list(Strings(*(arrays[name] for name in names))) for names in (ATTRIBUTES, READING))
+        if marked_by != list(map(str, attributes)) or read_as != ([reading] if reading else []):
             return True
         self._marked[head.source_id] = versions
         return False
@@ -508,7 +511,7 @@ class WeightsBuilder(FileBuilder[StoredWeights]):
             raise UnknownSource("The source was made again meanwhile.")
         catalogue = snapshot.merged()
         matrix = likes.matrix(catalogue.ids, settings, oldest_day, threads=threads)
-        weights = build_weights(matrix, catalogue, settings.category_weights, threads=threads, elsewhere=self.elsewhere)
+        weights = build_weights(matrix, catalogue, settings.category_factors, threads=threads, elsewhere=self.elsewhere)
         origin = WeightsOrigin(version, oldest_day, int(likes.first_day[0]))
         return StoredWeights(weights=weights, origin=origin), of
 

@@ -7,18 +7,26 @@ import numpy as np
 from penchant.attributes import Attribute
 from penchant.index import NO_ATTRIBUTES, PieceColumns, Segment, Strings, moments_of, segment_of, term_key
 from penchant.storage import PieceChange
-from penchant.wire import decode_stored_filters, decode_stored_keywords, decode_stored_marks
+from penchant.wire import AS_SUBMITTED, PieceReading, decode_stored_filters, decode_stored_keywords, decode_stored_marks
 
 
 class PieceReader:
     """Reads stored pieces, whose ids are distinct, some thousands at a time, and makes one segment of all.
 
-    ``attributes`` are those by which the pieces are marked, ``names`` those that the segment tells.
+    ``attributes`` are those by which the pieces are marked, ``names`` those that the segment tells. ``reading`` says
+    what their keywords are.
     """
 
-    def __init__(self, attributes: Sequence[Attribute] = (), names: Strings = NO_ATTRIBUTES) -> None:
+    def __init__(
+        self,
+        attributes: Sequence[Attribute] = (),
+        names: Strings = NO_ATTRIBUTES,
+        reading: PieceReading = AS_SUBMITTED,
+    ) -> None:
         self._attributes = attributes
         self._names = names
+        self._reading = reading
+        self._term_of = reading.terms(term_key)
         self._terms: dict[str, int] = {}
         self._columns: list[PieceColumns] = []
         self.count = 0
@@ -36,7 +44,7 @@ class PieceReader:
         filters_of: list[int] = []
         filters: dict[bytes, int] = {}
         for change in changes:
-            piece = decode_stored_keywords(change.body, term_key)
+            piece = decode_stored_keywords(change.body, self._term_of, self._reading.words_of(change.words))
             terms += [known.setdefault(term, len(known)) for term in piece.weights]
             weights += piece.weights.values()
             counts.append(len(piece.weights))
@@ -62,10 +70,10 @@ class PieceReader:
 
     def anew(self) -> "PieceReader":
         """Return a reader for other pieces of the same source."""
-        return PieceReader(self._attributes, self._names)
+        return PieceReader(self._attributes, self._names, self._reading)
 
     def segment(self) -> Segment | None:
         """Return the segment of all pieces that were read; ``None`` if there were none."""
         if not self.count:
             return None
-        return segment_of(Strings.of(self._terms), self._columns, self._names)
+        return segment_of(Strings.of(self._terms), self._columns, self._names, self._reading.name)

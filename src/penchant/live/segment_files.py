@@ -12,9 +12,10 @@ from penchant.live.election import Election
 from penchant.storage import SourceHead
 from penchant.telemetry import Metrics
 
-SEGMENT = FileKind(name="segment", suffix=".segment", magic=b"penchant segment", format=5, of_arrays=Segment.of_arrays)
+SEGMENT = FileKind(name="segment", suffix=".segment", magic=b"penchant segment", format=6, of_arrays=Segment.of_arrays)
 ATTRIBUTES = ("attributes.starts", "attributes.text")
-"""The arrays of a segment file that tell of which attributes its marks are."""
+READING = ("reading.starts", "reading.text")
+"""The arrays of a segment file that tell of which attributes its marks are, and how its keywords were read."""
 
 
 class SegmentFiles(ArrayFiles[Segment]):

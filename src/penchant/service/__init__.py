@@ -6,6 +6,7 @@ from penchant.live.admission import Admission
 from penchant.live.database import AsyncStorage
 from penchant.live.people_cache import PeopleCache
 from penchant.live.views import Views
+from penchant.live.word_writer import WordTasks
 from penchant.service.access import AccessControl
 from penchant.service.administration import Administration
 from penchant.service.browsing import SourceBrowser
@@ -48,6 +49,7 @@ class Services:
     access: AccessControl
     usage: Usage
     content: Content
+    words: WordTasks
     changes: Changes
     people: People
     people_cache: PeopleCache

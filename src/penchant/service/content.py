@@ -18,7 +18,8 @@ from typing import Generic, Protocol, TypeVar
 from penchant.errors import UnknownPiece, UnknownSource, invalid_parameter
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View, Views
-from penchant.model import EncodedPiece
+from penchant.live.word_writer import WordTasks
+from penchant.model import EncodedPiece, SourceSettings
 from penchant.service.access import Access
 from penchant.service.creations import CreationRate
 from penchant.service.shares import AccountShares
@@ -32,7 +33,7 @@ from penchant.storage import (
     SubmitPieces,
 )
 from penchant.telemetry import Metrics
-from penchant.wire import Receipt, SourceStatus, Submission, format_timestamp
+from penchant.wire import Receipt, SourceStatus, Submission, encode_settings, encode_word_rule, format_timestamp
 
 MAX_LISTINGS = 6
 """Listings that a process reads at once: each holds a connection and a snapshot for as long as its client reads."""
@@ -170,8 +171,11 @@ class ListingPage(Generic[Row]):
 class Content:
     """The pieces of sources."""
 
-    def __init__(self, database: AsyncStorage, views: Views, metrics: Metrics, settings: CurrentSettings) -> None:
+    def __init__(
+        self, database: AsyncStorage, views: Views, metrics: Metrics, settings: CurrentSettings, words: WordTasks
+    ) -> None:
         self._database = database
+        self._words = words
         self._settings = settings
         self._creations = CreationRate()
         self._views = views
@@ -180,8 +184,10 @@ class Content:
             "listings are being read", turns=MAX_LISTINGS, of_account=LISTINGS_OF_ACCOUNT, wait_s=LISTING_WAIT_S
         )
 
-    async def submit_pieces(self, access: Access, source: str, submission: Submission) -> Receipt:
-        """Store a submission, all of it or nothing; returns after the commit.
+    async def submit_pieces(
+        self, access: Access, source: str, submission: Submission, settings: SourceSettings | None = None
+    ) -> Receipt:
+        """Store a submission, all of it or nothing; returns after the commit. A source that is made has the settings.
 
         Raises:
             TooManySources, TooManyPieces: the plan's limits.
@@ -194,9 +200,11 @@ class Content:
             pieces=submission.pieces,
             max_sources=access.plan.sources,
             max_pieces=access.plan.pieces_per_source,
+            settings=b"" if settings is None else encode_settings(settings),
+            words=b"" if settings is None else encode_word_rule(settings.words),
         )
         with await self._creating(access, source):
-            outcome = await self._database.change(command)
+            outcome = await self._words.submit(command)
         self._metrics.pieces_submitted.inc(submission.accepted)
         return Receipt(
             source=source,

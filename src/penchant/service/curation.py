@@ -1,20 +1,26 @@
 """Curation: the whitelist, the blacklist and the settings with which editors steer a source."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from penchant.live.database import AsyncStorage
-from penchant.live.views import View
+from penchant.live.views import View, Views
+from penchant.live.word_writer import WordTasks, replace_settings
 from penchant.model import ListKind, SourceSettings
 from penchant.service.access import Access
-from penchant.storage import Outcome, ReplaceList, ReplaceSettings
-from penchant.wire import encode_settings
+from penchant.storage import Outcome, ReplaceList
+
+WORDS_TIMEOUT_S = 10.0
+"""How long an answer waits for the words of all pieces: those of some ten thousand are worked out by then."""
 
 
 class Curation:
     """The lists and settings of sources."""
 
-    def __init__(self, database: AsyncStorage) -> None:
+    def __init__(self, database: AsyncStorage, views: Views, words: WordTasks) -> None:
         self._database = database
+        self._views = views
+        self._words = words
 
     @staticmethod
     def listed(view: View, kind: ListKind) -> list[str]:
@@ -28,12 +34,15 @@ class Curation:
         )
 
     async def replace_settings(self, access: Access, source: str, settings: SourceSettings) -> Outcome:
-        """Replace the settings of a source."""
-        return await self._database.change(
-            ReplaceSettings(
-                account_id=access.account_id,
-                source=source,
-                actor=access.key_id,
-                settings=encode_settings(settings),
-            )
+        """Replace the settings of a source.
+
+        Where pieces get other words, that is waited for, some seconds: lists have them from the returned version on,
+        and of a large source later, all at once.
+        """
+        outcome = await self._database.change(
+            replace_settings(account_id=access.account_id, source=source, actor=access.key_id, settings=settings)
         )
+        if not outcome.pending or not await self._words.settle((access.account_id, source), WORDS_TIMEOUT_S):
+            return outcome
+        head = await self._views.head(access.account_id, source, min_version=outcome.version)
+        return replace(outcome, version=head.version)

@@ -213,7 +213,7 @@ class CatalogueHealth:
         """Look at a view's lists for pieces that none leads to, within bounds of time, pausing after each chunk."""
         shown = Filter(moment=self._clock.now_ms(), blacklisted=view.blacklisted)
         reach = Reach(
-            snapshot=view.snapshot, shown=shown, category_weights=view.settings.category_weights, most=MAX_LISTS
+            snapshot=view.snapshot, shown=shown, category_weights=view.settings.category_factors, most=MAX_LISTS
         )
         begun = time.monotonic()
         more = True

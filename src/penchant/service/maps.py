@@ -94,7 +94,7 @@ class CatalogueMaps:
 
     def _make(self, view: View) -> LikenessMap | None:
         try:
-            return likeness_map(view.snapshot, view.settings.category_weights)
+            return likeness_map(view.snapshot, view.settings.category_factors)
         except Exception:  # noqa: BLE001  # it is told as a failure, and the thread goes on
             self._metrics.failures.labels("map").inc()
             logger.exception("a catalogue's map could not be made")

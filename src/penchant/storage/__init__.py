@@ -7,6 +7,7 @@ from penchant.storage.databases.connections import ServerOptions
 from penchant.storage.hashing import key_counter, list_person, source_id, user_key
 from penchant.storage.interaction_pages import InteractionPage
 from penchant.storage.records import (
+    NO_WORDS,
     AccountUsage,
     AddUsage,
     AuditEntry,
@@ -40,7 +41,11 @@ from penchant.storage.records import (
     SourceExport,
     SourceHead,
     StoredPerson,
+    StoreWords,
     SubmitPieces,
+    WordRules,
+    WordRulesChanged,
+    WordsState,
 )
 from penchant.storage.sessions import SessionRecord
 from penchant.storage.storage import Storage, open_storage
@@ -48,6 +53,7 @@ from penchant.storage.upkeep.backup import BackupContents, SourceContents, back_
 from penchant.storage.upkeep.moving import MoveSide, TableComparison, compare_sides, move
 
 __all__ = [
+    "NO_WORDS",
     "AccountUsage",
     "AddUsage",
     "AuditEntry",
@@ -87,9 +93,13 @@ __all__ = [
     "SourceExport",
     "SourceHead",
     "Storage",
+    "StoreWords",
     "StoredPerson",
     "SubmitPieces",
     "TableComparison",
+    "WordRules",
+    "WordRulesChanged",
+    "WordsState",
     "back_up",
     "compare_sides",
     "key_counter",

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from penchant.errors import PenchantError
 from penchant.model import (
     EncodedPiece,
     InteractionType,
@@ -50,15 +51,26 @@ class PieceRow(NamedTuple):
     first_submitted_at: int
     codec: int
     body: bytes
+    words: bytes | None
 
 
 class PieceChange(NamedTuple):
-    """One row of the content feed; ``body`` is empty where ``deleted``."""
+    """One row of the content feed; ``body`` is empty where ``deleted``, ``words`` are as they are stored beside it."""
 
     id: str
     deleted: bool
     first_submitted_at: int
     body: bytes
+    words: bytes | None = None
+
+
+class PieceText(NamedTuple):
+    """A live piece whose words are to be worked out, and what is stored of them."""
+
+    id: str
+    version: int
+    body: bytes
+    words: bytes
 
 
 class InteractionChange(NamedTuple):
@@ -92,13 +104,15 @@ class FeedCursor:
 class SourceCuration:
     """The curated lists and the settings of a source; ``settings`` as stored JSON, empty for the defaults.
 
-    ``placements`` tells by name which version of a placement is in force.
+    ``placements`` tells by name which version of a placement is in force. ``words`` is the rule by which the pieces
+    have words, as it is stored.
     """
 
     whitelist: tuple[str, ...] = ()
     blacklist: tuple[str, ...] = ()
     settings: bytes = b""
     placements: Mapping[str, int] = field(default_factory=dict)
+    words: bytes = b""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,6 +223,38 @@ class SourceExport:
     placements: Callable[[], Sequence["PlacementRow"]]
 
 
+class WordRules(NamedTuple):
+    """Rules by which the pieces of a source have words, as they are stored: the one in force, and the one wanted."""
+
+    in_force: bytes = b""
+    wanted: bytes = b""
+
+    @property
+    def are_different(self) -> bool:
+        """Whether words by another rule than that in force are to be worked out."""
+        return self.in_force != self.wanted
+
+
+NO_WORDS = WordRules()
+
+
+class WordRulesChanged(PenchantError):
+    """Pieces were to be stored with words by other rules than the source has by now, ``rules``."""
+
+    def __init__(self, rules: WordRules) -> None:
+        super().__init__("The words of texts are worked out by another rule by now; send it again.")
+        self.rules = rules
+
+
+class WordsState(NamedTuple):
+    """Where a source stands with words: its settings, the rule of these that was seen last, and the one in force."""
+
+    account_id: int
+    source: str
+    settings: bytes
+    rules: WordRules
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceCommand:
     """What all changes of a source have: whose source, and which key asked (for the audit log)."""
@@ -223,12 +269,16 @@ class SubmitPieces(SourceCommand):
     """Store pieces (ids are distinct), replacing those of the same id; makes the source where it is missing.
 
     Fails with `TooManySources` or `TooManyPieces` where a limit is given and would be passed by a new source
-    or by new ids.
+    or by new ids, with `WordRulesChanged` where the pieces have not the words of the rules of the source. A source that
+    is made has ``settings``, and words by the rule ``words``.
     """
 
     pieces: Sequence[EncodedPiece]
     max_sources: int | None = None
     max_pieces: int | None = None
+    rules: WordRules = NO_WORDS
+    settings: bytes = b""
+    words: bytes = b""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,9 +308,27 @@ class ReplaceList(SourceCommand):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplaceSettings(SourceCommand):
-    """Replace the source's settings (JSON)."""
+    """Replace the source's settings (JSON), and the rule by which pieces are to have words.
+
+    With ``expected`` only where these are still the settings that are stored, and as no act of anybody.
+    """
 
     settings: bytes
+    words: bytes = b""
+    expected: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreWords(SourceCommand):
+    """Store words of pieces, by id and version as they were read, worked out by the rule ``wanted``.
+
+    With ``adopts`` that rule is in force from now on, which is one change of the source. Where another rule is wanted
+    by now, or a piece was replaced, which brought its words along, nothing of it is stored.
+    """
+
+    wanted: bytes
+    words: Sequence[tuple[str, int, bytes]] = ()
+    adopts: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -341,6 +409,7 @@ Command = (
     | DeleteSource
     | ReplaceList
     | ReplaceSettings
+    | StoreWords
     | PutPlacement
     | DeletePlacement
     | RecordInteractions
@@ -358,7 +427,8 @@ class Outcome:
     ``version`` is the source's content version after the command, ``interactions_version`` that of its interactions
     after a `RecordInteractions`, `ReplacePreferences` or `EraseUser`. ``created`` are pieces or impressions, ``beyond``
     impressions that were not kept because there were enough that day. ``interactions`` are those of a
-    `RecordInteractions` in its order, for a stored event id the one that was stored first.
+    `RecordInteractions` in its order, for a stored event id the one that was stored first. ``pending`` tells that words
+    of pieces are to be worked out before settings are in force as a whole.
     """
 
     version: int = 0
@@ -369,6 +439,7 @@ class Outcome:
     interactions: tuple[StoredInteraction, ...] = ()
     duplicates: int = 0
     beyond: int = 0
+    pending: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -116,7 +116,11 @@ sources = Table(
     Column("settings", LargeBinary, nullable=False),
     Column("created_at", BigInteger, nullable=False),
     Column("changed_at", BigInteger, nullable=False),
+    Column("words", LargeBinary),
+    Column("words_wanted", LargeBinary),
 )
+"""``words`` is the rule by which pieces have words of their texts, ``words_wanted`` that of the settings: where the two
+differ, words by it are being worked out. Null or empty is none."""
 counters = Table(
     "counters",
     metadata,
@@ -140,8 +144,11 @@ pieces = Table(
     Column("first_submitted_at", BigInteger, nullable=False),
     Column("codec", SmallInteger, nullable=False),
     Column("body", LargeBinary, nullable=False),
+    Column("words", LargeBinary),
 )
-"""Of a deleted piece, ``first_submitted_at`` is the moment of the deletion (tombstones are purged by age)."""
+"""``words`` has a line for each rule that is in force or wanted (`penchant.wire.words`), and counts for no version.
+
+Of a deleted piece, ``first_submitted_at`` is the moment of the deletion (tombstones are purged by age)."""
 # By it followers read the rows above their cursor. Unique: no version is given twice.
 Index("pieces_feed", pieces.c.source_id, pieces.c.version, unique=True)
 # Only of deleted pieces, so that housekeeping finds the old ones without reading live rows.

@@ -34,9 +34,11 @@ from penchant.storage.records import (
     InteractionsFeed,
     PieceChange,
     PieceListing,
+    PieceText,
     SourceCuration,
     SourceExport,
     SourceHead,
+    WordRules,
 )
 from penchant.storage.schema import ERASURE_CODE, TYPES, interactions, lists, pieces, preferences, sources
 from penchant.storage.secrets import ERASURES, read_secret, reveal_key
@@ -56,6 +58,11 @@ def to_head(row: Sequence[Any] | None, account_id: int, name: str) -> SourceHead
     return SourceHead(*row[:11])
 
 
+def rules_of(row: Any) -> WordRules:
+    """Return the rules of words in a row of `statements.HEAD`."""
+    return WordRules(bytes(row.words or b""), bytes(row.words_wanted or b""))
+
+
 class SourceReader:
     """One read transaction over a source: its row first, then its pieces, lists and interactions.
 
@@ -73,6 +80,11 @@ class SourceReader:
         self._row = row
         self._bodies = BodyReader(connection, head.source_id, dictionaries)
         self._streams = contextlib.ExitStack()
+
+    @property
+    def rules(self) -> WordRules:
+        """By which rules the pieces have words."""
+        return rules_of(self._row)
 
     def close(self) -> None:
         """End what is still being read: a stream that nobody reads to its end would outlive its connection."""
@@ -112,6 +124,15 @@ class SourceReader:
         for rows in self._stream(statement.order_by(pieces.c.piece_id).limit(limit), min(limit, BATCH_ROWS)):
             yield [EncodedPiece(id=row[0], body=self._bodies.read(row[1], row[2])) for row in rows]
 
+    def texts(self, after: str, limit: int) -> list[PieceText]:
+        """Return up to ``limit`` live pieces past an id, ascending, with what is kept of their words."""
+        columns = (pieces.c.piece_id, pieces.c.version, pieces.c.codec, pieces.c.body, pieces.c.words)
+        statement = self._live(select(*columns)).where(pieces.c.piece_id > after).order_by(pieces.c.piece_id)
+        return [
+            PieceText(row[0], row[1], self._bodies.read(row[2], row[3]), bytes(row[4] or b""))
+            for row in self._connection.execute(statement.limit(limit))
+        ]
+
     def curation(self) -> SourceCuration:
         """Return the lists, the settings, and which placements are in force."""
         statement = (
@@ -126,6 +147,7 @@ class SourceReader:
             whitelist=tuple(listed[ListKind.WHITELIST.value]),
             blacklist=tuple(listed[ListKind.BLACKLIST.value]),
             settings=stored_settings(self._connection, self.head.source_id),
+            words=self.rules.in_force,
             placements=placements_in_force(self._connection, self.head.source_id),
         )
 
@@ -138,6 +160,7 @@ class SourceReader:
             pieces.c.first_submitted_at,
             pieces.c.codec,
             pieces.c.body,
+            pieces.c.words,
         )
         if complete or cursor is None:
             statement = self._live(select(*columns))
@@ -160,9 +183,9 @@ class SourceReader:
             result = self._streamed(statement, BATCH_ROWS)
             # As the driver gives them: a row of SQLAlchemy's for each takes as long as the database does for it.
             while rows := result.cursor_strategy.fetchmany(result, result.cursor, BATCH_ROWS):
-                ids, deleted, moments, codecs, bodies = zip(*rows, strict=True)
+                ids, deleted, moments, codecs, bodies, words = zip(*rows, strict=True)
                 read = self._bodies.read_all(codecs, bodies)
-                yield list(map(PieceChange, ids, map(bool, deleted), moments, read))
+                yield list(map(PieceChange, ids, map(bool, deleted), moments, read, words))
 
     def changes(self, cursor: FeedCursor | None) -> ChangeListing:
         """Return the changes of the pieces after a cursor, or all live pieces where it no longer leads on."""

@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Select, select
+from sqlalchemy import Select, func, or_, select
 
 from penchant.model import EncodedPiece
 from penchant.storage import statements
@@ -17,9 +17,12 @@ from penchant.storage.records import (
     FeedCursor,
     InteractionsFeed,
     PieceListing,
+    PieceText,
     SourceCuration,
     SourceExport,
     SourceHead,
+    WordRules,
+    WordsState,
 )
 from penchant.storage.schema import sources
 from penchant.storage.source_reader import BATCH_ROWS, SourceReader, stored_settings, to_head
@@ -82,6 +85,16 @@ class SourceStore:
         with self._transactions.read() as connection:
             return stored_settings(connection, source_id)
 
+    def list_with_words(self) -> list[WordsState]:
+        """Return the sources of all accounts whose pieces have words, or are to have some."""
+        columns = (sources.c.account_id, sources.c.name, sources.c.settings, sources.c.words, sources.c.words_wanted)
+        some = or_(func.length(sources.c.words) > 0, func.length(sources.c.words_wanted) > 0)
+        with self._transactions.read() as connection:
+            return [
+                WordsState(row[0], row[1], bytes(row[2]), WordRules(bytes(row[3] or b""), bytes(row[4] or b"")))
+                for row in connection.execute(select(*columns).where(sources.c.deleted.is_(False), some))
+            ]
+
     @contextlib.contextmanager
     def open_export(self, account_id: int, source: str) -> Iterator[SourceExport]:
         """Open all of a source, to be read batch by batch."""
@@ -125,6 +138,11 @@ class PieceStore:
         """Return the bodies of some pieces, a few hundred at most; unknown ids are left out."""
         with _open_reader(self._transactions, account_id, source) as reader:
             return reader.bodies(ids)
+
+    def read_texts(self, account_id: int, source: str, after: str, limit: int) -> tuple[WordRules, list[PieceText]]:
+        """Return the rules of words of a source, and its pieces past an id, ascending, with what is kept of theirs."""
+        with _open_reader(self._transactions, account_id, source) as reader:
+            return reader.rules, reader.texts(after, limit)
 
     @contextlib.contextmanager
     def open_from(

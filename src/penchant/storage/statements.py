@@ -4,7 +4,18 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import BindParameter, ColumnElement, ScalarSelect, Table, bindparam, case, literal_column, or_, select
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    ScalarSelect,
+    Table,
+    bindparam,
+    case,
+    literal_column,
+    or_,
+    select,
+    update,
+)
 
 from penchant.model import StoredInteraction
 from penchant.storage.schema import (
@@ -50,6 +61,8 @@ _HEADS = (
         _interacted.c.cleared_at.label("interactions_cleared_at"),
         _interacted.c.purged_below.label("interactions_purged_below"),
         _interacted.c.clock.label("interactions_clock"),
+        sources.c.words,
+        sources.c.words_wanted,
     )
     .select_from(sources)
     .join(
@@ -61,6 +74,16 @@ _HEADS = (
         (_interacted.c.source_id == sources.c.source_id) & (_interacted.c.kind == literal_column(str(INTERACTIONS))),
     )
 )
+STORE_WORDS = (
+    update(pieces)
+    .where(
+        pieces.c.source_id == bindparam("number"),
+        pieces.c.piece_id == bindparam("id"),
+        pieces.c.version == bindparam("read_at"),
+    )
+    .values(words=bindparam("text"))
+)
+"""Stores what is kept of the words of a piece as it was read."""
 HEAD = _HEADS.where(sources.c.source_id == bindparam("source_id"))
 """A source with both its counters; the first eleven columns are those of a `SourceHead`, in its order."""
 HEADS_OF = _HEADS.where(sources.c.source_id.in_(bindparam("numbers", expanding=True)))

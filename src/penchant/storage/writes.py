@@ -45,9 +45,13 @@ from penchant.storage.records import (
     ReplacePreferences,
     ReplaceSettings,
     SourceCommand,
+    StoreWords,
     SubmitPieces,
+    WordRules,
+    WordRulesChanged,
 )
 from penchant.storage.schema import CODEC_JSON, CONTENT, INTERACTIONS, accounts, counters, lists, pieces, sources
+from penchant.storage.source_reader import rules_of, stored_settings
 
 
 class WriteTransaction:
@@ -79,6 +83,8 @@ class WriteTransaction:
                 return self._replace_list(command)
             case ReplaceSettings():
                 return self._replace_settings(command)
+            case StoreWords():
+                return self._store_words(command)
             case PutPlacement():
                 return self._put_placement(command)
             case DeletePlacement():
@@ -169,8 +175,11 @@ class WriteTransaction:
         """Store the pieces of a submission, each at a version of its own, making the source where it is missing."""
         row = self._row(command, CONTENT)
         if row is None or row.deleted:
+            _require_rules(command, WordRules(command.words, command.words))
             self._check_sources(command)
             row = self._make_source(command, row)
+        # Whoever made the source meanwhile may have given it other rules.
+        _require_rules(command, rules_of(row))
         # Looked up once the counter is locked: who made the source meanwhile may have stored the same pieces.
         existing = self._existing(row, [piece.id for piece in command.pieces])
         created = len(command.pieces) - len(existing)
@@ -186,7 +195,16 @@ class WriteTransaction:
         codec, stored = writer.write(bodies)
         # A replaced piece keeps the moment of its first submission; by its new version followers read it again.
         rows = [
-            PieceRow(row.source_id, piece.id, row.version + offset, False, existing.get(piece.id, now), codec, body)
+            PieceRow(
+                source_id=row.source_id,
+                piece_id=piece.id,
+                version=row.version + offset,
+                deleted=False,
+                first_submitted_at=existing.get(piece.id, now),
+                codec=codec,
+                body=body,
+                words=piece.words or None,
+            )
             for offset, (piece, body) in enumerate(zip(command.pieces, stored, strict=True), start=1)
         ]
         if rows:
@@ -211,6 +229,7 @@ class WriteTransaction:
         Another process may do the same at the same time: whichever comes second finds the source made.
         """
         number = source_id(command.account_id, command.source)
+        begun = {"settings": command.settings, "words": command.words, "words_wanted": command.words}
         if row is not None:
             row = self._row(command, CONTENT, INTERACTIONS)
             if not row.deleted:
@@ -219,7 +238,7 @@ class WriteTransaction:
             self.connection.execute(
                 update(sources)
                 .where(sources.c.source_id == number)
-                .values(deleted=False, incarnation=row.incarnation + 1, created_at=self._moment(row))
+                .values(deleted=False, incarnation=row.incarnation + 1, created_at=self._moment(row), **begun)
             )
         else:
             # Versions never go back: where sources of the account were purged, this one may be one of them. An
@@ -232,9 +251,9 @@ class WriteTransaction:
                 "incarnation": floor + 1,
                 "epoch": 1,
                 "deleted": False,
-                "settings": b"",
                 "created_at": self.now,
                 "changed_at": self.now,
+                **begun,
             }
             # There are no counters yet that could be locked. Where another process makes the same source meanwhile,
             # PostgreSQL waits here for its commit, and inserts nothing; the row is read again below.
@@ -273,7 +292,7 @@ class WriteTransaction:
         # A deleted piece stays as a row without body, a tombstone with a version, by which followers hear of it.
         gone = sorted(self._existing(row, list(dict.fromkeys(command.ids))))
         rows = [
-            PieceRow(row.source_id, piece_id, row.version + offset, True, now, CODEC_JSON, b"")
+            PieceRow(row.source_id, piece_id, row.version + offset, True, now, CODEC_JSON, b"", None)
             for offset, piece_id in enumerate(gone, start=1)
         ]
         if rows:
@@ -307,7 +326,9 @@ class WriteTransaction:
         self.connection.execute(delete(lists).where(lists.c.source_id == row.source_id))
         forget_placements(self.connection, row.source_id)
         self.connection.execute(
-            update(sources).where(sources.c.source_id == row.source_id).values(deleted=True, settings=b"")
+            update(sources)
+            .where(sources.c.source_id == row.source_id)
+            .values(deleted=True, settings=b"", words=None, words_wanted=None)
         )
         note(self.connection, command.account_id, command.actor, "source.delete", command.source, now=self.now)
         return Outcome(version=version, deleted=row.live)
@@ -328,10 +349,37 @@ class WriteTransaction:
 
     def _replace_settings(self, command: ReplaceSettings) -> Outcome:
         row = self._require(command, CONTENT)
+        own = sources.c.source_id == row.source_id
+        if command.expected is None:
+            note(self.connection, command.account_id, command.actor, "settings.replace", command.source, now=self.now)
+        elif stored_settings(self.connection, row.source_id) != command.expected:
+            return Outcome(version=row.version)
+        rules = rules_of(row)
+        # Without pieces, and without words, there is nothing to work out first.
+        at_once = not row.live or not command.words
+        in_force = command.words if at_once else rules.in_force
         self.connection.execute(
-            update(sources).where(sources.c.source_id == row.source_id).values(settings=command.settings)
+            update(sources).where(own).values(settings=command.settings, words=in_force, words_wanted=command.words)
         )
-        note(self.connection, command.account_id, command.actor, "settings.replace", command.source, now=self.now)
+        version = self._raise_version(row, 1, self._moment(row))
+        return Outcome(version=version, pending=WordRules(in_force, command.words).are_different)
+
+    def _store_words(self, command: StoreWords) -> Outcome:
+        row = self._require(command, CONTENT)
+        if rules_of(row).wanted != command.wanted:
+            return Outcome(version=row.version)
+        if command.words:
+            values = [
+                {"number": row.source_id, "id": piece_id, "read_at": version, "text": words}
+                for piece_id, version, words in command.words
+            ]
+            # By the version, too: a piece that was replaced meanwhile came with words by this rule.
+            self.connection.execute(statements.STORE_WORDS, values)
+        if not command.adopts or rules_of(row).in_force == command.wanted:
+            return Outcome(version=row.version)
+        self.connection.execute(
+            update(sources).where(sources.c.source_id == row.source_id).values(words=command.wanted)
+        )
         return Outcome(version=self._raise_version(row, 1, self._moment(row)))
 
     def _put_placement(self, command: PutPlacement) -> Outcome:
@@ -374,3 +422,9 @@ class WriteTransaction:
         )
         self.connection.execute(update(sources).where(sources.c.source_id == row.source_id).values(changed_at=now))
         return version
+
+
+def _require_rules(command: SubmitPieces, rules: WordRules) -> None:
+    """Raise `WordRulesChanged` unless the pieces of a submission have words by these rules."""
+    if command.rules != rules:
+        raise WordRulesChanged(rules)

@@ -3,24 +3,30 @@
 from collections.abc import AsyncIterator, Callable, Sequence
 
 from penchant.errors import UnknownPiece, UnsupportedMediaType, invalid_parameter
-from penchant.model import EncodedPiece, Scope
+from penchant.model import EncodedPiece, Scope, SourceSettings
 from penchant.service.changes import ChangePage, ChangeRequest, history_of
 from penchant.service.content import ListingPage
 from penchant.storage import Outcome
 from penchant.web.bodies import CONTENT_BODY, JSON, NDJSON, has_body, media_type, prefers_lines
 from penchant.web.operations import NOBODY, Answer, Call, Operation, OperationTable, body_tag, version_tag
-from penchant.web.parameters import DELETED, HISTORY, MIN_VERSION, PAGE_LIMIT, SINCE, SKIP, WAIT
+from penchant.web.parameters import DELETED, HISTORY, MIN_VERSION, PAGE_LIMIT, SINCE, SKIP, WAIT, WORDS
 from penchant.wire import (
+    PieceWords,
+    WordsPreview,
     begin_line,
     decode_ids,
     decode_submission,
+    decode_words_preview,
     delete_line,
     encode,
+    encode_word_setting,
     end_line,
     format_timestamp,
     public_body,
     upsert_line,
+    words_of_piece,
 )
+from penchant.words import WordRule
 
 CONTENT = OperationTable(Operation, "content")
 
@@ -38,6 +44,7 @@ DELETED_HEADER = "x-penchant-deleted"
     status=202,
     creates_source=True,
     body_kind=CONTENT_BODY,
+    parameters=(WORDS,),
     body="Submission",
     answer="Receipt",
     errors=("too-many-entries", "too-many-pieces", "too-many-sources"),
@@ -46,8 +53,34 @@ async def submit_content(call: Call) -> Answer:
     """Submit up to 2,000 pieces; the first submission makes the source."""
     limits = call.services.settings.piece_limits
     submission = await call.decode_body(lambda body: decode_submission(body, limits))
-    receipt = await call.services.content.submit_pieces(call.access, call.source, submission)
+    settings = SourceSettings(words=WordRule()) if call.values()["words"] else None
+    receipt = await call.services.content.submit_pieces(call.access, call.source, submission, settings)
     return Answer(status=202, body=encode(receipt), version=receipt.version)
+
+
+@CONTENT.operation(
+    "POST",
+    "/{source}/preview/words",
+    about=NOBODY,
+    scope=Scope.WRITE,
+    body_kind=CONTENT_BODY,
+    body="Texts",
+    answer="WordsPreview",
+    errors=("too-many-entries",),
+)
+async def preview_words(call: Call) -> Answer:
+    """The words that up to 100 pieces would get; nothing is stored."""
+    view = await call.view()
+    limits = call.services.settings.piece_limits
+    given, pieces = await call.decode_body(lambda body: decode_words_preview(body, limits))
+    rule = given or view.settings.words or WordRule()
+
+    def found() -> bytes:
+        content = [(piece_id, words_of_piece(body, rule)) for piece_id, body in pieces]
+        entries = [PieceWords(id=each, language=kept.language, words=kept.words) for each, kept in content]
+        return encode(WordsPreview(content=entries, words=encode_word_setting(rule)))
+
+    return Answer(body=await call.services.database.in_thread(found), version=view.head.version)
 
 
 @CONTENT.operation(

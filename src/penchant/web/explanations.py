@@ -103,8 +103,9 @@ async def why_recommended(call: Call) -> Answer:
 async def preview_similar(call: Call) -> Answer:
     """The neighbours that a piece would have, with reasons; it is not stored."""
     values = call.values()
-    draft_id, draft = await call.decode_body(lambda body: decode_draft(body, call.services.settings.piece_limits))
     view = await call.view()
+    limits = call.services.settings.piece_limits
+    draft_id, draft = await call.decode_body(lambda body: decode_draft(body, limits, view.reading))
     ranking = await call.services.lists.similar(view, similar_query(call, draft_id or "", values, view), draft)
     result = await call.services.lists.answer(ranking, explain=True)
     return Answer(body=encode(result), version=view.head.version)

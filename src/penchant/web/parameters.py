@@ -7,6 +7,7 @@ from penchant.index import HALF_LIFE_DAYS
 from penchant.model import INTERACTION_TYPE_NAMES, MAX_TAKE, Algorithm, Basis, InteractionType
 from penchant.web.query import Parameter, QueryParameters, integer
 from penchant.wire import MAX_DAYS, MAX_FILTER_BYTES, id_problem, name_problem, parse_date
+from penchant.words import AUTO
 
 MAX_LISTED_INTERACTIONS = 1_000
 """Interactions in one page of a listing (interface, section 6)."""
@@ -58,6 +59,12 @@ def _read_boolean(text: str) -> bool:
     if value is None:
         raise ValueError("Found another value; true, false, 1 and 0 are accepted.")
     return value
+
+
+def _read_words(text: str) -> str:
+    if text != AUTO:
+        raise ValueError(f"Found another value; {AUTO} is accepted.")
+    return text
 
 
 def _read_id(text: str) -> str:
@@ -188,6 +195,12 @@ INCLUDE_SEEN = Parameter(
     description="Whether pieces that the person already knows may be recommended.",
     schema={"type": "boolean"},
     read=_read_boolean,
+)
+WORDS = Parameter(
+    name="words",
+    description="`auto`: a source that this submission makes takes words of labels and descriptions as keywords.",
+    schema={"type": "string", "enum": ["auto"]},
+    read=_read_words,
 )
 FILL = Parameter(
     name="fill",

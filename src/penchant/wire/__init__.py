@@ -78,7 +78,15 @@ from penchant.wire.lines import (
 )
 from penchant.wire.list_ids import MAX_LIST_NAMES_BYTES, decode_list_id, encode_list_id
 from penchant.wire.lists import decode_asked, decode_ids, decode_list
-from penchant.wire.pieces import DEFAULT_LIMITS, Submission, decode_draft, decode_submission
+from penchant.wire.pieces import (
+    DEFAULT_LIMITS,
+    PieceWords,
+    Submission,
+    WordsPreview,
+    decode_draft,
+    decode_submission,
+    decode_words_preview,
+)
 from penchant.wire.placement_answers import (
     DayCount,
     Doubt,
@@ -138,7 +146,9 @@ from penchant.wire.settings import (
 )
 from penchant.wire.signing import MAX_SIGNED_S, sign_user, signed_user
 from penchant.wire.stored import (
+    AS_SUBMITTED,
     KeywordWeights,
+    PieceReading,
     decode_stored_filters,
     decode_stored_keywords,
     decode_stored_label,
@@ -149,3 +159,11 @@ from penchant.wire.stored import (
 from penchant.wire.syntax import encode
 from penchant.wire.text import id_problem, name_problem, source_problem
 from penchant.wire.times import format_timestamp, parse_date, parse_interaction_timestamp, parse_timestamp
+from penchant.wire.words import (
+    decode_word_rule,
+    decode_words,
+    encode_word_rule,
+    encode_word_setting,
+    encode_words,
+    words_of_piece,
+)

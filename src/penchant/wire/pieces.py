@@ -13,13 +13,15 @@ plain, and to see that costs a third as much.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Annotated, Any
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
+from penchant.errors import TooManyEntries
 from penchant.model import (
     MAX_ID_LENGTH,
     MAX_LABEL_LENGTH,
@@ -32,12 +34,13 @@ from penchant.model import (
 )
 from penchant.wire.fields import ID_SCHEMA, NAME_SCHEMA, Body, Description, Example, Json, described, ref
 from penchant.wire.frames import Record, RecordList
-from penchant.wire.stored import decode_stored_piece
+from penchant.wire.stored import AS_SUBMITTED, PieceReading, decode_stored_piece
 from penchant.wire.syntax import (
     MAX_FREE_DEPTH,
     UNREADABLE,
     Faults,
     decode_entry,
+    decode_object,
     encode,
     has_long_number,
     is_deeper,
@@ -48,6 +51,8 @@ from penchant.wire.syntax import (
 )
 from penchant.wire.text import RESERVED_IDS, id_problem, label_problem, name_problem, submitted_id_problem
 from penchant.wire.times import parse_timestamp
+from penchant.wire.words import WORDS_SHAPE, WordSettings
+from penchant.words import WordRule
 
 _Id = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_ID_LENGTH)]
 _Name = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_NAME_LENGTH)]
@@ -299,8 +304,10 @@ def decode_submission(body: bytes, limits: PieceLimits = DEFAULT_LIMITS, *, read
     return _submission(pieces, len(entries), scan)
 
 
-def decode_draft(body: bytes, limits: PieceLimits = DEFAULT_LIMITS) -> tuple[str | None, IndexedPiece]:
-    """Return a piece that is not stored as the index would see it, and its id where it has one.
+def decode_draft(
+    body: bytes, limits: PieceLimits = DEFAULT_LIMITS, reading: PieceReading = AS_SUBMITTED
+) -> tuple[str | None, IndexedPiece]:
+    """Return a piece that is not stored as the index would see it, its words too, and its id where it has one.
 
     Raises:
         InvalidSyntax: not JSON.
@@ -308,16 +315,77 @@ def decode_draft(body: bytes, limits: PieceLimits = DEFAULT_LIMITS) -> tuple[str
     """
     require_syntax(body)
     scan = _SubmissionScan(limits=limits)
-    entry = _decode_entry(msgspec.Raw(body), "", scan)
+    given, piece = _read_draft(msgspec.Raw(body), "", scan)
     scan.faults.raise_any()
+    stored = encode(piece)
+    draft = decode_stored_piece(stored, 0, reading=reading, words=reading.words_of_draft(stored))
+    return (None, replace(draft, id="")) if given is None else (draft.id, draft)
+
+
+MAX_PREVIEWED_PIECES = 100
+"""Pieces whose words one request previews (interface, section 11)."""
+
+
+class Texts(Record, frozen=True, kw_only=True):
+    """Pieces whose words are to be shown, by a rule or by that of the source."""
+
+    content: Sequence[Piece | Mapping[str, Any]]
+    words: WordSettings | UnsetType = UNSET
+
+
+class PieceWords(Record, frozen=True, kw_only=True):
+    """The words that a piece would get, those of greatest count first, and the language found; `none` for none."""
+
+    id: str | None
+    language: str
+    words: tuple[str, ...]
+
+
+class WordsPreview(RecordList[PieceWords], frozen=True, kw_only=True):
+    """The words that pieces would get, in the order asked, and the rule that they are by."""
+
+    words: Mapping[str, Any]
+
+
+def decode_words_preview(
+    body: bytes, limits: PieceLimits = DEFAULT_LIMITS
+) -> tuple[WordRule | None, list[tuple[str | None, bytes]]]:
+    """Return a rule, if one is given, and pieces: each one's id, where it has one, and its body as it would be stored.
+
+    An array of pieces is one without a rule.
+
+    Raises:
+        InvalidSyntax: not JSON.
+        TooManyEntries: more pieces than are accepted.
+        InvalidInput: something is not acceptable; every fault has its pointer.
+    """
+    is_array = body.lstrip()[:1] == b"["
+    members = {"content": split_array(body, MAX_PREVIEWED_PIECES, "pieces")} if is_array else decode_object(body)
+    scan = _SubmissionScan(limits=limits)
+    scan.faults.only(members, ("content", "words"), "")
+    rule = WORDS_SHAPE.read(members.get("words"), "/words", scan.faults)
+    entries, where = members.get("content"), "" if is_array else "/content"
+    if not isinstance(entries, Sequence) or isinstance(entries, str):
+        scan.faults.add("/content", f"Found {kind_of(entries)}; an array of pieces is accepted.")
+        entries = ()
+    if len(entries) > MAX_PREVIEWED_PIECES:
+        raise TooManyEntries(f"Found {len(entries)} pieces; up to {MAX_PREVIEWED_PIECES} are accepted.")
+    pieces = [_read_draft(each, f"{where}/{place}", scan) for place, each in enumerate(entries)]
+    scan.faults.raise_any()
+    return rule, [(piece_id, encode(piece)) for piece_id, piece in pieces]
+
+
+def _read_draft(entry: Any, where: str, scan: _SubmissionScan) -> tuple[str | None, Any]:
+    """Return the id of a draft, where it has one, and the draft as a piece; what it must not be is noted."""
+    if isinstance(entry, msgspec.Raw):
+        entry = _decode_entry(entry, where, scan)
+        if entry is UNSET:
+            return None, None
     given = entry.get("id") if isinstance(entry, dict) else None
     # A draft needs no id, but is checked as a piece, which does.
     if isinstance(entry, dict) and given is None:
         entry = entry | {"id": _NO_ID}
-    piece = _read_piece(entry, "", scan)
-    scan.faults.raise_any()
-    draft = decode_stored_piece(encode(piece), 0)
-    return (None, replace(draft, id="")) if given is None else (draft.id, draft)
+    return given, _read_piece(entry, where, scan)
 
 
 def _submission(pieces: dict[str, EncodedPiece], accepted: int, scan: _SubmissionScan) -> Submission:
@@ -333,7 +401,7 @@ def _read_unusual(raw: msgspec.Raw, where: str, scan: _SubmissionScan) -> Encode
     """Return a piece, every member looked at, or ``None`` if it has a fault, which is noted."""
     count = len(scan.faults.found)
     entry = _decode_entry(raw, where, scan)
-    if entry is msgspec.UNSET:
+    if entry is UNSET:
         return None
     piece = _read_piece(entry, where, scan)
     return None if piece is None or len(scan.faults.found) > count else EncodedPiece(id=piece["id"], body=encode(piece))
@@ -344,7 +412,7 @@ def _decode_entry(raw: msgspec.Raw, where: str, scan: _SubmissionScan) -> Any:
     size, most = memoryview(raw).nbytes, scan.limits.piece_bytes
     if size > most:
         scan.faults.add(where, f"Found a piece of {size} bytes as JSON; up to {most} are accepted.")
-        return msgspec.UNSET
+        return UNSET
     scan.looked_bytes += size
     return decode_entry(raw, where, scan.faults)
 

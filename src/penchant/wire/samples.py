@@ -92,6 +92,11 @@ SAMPLES: Mapping[str, Any] = {
     "Draft": {"categories": {"genre": ["noir", "crime"]}},
     "DraftResult": {"id": None, "content": [{"id": "blade-runner", "score": 0.75, "why": _SIMILAR_WHY}]},
     "EmptyArray": [],
+    "Texts": {"content": [{"id": "jaws", "label": "Jaws", "categories": {}}]},
+    "WordsPreview": {
+        "content": [{"id": "jaws", "language": "none", "words": ["jaws"]}],
+        "words": {"from": ["label", "extras.description"], "keep": 40, "language": "auto"},
+    },
     "Health": {"status": "ok"},
     "IdArray": ["alien", "gravity"],
     "IdList": {"count": 2, "content": ["alien", "gravity"]},

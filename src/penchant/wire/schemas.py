@@ -21,12 +21,13 @@ from penchant.model import (
 )
 from penchant.wire import administration, answers, explanations, placement_answers
 from penchant.wire.fields import ref
-from penchant.wire.pieces import piece_schemas
+from penchant.wire.pieces import MAX_PREVIEWED_PIECES, piece_schemas
 from penchant.wire.placements import PAGE, PLACEMENT_WISH, placement_schemas
 from penchant.wire.preferences import LIKINGS, PREFERENCES, PersonPreferences
 from penchant.wire.recording import INTERACTION, SEEN_LIST
 from penchant.wire.settings import ATTRIBUTE_SCHEMA, PREVIEW, SETTINGS
 from penchant.wire.syntax import encode
+from penchant.wire.words import ALIAS_SCHEMA, VOCABULARY_SCHEMA, WORDS
 
 
 class _Time(datetime):
@@ -89,6 +90,33 @@ def components() -> dict[str, Any]:
         "ImpressionArray": _array("ImpressionInput", MAX_IMPRESSIONS_PER_REQUEST),
         "Settings": SETTINGS.schema(last=["attributes"]),
         "Attribute": ATTRIBUTE_SCHEMA,
+        "Words": WORDS.schema(),
+        "Vocabulary": VOCABULARY_SCHEMA,
+        "Texts": {
+            "type": "object",
+            "additionalProperties": False,
+            "description": "Pieces whose words are to be shown, by a rule or by that of the source.",
+            "properties": {
+                "content": {"type": "array", "items": ref("Draft"), "maxItems": MAX_PREVIEWED_PIECES},
+                "words": ref("Words"),
+            },
+            "required": ["content"],
+        },
+        "PieceWords": {
+            "type": "object",
+            "properties": {
+                "id": {"type": ["string", "null"]},
+                "language": {"type": "string"},
+                "words": {"type": "array", "items": {"type": "string"}},
+            },
+            "required": ["id", "language", "words"],
+        },
+        "WordsPreview": {
+            "type": "object",
+            "properties": {"content": {"type": "array", "items": ref("PieceWords")}, "words": ref("Words")},
+            "required": ["content", "words"],
+        },
+        "Alias": ALIAS_SCHEMA,
         **placement_schemas(),
         "PlacementVersion": version | {"properties": version["properties"] | {"placement": ref("Placement")}},
         "PlacementWish": PLACEMENT_WISH.schema(),

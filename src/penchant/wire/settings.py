@@ -39,6 +39,7 @@ from penchant.wire.fields import (
 from penchant.wire.frames import Record
 from penchant.wire.lists import TAKE, ids
 from penchant.wire.syntax import Faults, decode_object, encode, kind_of
+from penchant.wire.words import VOCABULARY_SHAPE, WORDS_SHAPE, VocabularySettings, WordSettings
 
 MAX_DAYS = 36_500
 """A hundred years (interface, section 7)."""
@@ -196,6 +197,14 @@ class Settings(Record, frozen=True, kw_only=True, rename="camel"):
         Label("Pointer to the picture's address in extras"),
     ] = UNSET
     public_extras: Annotated[Sequence[str] | bool | UnsetType, _PUBLIC_EXTRAS, Example(["images", "url"])] = UNSET
+    words: Annotated[
+        WordSettings | UnsetType | None, WORDS_SHAPE, Example({"from": ["label", "extras.description"], "keep": 40})
+    ] = UNSET
+    vocabulary: Annotated[
+        VocabularySettings | UnsetType,
+        VOCABULARY_SHAPE,
+        Example({"aliases": [{"from": ["genre/film noir"], "to": "genre/noir"}], "ignore": ["genre/other"]}),
+    ] = UNSET
 
 
 SETTINGS = Body(Settings, takes_null=False)

@@ -1,15 +1,20 @@
 """Stored pieces as the index needs them: terms with their effective weights, catalogs and window."""
 
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from penchant.attributes import Attribute
 from penchant.model import IndexedPiece, PieceFilters, SourceSettings, Term
+from penchant.vocabulary import NO_VOCABULARY, Vocabulary
 from penchant.wire.attributes import marks_in
 from penchant.wire.syntax import encode, pointer
 from penchant.wire.times import parse_timestamp
+from penchant.wire.words import decode_word_rule, decode_words, key_of_rule, words_of_piece
+from penchant.words import CATEGORY
 
 T = TypeVar("T")
 
@@ -77,6 +82,45 @@ def public_body(body: bytes, settings: SourceSettings, moment: int) -> bytes | N
     return encode(members | {"extras": public})
 
 
+@dataclass(frozen=True, slots=True)
+class PieceReading:
+    """How keywords of stored pieces are read: with words by a rule, as storage keeps it, and by a vocabulary."""
+
+    rule: bytes = b""
+    vocabulary: Vocabulary = NO_VOCABULARY
+
+    @property
+    def name(self) -> str:
+        """A text that no other reading has; empty where pieces are read as they were submitted."""
+        key = key_of_rule(self.rule).decode() if self.rule else ""
+        return f"{key}/{self.vocabulary.digest}" if key or self.vocabulary else ""
+
+    def words_of(self, stored: bytes | None) -> Sequence[str]:
+        """Return the words of a piece in what is stored beside it."""
+        return decode_words(stored, key_of_rule(self.rule)) if stored and self.rule else ()
+
+    def words_of_draft(self, body: bytes) -> Sequence[str]:
+        """Return the words of a piece that is not stored, as its body would be."""
+        rule = decode_word_rule(self.rule)
+        return () if rule is None else words_of_piece(body, rule).words
+
+    def terms(self, term_of: Callable[[str, str], T]) -> Callable[[str, str], T | None]:
+        """Return what makes a term of what a category and a keyword count as; ``None`` where that is nothing."""
+        if not self.vocabulary:
+            return term_of
+        read = self.vocabulary.read
+
+        @functools.cache
+        def found(category: str, keyword: str) -> T | None:
+            counted = read(category, keyword)
+            return None if counted is None else term_of(*counted)
+
+        return found
+
+
+AS_SUBMITTED = PieceReading()
+
+
 class KeywordWeights(NamedTuple):
     """What a piece says of its keywords: the effective weight of each, and whether one was submitted with a weight.
 
@@ -88,20 +132,32 @@ class KeywordWeights(NamedTuple):
     filters: bytes
 
 
-def decode_stored_keywords(body: bytes, term_of: Callable[[str, str], Any]) -> KeywordWeights:
-    """Return the keywords of a stored piece by what a category and a keyword make; of many pieces these are read."""
+def decode_stored_keywords(
+    body: bytes, term_of: Callable[[str, str], Any], words: Sequence[str] = ()
+) -> KeywordWeights:
+    """Return the keywords of a stored piece by what a category and a keyword make, its ``words`` among them.
+
+    Of many pieces these are read.
+    """
     stored = _decoder.decode(body)
-    return KeywordWeights(*_effective_weights(stored.categories, term_of), bytes(stored.filters))
+    return KeywordWeights(*_effective_weights(stored.categories, words, term_of), bytes(stored.filters))
 
 
-def decode_stored_piece(body: bytes, first_submitted_at: int, attributes: Sequence[Attribute] = ()) -> IndexedPiece:
-    """Return a piece as the index sees it, from the bytes that storage keeps.
+def decode_stored_piece(
+    body: bytes,
+    first_submitted_at: int,
+    attributes: Sequence[Attribute] = (),
+    *,
+    reading: PieceReading = AS_SUBMITTED,
+    words: Sequence[str] = (),
+) -> IndexedPiece:
+    """Return a piece as the index sees it, from the bytes that storage keeps, and its words.
 
     ``first_submitted_at``, in milliseconds since 1970 UTC, is where its window begins if it names no start.
     ``attributes`` are those of the source, in the order of their numbers.
     """
     stored = _extended_decoder.decode(body) if attributes else _decoder.decode(body)
-    weights, weighted = _effective_weights(stored.categories, Term)
+    weights, weighted = _effective_weights(stored.categories, words, reading.terms(Term))
     shown = decode_stored_filters(stored.filters)
     return IndexedPiece(
         id=stored.id,
@@ -149,10 +205,15 @@ def _texts_below(value: Any, where: str) -> Iterator[tuple[str, str]]:
             yield from _texts_below(member, f"{where}/{number}")
 
 
-def _effective_weights(categories: _Level, term_of: Callable[[str, str], T]) -> tuple[dict[T, int], bool]:
-    """Return the effective weights of a piece's keywords, and whether one of them has a weight."""
+def _effective_weights(
+    categories: _Level, words: Sequence[str], term_of: Callable[[str, str], T | None]
+) -> tuple[dict[T, int], bool]:
+    """Return the effective weights of a piece's keywords and words, and whether one of them has a weight."""
     given: dict[T, Any] = {}
     _gather(categories, "", term_of, given)
+    for word in words:
+        if (term := term_of(CATEGORY, word)) is not None:
+            given.setdefault(term, None)
     # Keywords without a weight count as much as the mean of those that have one in the same piece.
     weights = [weight for weight in given.values() if weight is not None]
     if len(weights) < len(given):
@@ -162,7 +223,7 @@ def _effective_weights(categories: _Level, term_of: Callable[[str, str], T]) -> 
     return given, bool(weights)
 
 
-def _gather(level: _Level, path: str, term_of: Callable[[str, str], T], given: dict[T, Any]) -> None:
+def _gather(level: _Level, path: str, term_of: Callable[[str, str], T | None], given: dict[T, Any]) -> None:
     """Collect the keywords of a level and those below it; a repeated one counts once, with its weight.
 
     A weight of 0 is none: typed clients write it where a keyword has no weight.
@@ -175,9 +236,10 @@ def _gather(level: _Level, path: str, term_of: Callable[[str, str], T], given: d
         for item in value:
             if isinstance(item, str):
                 # A weight that an earlier item gave the same keyword stays.
-                given.setdefault(term_of(category, item), None)
+                if (term := term_of(category, item)) is not None:
+                    given.setdefault(term, None)
             elif item.key is not None:
                 term = term_of(category, item.key)
                 weight = item.weight or None
-                if weight is not None or term not in given:
+                if term is not None and (weight is not None or term not in given):
                     given[term] = weight

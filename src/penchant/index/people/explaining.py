@@ -21,6 +21,7 @@ from penchant.index.similarity import SimilarityQuery
 from penchant.index.snapshot import Snapshot
 from penchant.index.strings import Strings
 from penchant.model import Algorithm, Term
+from penchant.words import CATEGORY
 
 LEAST_PEOPLE = 3
 """An audience share from fewer people is given without its piece, since it would tell of them."""
@@ -37,11 +38,15 @@ class TermShare(NamedTuple):
     share: float
 
 
+MAX_NAMED_WORDS = 5
+"""Words of texts that an explanation names: the rarest of those that say as much (D175 of docs/decisions.md)."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TermShares:
     """What terms add to a score: by name those `MAX_NAMED_TERMS` that say most, and what ``others`` add together.
 
-    Greatest first, ties by category and keyword; zeros are left out.
+    Greatest first, ties by category and keyword, of words the rarest first; zeros are left out.
     """
 
     named: tuple[TermShare, ...] = ()
@@ -157,12 +162,13 @@ def _named(segment: Segment, terms: IntArray, shares: FloatArray) -> TermShares:
     """Return what terms of a segment, ascending, add: those that say most by name."""
     order = np.argsort(-shares, kind="stable")
     order = order[shares[order] != 0]
-    kept = order
-    if len(order) > MAX_NAMED_TERMS:
+    chosen = _chosen_words(segment, terms, shares) if CATEGORY in segment.category_names else order
+    kept = chosen
+    if len(kept) > MAX_NAMED_TERMS:
         # The shares stay in their order: cut by size, not sorted. More than that many may be as large as the least.
-        sizes = np.abs(shares[order])
+        sizes = np.abs(shares[chosen])
         least = np.partition(sizes, -MAX_NAMED_TERMS)[-MAX_NAMED_TERMS]
-        kept = order[sizes >= least][:MAX_NAMED_TERMS]
+        kept = chosen[sizes >= least][:MAX_NAMED_TERMS]
     keys, named = segment.terms.take(terms[kept].tolist()), shares[kept].tolist()
     return TermShares(
         named=tuple(TermShare(term_of(key), share) for key, share in zip(keys, named, strict=True)),
@@ -170,6 +176,18 @@ def _named(segment: Segment, terms: IntArray, shares: FloatArray) -> TermShares:
         # Named ones subtracted within the sum, which rounds once: it adds up to the whole with them.
         rest=math.fsum([*shares.tolist(), *(-share for share in named)]),
     )
+
+
+def _chosen_words(segment: Segment, terms: IntArray, shares: FloatArray) -> IntArray:
+    """Return the places of terms that add something, greatest first: of words a few, of equal ones the rarest first."""
+    places = np.flatnonzero(shares)
+    is_word = segment.category_of[terms[places]] == segment.category_names.index(CATEGORY)
+    pieces = np.where(is_word, np.diff(segment.posting_starts)[terms[places]], 0)
+    # Terms ascend by category and keyword, as those of equal shares do.
+    order = np.lexsort((places, pieces, segment.category_of[terms[places]], -shares[places]))
+    is_kept = ~is_word[order] | (np.cumsum(is_word[order]) <= MAX_NAMED_WORDS)
+    chosen: IntArray = places[order[is_kept]]
+    return chosen
 
 
 def _plain(share: float) -> float:

@@ -64,7 +64,7 @@ class CountedPreferences:
             stated = {
                 term: preferences.stated[term]
                 for term, frequency in zip(terms, frequencies, strict=True)
-                if frequency and settings.category_weights.get(term.category, 1)
+                if frequency and settings.category_factors.get(term.category, 1)
             }
         pieces = frozenset(preferences.hidden)
         hidden = tuple(rows_of(part.segment, pieces) for part in snapshot.parts) if pieces else ()
@@ -349,7 +349,7 @@ def taste_of_values(pieces: ValuedRows, said: CountedPreferences, snapshot: Snap
         own = pieces.owners >= 0
         rows, values = pieces.rows[own].astype(np.uint32), pieces.values[own]
         pairs = PersonPairs(np.array([0, len(rows)]), rows, values)
-        made = engine.taste(pairs, snapshot.piece_terms(said.settings.category_weights))
+        made = engine.taste(pairs, snapshot.piece_terms(said.settings.category_factors))
         if made is not None:
             terms, values, norm = made
             return PlacedTaste(by_part=((terms, values),), norm=norm)
@@ -447,10 +447,11 @@ def _gather(pieces: ValuedRows, stated: Strings, snapshot: Snapshot) -> tuple[St
 
 def _category_weights(table: Strings, numbers: IntArray, settings: SourceSettings) -> FloatArray:
     """Return the weights of the categories of terms."""
-    if not settings.category_weights:
+    factors = settings.category_factors
+    if not factors:
         return np.ones(len(numbers))
     categories = (term_of(table[number]).category for number in numbers.tolist())
-    return np.asarray([settings.category_weights.get(each, 1) for each in categories], dtype=np.float64)
+    return np.asarray([factors.get(each, 1) for each in categories], dtype=np.float64)
 
 
 def _scaled(numbers: IntArray, scores: FloatArray, weights: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:

@@ -62,9 +62,9 @@ class PeopleTastes:
         self.people = people
         self.catalogue = catalogue
         self._segment = segment
-        self._terms = catalogue.piece_terms(settings.category_weights)
-        self._half_mean = catalogue.mean_norm(settings.category_weights) / 2
-        self._roots = root_norms(segment, settings.category_weights)
+        self._terms = catalogue.piece_terms(settings.category_factors)
+        self._half_mean = catalogue.mean_norm(settings.category_factors) / 2
+        self._roots = root_norms(segment, settings.category_factors)
 
     @property
     def nbytes(self) -> int:

@@ -122,7 +122,7 @@ def read_placement(storage: Storage, view: View, name: str, content_id: str | No
         if last is PlacementKind.SIMILAR:
             piece_id = ListWish(shown, rules, request, choice).similar.piece_id
             require_neighbours(shown, piece_id)
-            shown.snapshot.asked(piece_id, None, shown.settings.category_weights)
+            shown.snapshot.asked(piece_id, None, shown.settings.category_factors)
     return placement
 
 

@@ -140,7 +140,7 @@ class LiveInputs:
         moment = moment_of(request.at, now)
         # What people are remembered by is of the present, and by the source's own category weights.
         is_present = moment == now and not view.stale
-        is_present &= view.settings.category_weights == view.source_settings.category_weights
+        is_present &= view.settings.category_factors == view.source_settings.category_factors
         if likings is None and is_present:
             return await self._people.figures(view, request.user_id, now // DAY_MS)
 

@@ -207,7 +207,7 @@ class PersonalRanking(ListRanking[PersonalRequest]):
             popular=popular_at(view, self.shown.moment, audience),
             liked=audience.alike(parts, person.liked, person.grades) if factors.audience > 0 else none,
             factors=factors,
-            category_weights=view.settings.category_weights,
+            category_weights=view.settings.category_factors,
         )
 
     @cached_property

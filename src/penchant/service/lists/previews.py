@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from penchant.errors import Fault, PreviewTooLarge, UnknownPiece
+from penchant.errors import Fault, InvalidInput, PreviewTooLarge, UnknownPiece
 from penchant.index import Audience, PersonFigures
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View, Views
-from penchant.model import DAY_MS
+from penchant.model import DAY_MS, SourceSettings
 from penchant.service.lists.inputs import LiveInputs
 from penchant.service.lists.personal import PersonalRanking
 from penchant.service.lists.requests import PersonalRequest, SimilarRequest
@@ -15,7 +15,7 @@ from penchant.service.lists.similar import SimilarRanking
 from penchant.service.shares import heavy_shares
 from penchant.wire import Move, PreviewedList, PreviewWish, RecommendedPiece, SettingsPreview
 
-WEIGHED_BY = ("category_weights", "interaction_weights", "retention_days")
+WEIGHED_BY = ("category_factors", "interaction_weights", "retention_days")
 """Settings that change what a like says of other pieces, or which interactions count."""
 
 Content = list[RecommendedPiece]
@@ -98,10 +98,11 @@ class Previews:
 def changed_view(view: View, wish: PreviewWish) -> View:
     """Return the view as it would be after the requested changes, sharing only its pieces."""
     settings = wish.settings(view.settings)
+    _require_reading(view.settings, settings)
     blacklist = view.blacklist if wish.blacklist is None else wish.blacklist
     # Norms depend on the weights: prepared apart, they do not push out those that requests need.
     snapshot = view.snapshot.apart()
-    snapshot.prepare(settings.category_weights)
+    snapshot.prepare(settings.category_factors)
     return replace(
         view,
         snapshot=snapshot,
@@ -110,6 +111,17 @@ def changed_view(view: View, wish: PreviewWish) -> View:
         blacklist=blacklist,
         blacklisted=frozenset(blacklist),
     )
+
+
+def _require_reading(before: SourceSettings, after: SourceSettings) -> None:
+    """Refuse settings by which pieces would have other keywords: each of them would have to be read anew."""
+    faults = [
+        Fault(pointer=f"/settings/{name}", detail="What pieces would have is shown by POST /{source}/preview/words.")
+        for name in ("words", "vocabulary")
+        if getattr(before, name) != getattr(after, name)
+    ]
+    if faults:
+        raise InvalidInput("Lists under other words or another vocabulary are not previewed.", faults=faults)
 
 
 def _previewed(list_id: str, before: Content, after: Content) -> PreviewedList:

@@ -106,7 +106,7 @@ class SimilarRanking(ListRanking[SimilarRequest]):
         Raises:
             UnknownPiece: the source has no such piece.
         """
-        request, weights = self.request, self.view.settings.category_weights
+        request, weights = self.request, self.view.settings.category_factors
         if self._draft is not None:
             return SimilarityQuery.of_draft(self._draft, request.algorithm, weights)
         self.view.require(request.piece_id)

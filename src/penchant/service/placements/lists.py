@@ -139,7 +139,7 @@ async def answer_by(
         content=[*content],
     )
     if request.explain:
-        result = msgspec.structs.replace(result, category_weights=dict(under.settings.category_weights))
+        result = msgspec.structs.replace(result, category_weights=dict(under.settings.category_factors))
     return PlacementAnswer(result, audience_version)
 
 

@@ -131,7 +131,8 @@ async def try_piece(visit: Visit) -> PageAnswer:
 
 
 async def _draft_neighbours(visit: Visit, view: View, draft: str) -> list[ListEntry]:
-    draft_id, piece = await visit.services.database.in_thread(decode_draft, draft.encode(errors="replace"))
+    body = draft.encode(errors="replace")
+    draft_id, piece = await visit.services.database.in_thread(decode_draft, body, reading=view.reading)
     query = SimilarRequest(piece_id=draft_id or "")
     lists = visit.services.lists
     result = await lists.answer(await lists.similar(view, query, piece), explain=True)

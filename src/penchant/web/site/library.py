@@ -58,6 +58,7 @@ _SHELF: Mapping[str, Sequence[str]] = {
     "Explanation": (
         "docs/experiments.md",
         "docs/scoring.md",
+        "docs/words.md",
         "docs/explanations.md",
         "ARCHITECTURE.md",
         "docs/quality.md",

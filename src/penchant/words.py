@@ -1,0 +1,217 @@
+"""Words of texts: which of them become keywords of a piece that describes itself in sentences (interface, section 11).
+
+From a text to its words:
+
+    "John&rsquo;s <b>Jaws</b>, 1975"   as it stands in a piece
+    "John's  Jaws , 1975"              entities, tags and addresses gone
+    "john's  jaws , 1975"              one form of letters
+    john jaws                          runs of letters, marks and digits; neither digits alone nor single characters
+
+Nothing here depends on other pieces, so that a piece has the same words whatever is submitted beside it.
+"""
+
+import functools
+import html
+import itertools
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import stopwordsiso
+
+CATEGORY = "words"
+"""The category that words are keywords of."""
+RULE = 1
+"""The number of this rule: another one where the same text gives other words, though Unicode's tables are the same."""
+TABLES = unicodedata.unidata_version
+"""The version of Unicode's tables, by which letters are told from all else."""
+MAX_TEXT = 20_000
+"""Characters that are read of a member of a piece."""
+MAX_WORD = 500
+"""Characters of a word; what is longer is no keyword."""
+MAX_MEMBERS = 8
+MAX_KEPT = 100
+AUTO, NONE = "auto", "none"
+LANGUAGES = (
+    *("cs", "da", "de", "el", "en", "es", "fi", "fr", "hu", "it"),
+    *("nl", "no", "pl", "pt", "ro", "ru", "sv", "tr", "uk"),
+)
+"""The languages whose stop words are known, in the order that decides between equal ones."""
+LEAST_STOP_WORDS = 3
+"""Running words of a text that must be stop words of a language for it to be taken for that language."""
+
+_TAG = re.compile(r"</?[A-Za-z!][^>]*>")
+_ADDRESS = re.compile(r"(?:https?://|\bwww\.)\S*", re.IGNORECASE)
+_ASCII_RUN = re.compile(r"[a-z0-9]+")
+_ASCII_WORD = re.compile(r"[a-z0-9]+(?:(?<=[a-z])'(?=[a-z])[a-z0-9]+)*")
+_UNSPACED = (
+    "\u3005\u3007\u3021-\u3029\u3038-\u303b\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"  # Han
+    "\u3041-\u3096\u3099\u309a\u309d-\u309f\U0001b001-\U0001b11f\U0001b150-\U0001b152"  # Hiragana
+    "\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\U0001b000\U0001b164-\U0001b167"  # Katakana
+    "\u0e01-\u0e3a\u0e40-\u0e4e\u0e50-\u0e59"  # Thai
+    "\u0e81-\u0edf"  # Lao
+    "\u1000-\u1049\u1050-\u109d\ua9e0-\ua9fe\uaa60-\uaa76\uaa7a-\uaa7f"  # Myanmar
+    "\u1780-\u17d3\u17d7\u17dc\u17dd\u17e0-\u17e9\u17f0-\u17f9"  # Khmer
+)
+"""Characters of the scripts that are written without spaces."""
+_UNSPACED_CHARACTER = re.compile(f"[{_UNSPACED}]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WordRule:
+    """How pieces get words: from which members, the heading first, how many, and in which language.
+
+    ``number`` and ``tables`` are those by which words were made that are stored.
+    """
+
+    members: tuple[str, ...] = ("label", "extras.description")
+    keep: int = 40
+    language: str = AUTO
+    number: int = RULE
+    tables: str = TABLES
+
+    @property
+    def age(self) -> tuple[int, tuple[int, ...]]:
+        """What grows from release to release, and with Python's Unicode tables."""
+        return self.number, tuple(int(part) for part in self.tables.split("."))
+
+
+class KeptWords(NamedTuple):
+    """The words that are kept of a piece, in the order of their counts, and the language found; `none` for none."""
+
+    language: str
+    words: tuple[str, ...]
+
+
+def kept_words(texts: Sequence[str], rule: WordRule) -> KeptWords:
+    """Return the words to keep of a piece's texts, one for each member of the rule, the first of which is the heading.
+
+    Those of greatest count are kept, twice for each time in the heading, of equal ones what comes first.
+    """
+    running = [running_words(text) for text in texts]
+    counts: Counter[str] = Counter()
+    for words in running:
+        counts.update(words)
+    language = language_of(counts) if rule.language == AUTO else rule.language
+    if running:
+        # The order of the first places stays: every word of the heading is counted already.
+        counts.update(running[0])
+    stop_words = _stop_words().get(language, frozenset())
+    words = [word for word in counts if word not in stop_words]
+    # Stable in reverse, too: of equal counts the first place decides.
+    words.sort(key=counts.__getitem__, reverse=True)
+    return KeptWords(language, tuple(words[: rule.keep]))
+
+
+def language_of(counts: Mapping[str, int]) -> str:
+    """Return the language that most running words are stop words of, at least three, ties by code; or `none`."""
+    speakers = _languages_by_stop_word()
+    hits: Counter[str] = Counter()
+    for word in counts.keys() & speakers.keys():
+        for language in speakers[word]:
+            hits[language] += counts[word]
+    best = min(hits, key=lambda language: (-hits[language], language), default=NONE)
+    return best if hits[best] >= LEAST_STOP_WORDS else NONE
+
+
+def running_words(text: str) -> list[str]:
+    """Return the words of a text in their order; costs time in proportion to its first 20,000 characters."""
+    text = _without_markup(text[:MAX_TEXT])
+    if text.isascii():
+        text = text.lower()
+        words = _ASCII_WORD.findall(text) if "'" in text else _ASCII_RUN.findall(text)
+    else:
+        # A single sign may stand for 18 letters: cut again, or a hostile text would take as many times as long.
+        text = unicodedata.normalize("NFKC", text)[: 2 * MAX_TEXT].casefold().replace("\u2019", "'").replace("_", " ")
+        words = _runs_of_all_scripts(text)
+    if "'" in text:
+        words = [_without_apostrophes(word) for word in words]
+    # Most are told by the first three conditions: a call for each would take half as long again.
+    return [word for word in words if (1 < len(word) <= MAX_WORD and not word.isnumeric()) or _is_word(word)]
+
+
+def _without_markup(text: str) -> str:
+    """Return a text with a space in place of each tag and address, its entities decoded."""
+    if "&" in text:
+        text = html.unescape(text)
+    # Up to the last bracket each tag that begins has its end, so that none is looked for in vain.
+    end = text.rfind(">") + 1
+    if end:
+        text = _TAG.sub(" ", text[:end]) + text[end:]
+    if "://" in text or "www." in text.lower():
+        text = _ADDRESS.sub(" ", text)
+    if "@" in text:
+        # Blank by blank: looked for in the whole, each character before the sign would begin a search.
+        text = " ".join(part for part in text.split() if not _is_mail_address(part))
+    return text
+
+
+def _is_mail_address(text: str) -> bool:
+    """Return whether a text without blanks is ``…@….…``."""
+    name, _, host = text.partition("@")
+    return bool(name) and "." in host[1:-1]
+
+
+@functools.cache
+def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return what finds the runs of a text without, and with scripts that are written without spaces.
+
+    Made when the first text that is not ASCII comes: Unicode's marks are looked up for it.
+    """
+    codes = itertools.chain(range(0x300, 0x20000), range(0xE0100, 0xE01F0))
+    marks = "".join(mark for mark in map(chr, codes) if unicodedata.category(mark)[0] == "M")
+    # Python's \w is letters, digits and the underscore, which is a blank by now (a test holds that). The marks are a
+    # set by themselves, looked at only behind ASCII: with \w they would be gone through one by one at each blank.
+    mark = rf"(?![\0-\x7f])[{marks}]"
+    letter, run, character = r"[^\W\d]", rf"(?:\w+|{mark})+", rf"(?![{_UNSPACED}])(?:\w|{mark})"
+    return (
+        re.compile(rf"{run}(?:(?<={letter})'(?={letter}){run})*"),
+        re.compile(rf"[{_UNSPACED}]+|(?:{character})+(?:(?<={letter})'(?={letter})(?:{character})+)*"),
+    )
+
+
+def _runs_of_all_scripts(text: str) -> list[str]:
+    """Return the runs of letters, marks and digits; of scripts without spaces each pair of neighbours."""
+    spaced, unspaced = _patterns()
+    if _UNSPACED_CHARACTER.search(text) is None:
+        return spaced.findall(text)
+    words: list[str] = []
+    for run in unspaced.findall(text):
+        if len(run) > 1 and _UNSPACED_CHARACTER.match(run):
+            words += map("".join, itertools.pairwise(run))
+        else:
+            words.append(run)
+    return words
+
+
+def _without_apostrophes(word: str) -> str:
+    """Return what a word with an apostrophe is: *john's* is john, *l'homme* is homme."""
+    first, *others = word.split("'")
+    return others[-1] if others and sum(map(str.isalpha, first)) <= 2 else first  # interface, section 11
+
+
+def _is_word(run: str) -> bool:
+    """Return whether a run is neither digits only, nor a single character, save of a script without spaces."""
+    if len(run) == 1:
+        return _UNSPACED_CHARACTER.match(run) is not None and run.isalpha()
+    # Some letters of Han have a numeric value, too.
+    return len(run) <= MAX_WORD and not (run.isnumeric() and not any(map(str.isalpha, run)))
+
+
+@functools.cache
+def _stop_words() -> Mapping[str, frozenset[str]]:
+    """Return the stop words of each language, read when they are first needed."""
+    return {code: frozenset(map(str.casefold, stopwordsiso.stopwords(code))) for code in LANGUAGES}
+
+
+@functools.cache
+def _languages_by_stop_word() -> Mapping[str, Sequence[str]]:
+    """Return in which languages a word is a stop word, for every one."""
+    languages: dict[str, list[str]] = {}
+    for code, words in _stop_words().items():
+        for word in words:
+            languages.setdefault(word, []).append(code)
+    return languages
