@@ -21,6 +21,7 @@ from penchant.web.openapi import knows_audience
 from penchant.web.operations import Operation
 from penchant.web.parameters import MIN_VERSION
 from penchant.web.problems import KINDS
+from penchant.model import Scope
 from penchant.web.query import Parameter
 from penchant.web.routes import OPERATIONS
 from penchant.wire import (
@@ -260,7 +261,7 @@ def _function(operation: Operation, options: str | None) -> str:
     answer = _answer(operation)
     words = [f'"{operation.method}"', f'"{operation.path}"', answer]
     words.append("{" + ", ".join(f'"{place}": {snake(place)}' for place in places) + "}")
-    if operation.body == "IdArray":
+    if operation.body in {"IdArray", "ContentIds"}:
         arguments.append("ids: Iterable[str]")
         words.append("body=ids_body(ids)")
     elif operation.body is not None:
@@ -276,7 +277,7 @@ def _function(operation: Operation, options: str | None) -> str:
     if operation.answer_media_type == NDJSON:
         words.append("lines=True")
     # What was sent but not answered may be sent again, unless another time does more: a POST that makes something.
-    if operation.method == "POST" and not operation.counted:
+    if operation.method == "POST" and not operation.counted and operation.scope is not Scope.READ:
         words.append("repeatable=False")
     name = snake(operation.name)
     return (

@@ -78,6 +78,9 @@ LEFT_OUT = {
 """The tables that an export leaves out, and why: `penchant backup` and `move` carry them."""
 
 
+SETTINGS = {"halfLifeDays": 1.5, "words": {"keep": 3}, "vocabulary": {"ignore": ["genre/x"]}}
+
+
 def exported(storage: Storage, source: str = "s") -> bytes:
     with storage.sources.open_export(storage.accounts.ensure("default"), source) as export:
         return b"".join(export_lines(export, EVERYTHING, NOW))
@@ -97,7 +100,7 @@ def test_export_import_export_gives_equal_bytes(
     for folder in folders:
         folder.mkdir()
     rows: list[dict[str, Any]] = [piece(each, "x", each, extras={"\u0000": [None, 1.50, each]}) for each in ids]
-    rows += [{"whitelist": listed}, {"settings": {"halfLifeDays": 1.5}}, *interactions, *interactions]
+    rows += [{"whitelist": listed}, {"settings": SETTINGS}, *interactions, *interactions]
     rows += [{"preferences": {"userId": each, "keywords": {"genre": {each: -0.5}}, "hidden": [each]}} for each in ids]
     rows += [{"placement": PLACEMENT}]
     Folder(folders[0]).write("a.ndjson", *map(json.dumps, rows))

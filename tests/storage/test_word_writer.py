@@ -129,7 +129,7 @@ def test_settings_that_change_again_meanwhile_win(storage: Storage, account: int
 
 def test_words_go_at_once_and_come_back_with_what_changed_meanwhile(storage: Storage, account: int) -> None:
     keeper = WordWriter(storage)
-    keeper.submit(replace(labelled(account, *ALL), **made(RULE)))
+    keeper.submit(made(labelled(account, *ALL)))
     assert words(snapshot(storage, account)) == EXPECTED
     assert not done(storage, setting(account, None)).pending
     assert words(snapshot(storage, account)) == NONE
@@ -140,12 +140,14 @@ def test_words_go_at_once_and_come_back_with_what_changed_meanwhile(storage: Sto
     assert words(snapshot(storage, account)) == EXPECTED | {"ann": {"ann", "whale"}}
 
 
-def made(rule: WordRule) -> dict[str, bytes]:
-    return {"settings": encode_settings(SourceSettings(words=rule)), "words": encode_word_rule(rule)}
+def made(command: SubmitPieces) -> SubmitPieces:
+    """Return a submission whose source is made with words."""
+    settings = encode_settings(SourceSettings(words=RULE))
+    return replace(command, settings=settings, words=encode_word_rule(RULE))
 
 
 def test_a_submission_without_the_words_of_its_source_is_refused(storage: Storage, account: int) -> None:
-    WordWriter(storage).submit(replace(labelled(account, "ann shark"), **made(RULE)))
+    WordWriter(storage).submit(made(labelled(account, "ann shark")))
 
     with pytest.raises(WordRulesChanged) as refused:
         done(storage, labelled(account, "bob boat"))
@@ -212,6 +214,6 @@ def run_together(*works: Callable[[], None]) -> None:
 
 
 def test_terms_of_words_are_named_by_their_category(storage: Storage, account: int) -> None:
-    WordWriter(storage).submit(replace(labelled(account, "ann shark"), **made(RULE)))
+    WordWriter(storage).submit(made(labelled(account, "ann shark")))
 
     assert set(snapshot(storage, account).merged().categories) == {"words"}

@@ -130,3 +130,17 @@ def test_an_empty_list_has_no_lines(service: Service) -> None:
     service.submit("s")
 
     assert service.get("/s/content", headers={"accept": "application/x-ndjson"}).text == ""
+
+
+def test_pieces_are_read_by_their_ids_in_the_order_asked_each_once(service: Service) -> None:
+    service.submit("s", piece("a", "x"), piece("b", "y"))
+
+    answer = service.post("/s/content/read", json=["b", "gone", "a", "b", "gone"])
+
+    assert [each["id"] for each in answer.json()["content"]] == ["b", "a"]
+    assert answer.json()["content"][0] == service.get("/s/content/b").json()
+    assert answer.json()["missing"] == ["gone"]
+    assert service.post("/s/content/read", json=[]).json() == {"content": [], "missing": []}
+    assert service.post("/s/content/read", json=["a"] * 1_001).status_code == 413
+    assert service.post("/s/content/read", json=[1]).status_code == 422
+    assert service.post("/nowhere/content/read", json=["a"]).status_code == 404

@@ -50,6 +50,7 @@ def bodies(user: str, piece_id: str) -> Mapping[str, Any]:
         "previewPlacement": {"name": "home", "placement": {"kind": "recommendations"}, "users": [user]},
         "similarToEach": [piece_id, "a"],
         "previewRecommendation": {"liked": [piece_id, "a"], "disliked": []},
+        "readContent": [piece_id, "a"],
         "previewWords": {"content": [{"id": piece_id, "categories": {}}]},
         "previewSimilar": {"id": piece_id, "categories": {"genre": ["x", "embargoed"]}},
         "submitContent": [],

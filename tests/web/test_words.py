@@ -7,7 +7,7 @@ import pytest
 from serving import Service
 from web.test_similar import similar
 
-ON = {"words": {}}
+ON: dict[str, Any] = {"words": {}}
 KEPT = {"from": ["label", "extras.description"], "keep": 40, "language": "auto"}
 
 

@@ -37,7 +37,7 @@ from penchant.wire.explanations import (
     SimilarPieces,
     SimilarPlace,
 )
-from penchant.wire.pieces import ContentList, IdList, Piece, Texts
+from penchant.wire.pieces import ContentList, IdList, Piece, PiecesById, Texts
 from penchant.wire.placement_answers import PlacementVersions, StoredPlacements
 from penchant.wire.placements import Placement
 from penchant.wire.preferences import Likings
@@ -298,6 +298,11 @@ def get_content(source: str, content_id: str) -> Request[Piece]:
     return request_of(
         "GET", "/{source}/content/{contentID}", Piece, {"source": source, "contentID": content_id}, reads=True
     )
+
+
+def read_content(source: str, ids: Iterable[str]) -> Request[PiecesById]:
+    """Read up to 1,000 pieces by their ids, in the order asked."""
+    return request_of("POST", "/{source}/content/read", PiecesById, {"source": source}, body=ids_body(ids), reads=True)
 
 
 def delete_one_content(source: str, content_id: str) -> Request[None]:
@@ -597,6 +602,7 @@ class OperationMethods:
     list_content = RequestMethod(list_content)
     list_changes = RequestMethod(list_changes)
     get_content = RequestMethod(get_content)
+    read_content = RequestMethod(read_content)
     delete_one_content = RequestMethod(delete_one_content)
     similar_content = RequestMethod(similar_content)
     recommend = RequestMethod(recommend)

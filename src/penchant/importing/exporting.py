@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from penchant.importing.drafts import is_stable_event_id, stable_event_id
+from penchant.importing.formats.interface import WORD_RULE
 from penchant.model import DAY_MS, InteractionType, NewInteraction, StoredInteraction
 from penchant.storage import SourceExport
 from penchant.wire import (
@@ -14,6 +15,7 @@ from penchant.wire import (
     encode_settings,
     encode_stated_preferences,
     format_timestamp,
+    word_rule_numbers,
 )
 
 
@@ -40,7 +42,9 @@ def export_lines(export: SourceExport, parts: ExportParts, now: int) -> Iterator
         yield encode({"blacklist": export.curation.blacklist}) + b"\n"
     settings = decode_settings(export.curation.settings or b"{}")
     if parts.settings:
-        yield b'{"settings":' + encode_settings(settings) + b"}\n"
+        # The words themselves do not travel: they are worked out of the pieces.
+        rule = b"" if settings.words is None else b',"%s":%s' % (WORD_RULE.encode(), encode(word_rule_numbers()))
+        yield b'{"settings":' + encode_settings(settings) + rule + b"}\n"
     if parts.placements:
         for row in export.placements():
             yield b'{"placement":' + encode_exported_placement(row.name, row.body, row.assignment) + b"}\n"

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from penchant.index.arrays import run_places, starts_of
 from penchant.index.browsing import TermCount
-from penchant.index.building import term_of
+from penchant.index.building import term_key, term_of
 from penchant.index.factors import rarities_of
 from penchant.index.layout import IntArray, LikeMatrix
 from penchant.index.masks import Filter
@@ -30,6 +30,7 @@ from penchant.index.people.weights import values_of
 from penchant.index.segment import Segment
 from penchant.index.snapshot import Snapshot
 from penchant.model import MAX_TAKE, Term
+from penchant.words import CATEGORY
 
 MAX_ENTRIES = 3_000_000
 """Keywords of liked pieces that are looked at, one for each like: about a second."""
@@ -124,6 +125,7 @@ BLOCK = 65_536
 """Pieces that are looked at together."""
 _JOINTS = " -_.'\u2019"
 """What keywords are joined with or not; the last one is a typographic apostrophe."""
+_WORDS = term_key(CATEGORY, "").encode()
 EXAMPLES = 50
 """Examples of a finding that are kept."""
 
@@ -161,8 +163,10 @@ def vocabulary(snapshot: Snapshot) -> VocabularyFindings:
     A piece is lonely if it shares no keyword with another one.
     """
     counts, complete = _frequencies(snapshot)
-    once = [key for key, count in counts.items() if count == 1]
-    alike = _alike(counts)
+    # Words of texts are as people write: most stand in one text, and shark beside sharks is no slip.
+    keywords = {key: count for key, count in counts.items() if not key.startswith(_WORDS)}
+    once = [key for key, count in keywords.items() if count == 1]
+    alike = _alike(keywords)
     lonely = [place for part in snapshot.parts for place in _lonely(part, counts)] if complete else []
     return VocabularyFindings(
         terms=len(counts),

@@ -274,6 +274,15 @@ class Content:
             raise UnknownPiece("The source has no piece with this id.")
         return head, body
 
+    async def some(
+        self, access: Access, source: str, ids: Sequence[str], *, min_version: int = 0
+    ) -> tuple[SourceHead, dict[str, bytes]]:
+        """Return some pieces as stored, by id, and where the source was then; unknown ones are left out."""
+        await self._views.head(access.account_id, source, min_version=min_version)
+        return await self._database.in_thread(
+            self._database.storage.pieces.read_with_head, access.account_id, source, ids
+        )
+
     async def ids(
         self, access: Access, source: str, *, skip: int = 0, limit: int | None = None, min_version: int = 0
     ) -> ListingPage[EncodedPiece]:

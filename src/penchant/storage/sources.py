@@ -134,6 +134,11 @@ class PieceStore:
         with _open_reader(self._transactions, account_id, source) as reader:
             return reader.head, reader.body(piece_id)
 
+    def read_with_head(self, account_id: int, source: str, ids: Sequence[str]) -> tuple[SourceHead, dict[str, bytes]]:
+        """Return the bodies of some pieces, as `read_some`, with the head that they were read at."""
+        with _open_reader(self._transactions, account_id, source) as reader:
+            return reader.head, reader.bodies(ids)
+
     def read_some(self, account_id: int, source: str, ids: Sequence[str]) -> dict[str, bytes]:
         """Return the bodies of some pieces, a few hundred at most; unknown ids are left out."""
         with _open_reader(self._transactions, account_id, source) as reader:

@@ -14,6 +14,7 @@ from penchant.wire import (
     PieceWords,
     WordsPreview,
     begin_line,
+    decode_asked,
     decode_ids,
     decode_submission,
     decode_words_preview,
@@ -33,6 +34,8 @@ CONTENT = OperationTable(Operation, "content")
 EMPTY_LIST = b"[]"
 END = b"]}"
 """The end of the document of a listing."""
+MAX_READ = 1_000
+"""Pieces that one request reads by their ids (interface, section 10)."""
 DELETED_HEADER = "x-penchant-deleted"
 
 
@@ -245,6 +248,32 @@ async def get_content(call: Call) -> Answer:
             raise UnknownPiece("The source has no piece with this id.")
         body = public
     return Answer(body=body, version=head.version, etag=body_tag(body, call.tag_key))
+
+
+@CONTENT.operation(
+    "POST",
+    "/{source}/content/read",
+    about=NOBODY,
+    in_browsers=True,
+    scope=Scope.READ,
+    parameters=(MIN_VERSION,),
+    body="ContentIds",
+    answer="PiecesById",
+    errors=("too-many-entries",),
+)
+async def read_content(call: Call) -> Answer:
+    """Read up to 1,000 pieces by their ids, in the order asked."""
+    call.values()
+    ids = list(dict.fromkeys(await call.decode_body(lambda body: decode_asked(body, MAX_READ))))
+    head, stored = await call.services.content.some(call.access, call.source, ids, min_version=call.min_version())
+    if call.is_in_browser:
+        view = await call.view()
+        moment = call.services.lists.now(view)
+        public = {piece_id: public_body(body, view.settings, moment) for piece_id, body in stored.items()}
+        stored = {piece_id: body for piece_id, body in public.items() if body is not None}
+    content = b",".join(stored[piece_id] for piece_id in ids if piece_id in stored)
+    missing = encode([piece_id for piece_id in ids if piece_id not in stored])
+    return Answer(body=b'{"content":[%s],"missing":%s}' % (content, missing), version=head.version)
 
 
 @CONTENT.operation(

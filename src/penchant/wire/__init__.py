@@ -165,5 +165,6 @@ from penchant.wire.words import (
     encode_word_rule,
     encode_word_setting,
     encode_words,
+    word_rule_numbers,
     words_of_piece,
 )

@@ -108,6 +108,12 @@ class IdList(RecordList[str], frozen=True, kw_only=True):
     count: int
 
 
+class PiecesById(RecordList[Piece], frozen=True, kw_only=True):
+    """Pieces in the order asked, each once, and the ids of those that there are none of."""
+
+    missing: list[str]
+
+
 class ContentList(RecordList[Piece], frozen=True, kw_only=True):
     """Pieces, ascending by id, and when the source last changed."""
 

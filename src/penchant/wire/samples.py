@@ -89,6 +89,7 @@ SAMPLES: Mapping[str, Any] = {
     },
     "BulkReceipt": {"accepted": 1, "duplicates": 1},
     "ContentList": {"source": "films", "timestamp": MOMENT, "content": [_PIECE]},
+    "PiecesById": {"content": [_PIECE], "missing": ["gone"]},
     "Draft": {"categories": {"genre": ["noir", "crime"]}},
     "DraftResult": {"id": None, "content": [{"id": "blade-runner", "score": 0.75, "why": _SIMILAR_WHY}]},
     "EmptyArray": [],
@@ -221,6 +222,7 @@ SAMPLES: Mapping[str, Any] = {
         "accounts": [{"account": "press", "answers": 1200, "sources": 1, "pieces": 4730, "browserAnswers": 300}],
     },
     "UserIds": ["kim", "robin"],
+    "ContentIds": ["alien", "gone"],
     "UserExport": {
         "source": "films",
         "userId": "kim",

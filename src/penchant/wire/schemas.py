@@ -181,6 +181,7 @@ def _arrays() -> dict[str, Any]:
         "IdArray": {"type": "array", "items": text},
         "AskedIds": {"type": "array", "maxItems": 100, "items": _ID},
         "UserIds": {"type": "array", "maxItems": 1000, "items": _ID},
+        "ContentIds": {"type": "array", "maxItems": 1000, "items": _ID},
         "RecommendationResults": {"type": "array", "items": ref("RecommendationResult")},
         "SimilarEntries": {"type": "array", "items": ref("SimilarEntry")},
         "InteractionList": {"type": "array", "items": ref("InteractionAnswer")},
@@ -267,6 +268,14 @@ def _lists() -> dict[str, Any]:
                 "content": {"type": "array", "items": _ID},
             },
             "required": ["count", "content"],
+        },
+        "PiecesById": {
+            "type": "object",
+            "properties": {
+                "content": {"type": "array", "items": ref("Piece")},
+                "missing": {"type": "array", "items": _ID},
+            },
+            "required": ["content", "missing"],
         },
         "ContentList": {
             "type": "object",

@@ -92,6 +92,11 @@ WORDS_SHAPE = Shape(
 """The setting `words`."""
 
 
+def word_rule_numbers() -> Json:
+    """Return which rule this release works out words by: its number, and the version of Unicode's tables."""
+    return {"number": _DEFAULT.number, "tables": _DEFAULT.tables}
+
+
 def encode_word_rule(rule: WordRule | None) -> bytes:
     """Return a rule as storage keeps it, the numbers of the rule and of Unicode's tables with it; empty for none."""
     return b"" if rule is None else encode(encode_word_setting(rule) | {"number": rule.number, "tables": rule.tables})
@@ -261,7 +266,7 @@ def encode_words(body: bytes, rules: Iterable[bytes], stored: bytes = b"") -> by
     """
     lines = {line.partition(b" ")[0]: line for line in stored.split(b"\n")}
     found = {}
-    for each in rules:
+    for each in dict.fromkeys(rules):
         rule = decode_word_rule(each)
         if rule is not None:
             key = key_of_rule(each)

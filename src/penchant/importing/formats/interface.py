@@ -8,6 +8,7 @@ the listing of a person's interactions, the export of a person, and the array of
 its own, or several of them a line each.
 """
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -17,7 +18,7 @@ from penchant.importing.drafts import Draft, DraftKind, problem_draft
 from penchant.importing.files import Files, InputFile, json_problem
 from penchant.importing.options import ImportOptions
 from penchant.importing.report import Notes
-from penchant.wire import encode
+from penchant.wire import encode, word_rule_numbers
 from penchant.wire.syntax import UNREADABLE
 
 ENDINGS = ("ndjson", "jsonl", "json")
@@ -28,6 +29,8 @@ _ACCEPTED = (
     "An answer of GET /{source}/content or of a listing of interactions, or an array of pieces or interactions, is"
     " accepted."
 )
+WORD_RULE = "wordRule"
+"""The member beside settings that says by which rule pieces had words."""
 _Members = Mapping[str, msgspec.Raw]
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _list = msgspec.json.Decoder(list[msgspec.Raw])
@@ -54,6 +57,9 @@ def _draft(where: tuple[str, int], text: bytes, role: DraftKind | None, notes: N
         members = _members.decode(text)
     except UNREADABLE:
         return problem_draft(role or DraftKind.PIECE, where, "", _problem(text))
+    rule = members.pop(WORD_RULE, None) if role is None and DraftKind.SETTINGS.value in members else None
+    if rule is not None:
+        _note_rule(where, bytes(rule), notes)
     if role is None and len(members) == 1:
         (name,) = members
         if name in _ALONE:
@@ -62,6 +68,13 @@ def _draft(where: tuple[str, int], text: bytes, role: DraftKind | None, notes: N
     kind = role or _kind(members)
     _note_members(where, kind, members, notes)
     return Draft(kind, *where, text)
+
+
+def _note_rule(where: tuple[str, int], rule: bytes, notes: Notes) -> None:
+    """Note by which rule words were worked out where an export comes from, if it is another one than here."""
+    with contextlib.suppress(*UNREADABLE):
+        if msgspec.json.decode(rule) != word_rule_numbers():
+            notes.left_out(where[0], WORD_RULE, "words are worked out anew, by the rule of this release", where[1])
 
 
 def _problem(text: bytes) -> str:
