@@ -4,7 +4,7 @@ import numpy as np
 
 from penchant.index import AudienceWeights, PeopleEvents, PeopleTable, Snapshot, Strings, build_weights, people_table
 from penchant.index.building import build_segment
-from penchant.index.people.grades import like_matrix
+from penchant.index.people.likes import like_matrix
 from penchant.model import DAY_MS, IndexedPiece, InteractionType, SourceSettings, Term
 
 TODAY, CODES = 20_000, [kind.code for kind in InteractionType]

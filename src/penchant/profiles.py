@@ -13,6 +13,8 @@ from penchant.model import (
     StoredInteraction,
 )
 
+_PLAYED = SEEN_TYPES | {InteractionType.PLAY}
+
 
 def piece_values(interactions: Sequence[StoredInteraction], settings: SourceSettings, today: int) -> dict[str, float]:
     """Return for each piece the sum of type weight x 2^(-age / half-life) over its interactions.
@@ -61,13 +63,21 @@ def revisits(interactions: Sequence[StoredInteraction], settings: SourceSettings
     for piece_id, value in piece_values(interactions, settings, today).items():
         own = by_piece[piece_id]
         kinds = [each.type for each in own]
-        telling = next((kind for kind in kinds if kind is InteractionType.PLAY or kind in SEEN_TYPES), None)
-        began = telling is InteractionType.PLAY
-        days = len({each.occurred_at // DAY_MS for each in own})
-        rating = next((kind for kind in kinds if kind.is_rating), None)
-        if value > 0 and rating is not InteractionType.RATE_DISLIKE and (began or days > 1):
+        if value <= 0 or _latest(kinds, RATINGS) is InteractionType.RATE_DISLIKE:
+            continue
+        began = _latest(kinds, _PLAYED) is InteractionType.PLAY
+        days = len({each.occurred_at // DAY_MS for each in own}) if len(own) > 1 else 1
+        if began or days > 1:
             found.append(Revisit(piece_id=piece_id, value=value, began=began, days=days, latest=own[0].occurred_at))
     return found
+
+
+def _latest(kinds: Sequence[InteractionType], among: frozenset[InteractionType]) -> InteractionType | None:
+    """Return the first of some types, newest first, that is among others."""
+    for kind in kinds:
+        if kind in among:
+            return kind
+    return None
 
 
 def _remembered(occurred_at: int, half_life_days: float, today: int) -> float:

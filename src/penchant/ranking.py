@@ -25,8 +25,7 @@ HALVINGS = 1075
 """After so many half-lives a double holds nothing of 1 any more."""
 
 
-@dataclass(frozen=True, slots=True)
-class RankedPiece:
+class RankedPiece(NamedTuple):
     """A recommended piece: ``units`` is its s in units of 1e-9."""
 
     id: str

@@ -14,8 +14,7 @@ from answers import rows_of_likes, snapshot_of
 from penchant.index import Audience, AudienceWeights, Tally, build_weights
 from penchant.index.people import tally
 from penchant.index.people.likes import Likes
-from penchant.index.people.piece_numbers import PieceNumbers
-from penchant.index.people.popularity import PieceCounts
+from penchant.index.people.popularity import PieceCounts, PieceNumbers
 from penchant.index.strings import Strings
 from penchant.model import DAY_MS, DEFAULT_INTERACTION_WEIGHTS, InteractionType, SourceSettings
 from strategies import examples

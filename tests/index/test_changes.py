@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from answers import TERMS, all_answers, similar, snapshot_of, stored
-from penchant.index import Segment, Snapshot, compaction
+from penchant.index import Segment, Snapshot, snapshot
 from penchant.live.array_files import Stamp, read_file, write_file
 from penchant.live.segment_files import SEGMENT
 from strategies import CATALOGUES, CATEGORY_WEIGHTS, CHANGES, examples
@@ -23,8 +23,8 @@ BASES = st.sampled_from(["no", "memory", "file"])
 def small_segments() -> Any:
     """Merge by the ratio of sizes from the first piece on, so that few pieces make many segments."""
     with pytest.MonkeyPatch.context() as patching:
-        patching.setattr(compaction, "SMALL_SEGMENT", 0)
-        patching.setattr(compaction, "MERGE_RATIO", 2)
+        patching.setattr(snapshot, "SMALL_SEGMENT", 0)
+        patching.setattr(snapshot, "MERGE_RATIO", 2)
         yield
 
 

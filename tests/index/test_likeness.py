@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from index.test_browsing import changed, counted
 from index.test_snapshot import snapshot_of
-from penchant.index import GROUPS, SIDE, LikenessMap, Snapshot, likeness_map, sampled_ids, sampling
+from penchant.index import GROUPS, SIDE, LikenessMap, Snapshot, likeness, likeness_map, sampled_ids
 from penchant.model import IndexedPiece
 
 
@@ -68,7 +68,7 @@ def test_a_map_depends_on_the_pieces_alone(state: tuple[Snapshot, list[IndexedPi
 
 
 def test_a_large_catalogue_is_sampled_the_same_wherever_pieces_lie(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sampling, "SAMPLED", 50)
+    monkeypatch.setattr(likeness, "SAMPLED", 50)
     pieces = planted(4, 40, 1)
     whole = snapshot_of(pieces)
     parts = snapshot_of(pieces[:70])

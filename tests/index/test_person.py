@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import profile_reference
 from answers import snapshot_of, stored
 from penchant.index import IntArray, InteractionArrays, Snapshot, figures_of_person, profile_of_person
-from penchant.index.people.preferred import CountedPreferences
+from penchant.index.people.person import CountedPreferences
 from penchant.model import DAY_MS, InteractionType, Preferences, SourceSettings, StoredInteraction, Term, most_likes
 from strategies import CATALOGUES, CATEGORY_WEIGHTS, PIECE_IDS, examples
 

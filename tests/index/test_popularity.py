@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from answers import snapshot_of
 from penchant.index import Snapshot, Strings, Tally
-from penchant.index.people.popularity import HALF_LIFE_DAYS, PieceCounts, shares_of
-from penchant.index.people.popularity_meter import PopularityMeter
+from penchant.index.people.popularity import HALF_LIFE_DAYS, PieceCounts, PopularityMeter, shares_of
 from penchant.model import DAY_MS, InteractionType, SourceSettings
 
 PIECES = [f"p{number}" for number in range(4)]

@@ -21,7 +21,9 @@ from penchant.index import (
     best_of,
 )
 from penchant.index.compiled import engine
-from penchant.model import SourceSettings
+from penchant.index.layout import PersonPairs
+from penchant.index.people.person import CountedPreferences, ValuedRows, taste_of_values
+from penchant.model import NO_PREFERENCES, SourceSettings
 from people_tables import made, table_of, weights_of
 from strategies import examples
 
@@ -74,6 +76,55 @@ def test_a_piece_suits_everybody_as_each_ones_list_says(
     assert found.units.tolist() == wanted == [tastes.units_for(each, piece) for each in figures]
     assert found.seen.tolist() == [row in each.seen[0] for each in figures]
     assert not found.inexact.any()
+
+
+@settings(max_examples=examples(20), deadline=None)
+@given(
+    n=st.sampled_from([1, 29, 300]),
+    seed=st.integers(0, 2**32 - 1),
+    greatest=st.sampled_from([1, 3, 1000]),
+    chosen=st.builds(
+        SourceSettings,
+        category_weights=st.sampled_from([{}, {"a": 0.5}, {"a": 2.25, "b": 0}]),
+        half_life_days=st.sampled_from([0, 90]),
+    ),
+    gone=st.integers(0, 3),
+)
+def test_a_taste_by_the_kernel_is_that_by_numpy(  # the fixture, and what is drawn
+    kernels: Mapping[Any, Any], n: int, seed: int, greatest: int, chosen: SourceSettings, gone: int
+) -> None:
+    random = np.random.default_rng(seed)
+    whole = made(n, random, greatest)
+    table = table_of(whole, random, chosen)
+    # Of pieces that are gone terms become rarer.
+    snapshot = whole.apply({f"{row:06}": None for row in range(min(gone, n - 1))}, max_merged=0)
+    assert snapshot.parts[0].segment is whole.parts[0].segment
+
+    by_kernel = [table.figures(person, snapshot, chosen).taste for person in range(len(table))]
+    engine.use({})
+    try:
+        by_numpy = [table.figures(person, snapshot, chosen).taste for person in range(len(table))]
+    finally:
+        engine.use(kernels)
+
+    assert [each.norm for each in by_kernel] == [each.norm for each in by_numpy]
+    for one, other in zip(by_kernel, by_numpy, strict=True):
+        assert [array.tolist() for array in one.by_part[0]] == [array.tolist() for array in other.by_part[0]]
+
+
+def test_what_two_doubles_do_not_hold_is_added_up_by_numpy(kernels: Mapping[Any, Any]) -> None:
+    assert kernels
+    snapshot = made(29, np.random.default_rng(1), 3)
+    segment = snapshot.parts[0].segment
+    row = int(np.flatnonzero(np.diff(segment.starts))[0])
+    rows, values = np.asarray([row, row, row]), np.asarray([2.0**200, 1.0, 2.0**-200])
+    pairs = PersonPairs(np.asarray([0, 3]), rows.astype(np.uint32), values)
+    said = CountedPreferences.of(NO_PREFERENCES, snapshot, SourceSettings())
+
+    taste = taste_of_values(ValuedRows(np.zeros_like(rows), rows, values), said, snapshot)
+
+    assert engine.taste(pairs, snapshot.piece_terms({})) is None
+    assert taste.by_part[0][0].tolist() == segment.piece(row)[0].tolist()
 
 
 def test_without_a_kernel_everybody_is_to_be_looked_at_singly(kernels: Mapping[Any, Any]) -> None:

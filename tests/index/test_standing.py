@@ -22,8 +22,8 @@ from penchant.index import (
     key_of,
     offer_of,
 )
+from penchant.index.boosting import PiecePosition, count_ahead
 from penchant.index.people.popularity import Popularity
-from penchant.index.standing import PiecePosition, count_ahead
 from penchant.model import Algorithm
 from strategies import CATALOGUES, CATEGORY_WEIGHTS, PIECES
 

@@ -18,7 +18,7 @@ from penchant.index.arrays import exact_sum
 from penchant.index.compiled import engine
 from penchant.index.compiled.ridge_exact import nearest_pieces
 from penchant.index.compiled.ridge_kernels import _is_nearer as is_nearer
-from penchant.index.people.grades import latest_likes, like_matrix
+from penchant.index.people.likes import latest_likes, like_matrix
 from penchant.index.people.weights import no_likes
 from penchant.model import grade_of
 from strategies import CATALOGUES, CATEGORY_WEIGHTS, examples

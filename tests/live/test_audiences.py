@@ -19,6 +19,7 @@ from penchant.errors import PreviewTooLarge
 from penchant.index.people import tally
 from penchant.live import counting
 from penchant.live.array_files import PublishedFile
+from penchant.live.audience_files import LikesFiles
 from penchant.live.builder import LikesBuilder, builder_lock
 from penchant.live.counting import (
     MAX_LAG_S,
@@ -30,7 +31,6 @@ from penchant.live.counting import (
     Audiences,
     StoredLikes,
 )
-from penchant.live.likes_files import LikesFiles
 from penchant.model import DAY_MS, DEFAULT_INTERACTION_WEIGHTS, InteractionType, SourceSettings
 from penchant.storage import DeleteSource
 from penchant.storage.hashing import user_key

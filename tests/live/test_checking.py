@@ -7,9 +7,9 @@ from live.conftest import Sources
 from penchant.live import builder as building
 from penchant.live import checking, counting
 from penchant.live.array_files import PublishedFile, stamp_of
+from penchant.live.audience_files import LikesFiles, likes_stamp_of
 from penchant.live.builder import Builder, LikesBuilder
 from penchant.live.checking import index_problems
-from penchant.live.likes_files import LikesFiles, likes_stamp_of
 from penchant.live.segment_files import SegmentFiles
 from penchant.model import SourceSettings
 from penchant.telemetry import Metrics

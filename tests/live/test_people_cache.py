@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from clocks import DAY_CLOCK, SetClock
 from factories import piece
 from penchant.bootstrap import open_services
-from penchant.index import compaction
+from penchant.index import snapshot
 from penchant.index.people import person
 from penchant.live import counting, people_cache, recent_changes
 from penchant.live.counting import AudienceRequest, Audiences, StoredLikes
@@ -179,8 +179,8 @@ def runner() -> Iterator[asyncio.Runner]:
 def scene(runner: asyncio.Runner, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     """Open one service for all examples, with small segments and few interactions that count."""
     with pytest.MonkeyPatch.context() as patching:
-        patching.setattr(compaction, "SMALL_SEGMENT", 0)
-        patching.setattr(compaction, "MERGE_RATIO", 2)
+        patching.setattr(snapshot, "SMALL_SEGMENT", 0)
+        patching.setattr(snapshot, "MERGE_RATIO", 2)
         patching.setattr(people_cache, "MAX_PROFILE_INTERACTIONS", MOST)
         patching.setattr(inputs, "MAX_PROFILE_INTERACTIONS", MOST)
         patching.setattr(person, "MAX_PROFILE_KEYWORDS", MOST_KEYWORDS)

@@ -22,7 +22,7 @@ from penchant.live.array_files import (
     read_file,
     write_file,
 )
-from penchant.live.likes_files import KeptDays, LikesFiles
+from penchant.live.audience_files import KeptDays, LikesFiles
 from penchant.live.segment_files import SEGMENT, SegmentFiles
 from penchant.storage import SourceHead
 from strategies import CATALOGUES

@@ -19,11 +19,11 @@ from live.conftest import Sources
 from penchant.errors import IndexNotReady, UnknownSource
 from penchant.live import builder as building
 from penchant.live import counting, segment_files, source_cache, views
+from penchant.live.audience_files import LikesFiles
 from penchant.live.builder import Builder, FileBuilder, LikesBuilder, builder_lock
 from penchant.live.counting import StoredLikes
 from penchant.live.database import AsyncStorage
 from penchant.live.heads import SourceWatch
-from penchant.live.likes_files import LikesFiles
 from penchant.live.segment_files import SegmentFiles, Segments
 from penchant.live.views import View, ViewLimits, Views
 from penchant.storage import DeleteSource

@@ -15,11 +15,11 @@ from penchant.errors import IndexNotReady, StorageUnavailable, UnknownSource
 from penchant.index import Filter
 from penchant.live import builder as building
 from penchant.live import counting, segment_files
+from penchant.live.audience_files import LikesFiles
 from penchant.live.builder import Builder, LikesBuilder, builder_lock
 from penchant.live.counting import StoredLikes
 from penchant.live.database import AsyncStorage
 from penchant.live.election import Election
-from penchant.live.likes_files import LikesFiles
 from penchant.live.segment_files import SegmentFiles, Segments
 from penchant.live.views import View, ViewLimits, Views
 from penchant.model import Algorithm

@@ -11,13 +11,12 @@ from live.conftest import Sources
 from penchant.index.compiled import engine
 from penchant.index.people.weights import STAND_INS, FoundStandIns, StandInQuery
 from penchant.live import counting, weighing
+from penchant.live.audience_files import LikesFiles, StoredWeights, WeightsFiles
 from penchant.live.builder import LikesBuilder, WeightsBuilder, builder_lock, index_builders
 from penchant.live.counting import StoredLikes
 from penchant.live.database import AsyncStorage
-from penchant.live.likes_files import LikesFiles
 from penchant.live.segment_files import Segments
 from penchant.live.views import ViewLimits, Views
-from penchant.live.weights_files import StoredWeights, WeightsFiles
 from penchant.model import DAY_MS
 from penchant.storage import DeleteSource
 from penchant.telemetry import Metrics

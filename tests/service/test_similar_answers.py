@@ -13,8 +13,7 @@ from penchant.bootstrap import open_services
 from penchant.live.views import View
 from penchant.model import EncodedPiece
 from penchant.service.lists.requests import SimilarRequest
-from penchant.service.lists.similar import SimilarRanking
-from penchant.service.lists.similar_answers import ENTRY_BYTES, SimilarAnswers
+from penchant.service.lists.similar import ENTRY_BYTES, SimilarAnswers, SimilarRanking
 from penchant.settings import CurrentSettings, NodeSettings
 from penchant.storage import SubmitPieces
 from penchant.wire import parse_timestamp

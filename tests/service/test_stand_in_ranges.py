@@ -10,7 +10,7 @@ from penchant.cluster import Executor, WorkPlan, executor_of
 from penchant.errors import Refused
 from penchant.index import AudienceWeights, Segment, build_weights
 from penchant.index.layout import LikeMatrix
-from penchant.index.people.grades import like_matrix
+from penchant.index.people.likes import like_matrix
 from penchant.service.bulk import stand_ins as stand_in_ranges
 from penchant.service.bulk.stand_ins import search_by
 from people_tables import made

@@ -17,17 +17,16 @@ from penchant.errors import PenchantError, StorageUnavailable
 from penchant.index.compiled import engine
 from penchant.index.compiled.engine import SearchThreads
 from penchant.live.admission import Admission
+from penchant.live.audience_files import LikesFiles, WeightsFiles
 from penchant.live.builder import builder_lock
 from penchant.live.compiling import KernelCompiler
 from penchant.live.counting import StoredLikes
 from penchant.live.database import AsyncStorage
 from penchant.live.election import Election
 from penchant.live.heads import SourceWatch
-from penchant.live.likes_files import LikesFiles
 from penchant.live.people_cache import PeopleCache
 from penchant.live.segment_files import SegmentFiles, Segments
 from penchant.live.views import ViewLimits, Views
-from penchant.live.weights_files import WeightsFiles
 from penchant.live.word_writer import WordTasks, WordWriter
 from penchant.service import Services
 from penchant.service.access import AccessControl
@@ -43,7 +42,7 @@ from penchant.service.lists.inputs import LiveInputs
 from penchant.service.lists.previews import Previews
 from penchant.service.lists.prospects import Prospects
 from penchant.service.lists.serving import Lists
-from penchant.service.lists.similar_answers import SimilarAnswers
+from penchant.service.lists.similar import SimilarAnswers
 from penchant.service.maps import CatalogueMaps
 from penchant.service.measuring import GaugeUpdater
 from penchant.service.people import People

@@ -17,8 +17,8 @@ from penchant.index import (
     Tally,
     figures_of_person,
 )
+from penchant.live.audience_files import weigh
 from penchant.live.views import View
-from penchant.live.weights_files import weigh
 from penchant.model import (
     DAY_MS,
     MAX_PROFILE_INTERACTIONS,

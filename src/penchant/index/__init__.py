@@ -1,6 +1,6 @@
 """The index: a cache of a source's pieces that answers similarity exactly, and can always be rebuilt."""
 
-from penchant.index.boosting import Booster, Find
+from penchant.index.boosting import Availability, Booster, Find, PiecePosition, key_of, matches, offer_of
 from penchant.index.browsing import CategoryCount, TermCount, categories, pieces_having, pieces_marked, terms_beginning
 from penchant.index.building import (
     NO_ATTRIBUTES,
@@ -12,9 +12,17 @@ from penchant.index.building import (
     term_key,
     term_table,
 )
-from penchant.index.compaction import Merge
 from penchant.index.compiled.engine import makes_weights
-from penchant.index.health import EXAMPLES, FlatCategory, Reach, VocabularyFindings, vocabulary
+from penchant.index.health import (
+    EXAMPLES,
+    CategoryTelling,
+    FlatCategory,
+    Reach,
+    TellingFindings,
+    VocabularyFindings,
+    telling_by_category,
+    vocabulary,
+)
 from penchant.index.layout import (
     DISTANCE_SCALE,
     BlendFactors,
@@ -24,8 +32,7 @@ from penchant.index.layout import (
     Mask,
     SparseShares,
 )
-from penchant.index.likeness import GROUPS, SIDE, LikenessMap, MapArea, likeness_map
-from penchant.index.marking import has_attributes, is_read_as, mark
+from penchant.index.likeness import GROUPS, SIDE, LikenessMap, MapArea, likeness_map, sampled_ids
 from penchant.index.masks import Filter, rows_of
 from penchant.index.part import Part
 from penchant.index.people.audience import Audience, LikeShare
@@ -43,6 +50,7 @@ from penchant.index.people.explaining import (
 from penchant.index.people.figures import SourceFigures
 from penchant.index.people.likes import LatestEvents, Likes
 from penchant.index.people.person import (
+    CountedPreferences,
     InteractionArrays,
     PersonFigures,
     PlacedTaste,
@@ -52,7 +60,6 @@ from penchant.index.people.person import (
 )
 from penchant.index.people.personal import BlendQuery, OverlapQuery, PersonBlend, liked_terms
 from penchant.index.people.popularity import HALF_LIFE_DAYS, PieceCounts, Popularity, shares_of
-from penchant.index.people.preferred import CountedPreferences
 from penchant.index.people.prospects import PeopleTastes, PieceAppeal
 from penchant.index.people.shared_audience import (
     MeanQuery,
@@ -64,13 +71,10 @@ from penchant.index.people.table import PeopleEvents, PeopleTable, people_table
 from penchant.index.people.tally import Tally
 from penchant.index.people.weights import AudienceWeights, build_weights
 from penchant.index.queries import PartQuery, Scan, ScanQuery, best_of, newness_scan, popularity_scan, score_scan
-from penchant.index.sampling import sampled_ids
 from penchant.index.segment import Segment
 from penchant.index.similarity import SimilarityQuery
-from penchant.index.snapshot import Keep, Neighbour, Snapshot
-from penchant.index.standing import Availability, PiecePosition, key_of, matches, offer_of
+from penchant.index.snapshot import Keep, Merge, Neighbour, Snapshot, has_attributes, is_read_as, mark
 from penchant.index.strings import Strings, rows_in
-from penchant.index.telling import CategoryTelling, TellingFindings, telling_by_category
 
 __all__ = [
     "DISTANCE_SCALE",

@@ -1,13 +1,18 @@
-"""Factors: what categories count, as integers, and the norms of pieces under them."""
+"""Factors: what categories count, as integers, the norms of pieces under them, and what terms count by rarity."""
 
+import functools
 import math
 from collections.abc import Mapping
 
-from penchant.index.layout import FloatArray
+import numpy as np
+
+from penchant.index.layout import FloatArray, IntArray
 from penchant.index.segment import Factors, Segment
 
 FACTOR_SCALE = 100
 """Category weights have at most two decimals; as integers of this unit every sum stays exact."""
+FREQUENCIES = 512
+"""Document frequencies below which a term's rarity is looked up."""
 
 
 def factors_of(segment: Segment, category_weights: Mapping[str, float]) -> Factors:
@@ -32,3 +37,18 @@ def root_norms(segment: Segment, category_weights: Mapping[str, float]) -> Float
     unit = factor_unit(category_weights)
     roots = segment.norms(factors_of(segment, category_weights)).roots
     return roots if unit == FACTOR_SCALE else roots * (unit / FACTOR_SCALE)
+
+
+def rarities_of(frequencies: IntArray, count: int) -> FloatArray:
+    """Return f = ln(1 + pieces / pieces that have it) by term, from the C library alone: numpy's differs by machine."""
+    table = _rarity_table(count)
+    rarities = table[np.minimum(frequencies, FREQUENCIES - 1)]
+    frequent = np.flatnonzero(frequencies >= FREQUENCIES)
+    rarities[frequent] = [math.log(1 + count / each) for each in frequencies[frequent].tolist()]
+    return rarities
+
+
+@functools.lru_cache(maxsize=8)
+def _rarity_table(count: int) -> FloatArray:
+    """Return the rarities of so many pieces by frequency, which mostly is small; never written to."""
+    return np.asarray([math.log(1 + count / max(1, each)) for each in range(FREQUENCIES)], dtype=np.float64)

@@ -44,9 +44,6 @@ NOWHERE = 1 << 62
 FARTHEST = DISTANCE_SCALE + 1
 """A limit of distances: every piece with any similarity is nearer."""
 
-LANES = 8
-"""People whose lists are made together: as many doubles as two or one registers hold."""
-
 Values: TypeAlias = NDArray[np.uint8] | NDArray[np.int16] | NDArray[np.int32] | FloatArray
 """What each term of a query adds, in the type that sums are counted in."""
 
@@ -213,7 +210,7 @@ class WeightMatrix(NamedTuple):
 
 
 class PersonPairs(NamedTuple):
-    """What people did with pieces, by person: rows, ascending, what each adds to the taste, grades, and what is seen.
+    """What people did with pieces, by person: rows, ascending, and what each adds to the taste.
 
     ``starts`` (u + 1,) cuts the others, (z,), into people.
     """
@@ -221,38 +218,43 @@ class PersonPairs(NamedTuple):
     starts: IntArray
     rows: Numbers
     values: FloatArray
-    grades: NDArray[np.uint8]
-    seen: NDArray[np.uint8]
 
 
 class PieceTerms(NamedTuple):
-    """By piece: its terms, ascending, and its weight of each; by term f and category weight; and the table of roots."""
+    """By piece: its terms, ascending, and its weight of each; by term f and its category; by category its weight."""
 
     starts: IntArray
     terms: Numbers
     weights: Weights
     rarities: FloatArray
+    categories: Numbers
     factors: FloatArray
-    table: FloatArray
 
 
 class PersonBlends(NamedTuple):
-    """`BlendFactors` of many people, of which ``contents`` and ``totals`` are by person."""
+    """`BlendFactors` of many people, of which ``content`` and ``total`` are by person."""
 
-    contents: FloatArray
-    totals: FloatArray
+    content: FloatArray
     audience: float
     popularity: float
+    total: FloatArray
 
 
 class TasteRoom(NamedTuple):
-    """Room to work in, by term (v,), of zeros before and after; the members of `ListRoom` that make a taste."""
+    """Room to make a taste in: by term (v,), sums of zeros before and after, with a bit for each; then the taste."""
 
     highs: FloatArray
     lows: FloatArray
-    scores: FloatArray
-    numbers: IntArray
     bits: Numbers
+    numbers: IntArray
+    scores: FloatArray
+
+    @classmethod
+    def of(cls, term_count: int) -> "TasteRoom":
+        """Return room for so many terms; what no taste has come to takes no memory."""
+        highs, lows = np.zeros(term_count), np.zeros(term_count)
+        bits = np.zeros(term_count // 32 + 1, dtype=np.uint32)
+        return cls(highs, lows, bits, np.empty(term_count, dtype=np.int64), np.empty(term_count))
 
 
 class ShareRoom(NamedTuple):

@@ -9,6 +9,8 @@ A projection by landmarks, with nothing left to chance, so that the same pieces 
     pieces x 2         the mean of the nearest landmarks' points, those of one landmark spread around it
 
 What stands near is alike; what stands far apart may be alike in something else, since a plane has too little room.
+Of a large catalogue a sample is shown, in arrays that depend on nothing else: the same pieces are chosen however they
+lie in segments, so that every worker and node shows the same of a version.
 
 Halko, Martinsson, Tropp: Finding structure with randomness (2011); van der Maaten, Hinton: Visualizing data using t-SNE
 (2008); de Silva, Tenenbaum: Sparse multidimensional scaling using landmark points (2004).
@@ -17,16 +19,98 @@ Halko, Martinsson, Tropp: Finding structure with randomness (2011); van der Maat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
+from penchant.index.arrays import run_places, starts_of
 from penchant.index.building import term_of
+from penchant.index.factors import factors_of
 from penchant.index.layout import FloatArray, IntArray
-from penchant.index.sampling import CatalogueSample, sample
+from penchant.index.part import Part
 from penchant.index.snapshot import Snapshot
 from penchant.index.strings import Strings
 from penchant.model import Term
+
+SAMPLED = 10_000
+"""Pieces that a sample has at most."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class CatalogueSample:
+    """``m`` pieces, ``v`` terms, ``z`` pairs of both; ``ids`` (m) and ``terms`` (v) ascend.
+
+    ``starts`` (m + 1,) cuts ``piece_terms`` and ``weights`` (z,), each times its category's weight, into pieces.
+    """
+
+    ids: Strings
+    terms: Strings
+    starts: IntArray
+    piece_terms: IntArray
+    weights: FloatArray
+
+
+def sampled_rows(snapshot: Snapshot) -> list[IntArray]:
+    """Return the rows of the sampled pieces by part: all of a small catalogue, else those whose ids hash least."""
+    live = [np.flatnonzero(part.live) for part in snapshot.parts]
+    if snapshot.piece_count <= SAMPLED:
+        return live
+    hashes = [_hashes(part.segment.ids)[rows] for part, rows in _pairs(snapshot, live)]
+    # Of equal hashes at the limit none is taken, whose order would be that of parts.
+    limit = np.partition(np.concatenate(hashes), SAMPLED)[SAMPLED]
+    return [rows[found < limit] for rows, found in zip(live, hashes, strict=True)]
+
+
+def sampled_ids(snapshot: Snapshot) -> frozenset[str]:
+    """Return the ids of the sampled pieces."""
+    return frozenset(
+        piece_id for part, rows in _pairs(snapshot, sampled_rows(snapshot)) for piece_id in part.segment.ids.take(rows)
+    )
+
+
+def sample(snapshot: Snapshot, category_weights: Mapping[str, float]) -> CatalogueSample:
+    """Return the sample of a catalogue; costs a pass over its ids, and nothing for keywords of other pieces."""
+    ids: list[bytes] = []
+    keys: list[list[bytes]] = []
+    columns = []
+    for part, rows in _pairs(snapshot, sampled_rows(snapshot)):
+        segment = part.segment
+        counts = np.diff(segment.starts)[rows]
+        pairs = run_places(segment.starts[rows], counts)
+        used, numbers = np.unique(segment.piece_terms[pairs], return_inverse=True)
+        factors = np.asarray(factors_of(segment, category_weights), dtype=np.float64)[segment.category_of]
+        columns.append((counts, numbers, segment.piece_weights[pairs] * factors[segment.piece_terms[pairs]]))
+        keys.append([segment.terms.encoded(term) for term in used.tolist()])
+        ids.extend(segment.ids.encoded(row) for row in rows.tolist())
+    terms = sorted(set().union(*keys))
+    places = {key: place for place, key in enumerate(terms)}
+    renumbered = [np.asarray([places[key] for key in each], dtype=np.int64) for each in keys]
+    counts = _joined([each[0] for each in columns])
+    numbers = _joined([new[each[1]] for new, each in zip(renumbered, columns, strict=True)])
+    order = np.asarray(sorted(range(len(ids)), key=ids.__getitem__), dtype=np.int64)
+    starts = starts_of(counts[order])
+    pairs = run_places(starts_of(counts)[:-1][order], counts[order])
+    return CatalogueSample(
+        ids=Strings.of_encoded([ids[row] for row in order.tolist()]),
+        terms=Strings.of_encoded(terms),
+        starts=starts,
+        piece_terms=numbers[pairs],
+        weights=_joined([each[2] for each in columns])[pairs].astype(np.float64),
+    )
+
+
+def _hashes(ids: Strings) -> IntArray:
+    return np.asarray([crc32(encoded) for encoded in ids.all_encoded()], dtype=np.int64)
+
+
+def _pairs(snapshot: Snapshot, rows: Sequence[IntArray]) -> list[tuple[Part, IntArray]]:
+    return list(zip(snapshot.parts, rows, strict=True))
+
+
+def _joined(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    return np.concatenate([np.zeros(0, dtype=np.int64), *arrays])
+
 
 SIDE = 600
 """Points have whole coordinates from 0 to here."""

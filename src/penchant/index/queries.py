@@ -106,7 +106,8 @@ def score_scan(keys: Mapping[str, int]) -> Scan:
 
     def scan(part: Part, rows: IntArray) -> Keys:
         own = part.segment.ids.find_all(names)
-        found, places, _ = np.intersect1d(own[own >= 0], rows, assume_unique=True, return_indices=True)
-        return values[own >= 0][places], found
+        # Few among many, both ascending.
+        known = (own >= 0) & (np.append(rows, -1)[np.searchsorted(rows, own)] == own)
+        return values[known], own[known]
 
     return scan

@@ -1,22 +1,30 @@
 """Snapshot: an immutable state of a source's pieces, which answers exactly, by definition, which ones are nearest.
 
 Changes make a new snapshot; the old one stays valid for requests that still read it. Nothing here knows the time
-of day: moments are arguments. Pieces lie in a few segments, each with a mask of those that are live; a change adds a
-small segment at the end (`penchant.index.compaction`).
+of day: moments are arguments. Pieces lie in a few segments, each with a mask of those that are live. A change adds a
+small segment at the end, and small ones merge into larger ones from there, so that their number stays logarithmic:
+
+    100,000 | 20,000 | 4,000 | 900      and a change that stores 600 pieces:
+    100,000 | 20,000 | 4,000 | 1,500    900 and 600 merge; 4,000 is less than four times as many, so it does as well,
+    125,500                             and so on; mostly it ends sooner, and a piece is merged a logarithmic number
+                                        of times
+
+Other attributes (`mark`) come from the marks of all its pieces; nothing else of a snapshot is made anew.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from penchant.errors import UnknownPiece
 from penchant.index.arrays import run_places
-from penchant.index.building import NO_ATTRIBUTES, build_segment, merge_segments, term_of, term_table
-from penchant.index.compaction import Merge, compacted
-from penchant.index.factors import factors_of, root_norms
-from penchant.index.layout import DISTANCE_SCALE, IntArray
+from penchant.index.assembling import RowLists, list_rows, mark_arrays
+from penchant.index.building import NO_ATTRIBUTES, build_segment, merge_rows, merge_segments, term_of, term_table
+from penchant.index.factors import factors_of, rarities_of, root_norms
+from penchant.index.layout import DISTANCE_SCALE, FloatArray, IntArray, Mask, PieceTerms
 from penchant.index.masks import Filter
 from penchant.index.part import NORM_SCALE, Part
 from penchant.index.queries import best_of
@@ -24,6 +32,39 @@ from penchant.index.segment import MAX_NORMS, Segment
 from penchant.index.similarity import SimilarityQuery
 from penchant.index.strings import Strings, unite_tables
 from penchant.model import Algorithm, IndexedPiece, Term
+
+MERGE_RATIO = 4
+"""A segment is merged with its successor unless it is this many times larger: keeps their number logarithmic
+(D34 of docs/decisions.md)."""
+SMALL_SEGMENT = 1_000
+"""Pieces up to which merging costs the same fraction of a millisecond; below, everything is merged."""
+
+Merge = Callable[[Sequence[tuple[Segment, Mask]]], Segment]
+
+
+def compacted(parts: Iterable[Part], max_merged: int | None, merge: Merge) -> list[Part]:
+    """Return the parts with small neighbours merged, and without those that have no live piece left.
+
+    From left to right; each part merges with what lies before it for as long as they belong together.
+    """
+    kept: list[Part] = []
+    for part in parts:
+        if not part.live_count:
+            continue
+        kept.append(part)
+        while len(kept) > 1 and _belong_together(kept[-2], kept[-1], max_merged):
+            last = [kept.pop(-2), kept.pop()]
+            kept.append(Part.whole(merge([(each.segment, each.live) for each in last])))
+    return kept
+
+
+def _belong_together(one: Part, other: Part, max_merged: int | None) -> bool:
+    """Return whether neighbours are to be merged."""
+    together = one.live_count + other.live_count
+    if max_merged is not None and together > max_merged:
+        return False
+    return together <= SMALL_SEGMENT or len(one.segment) < MERGE_RATIO * len(other.segment)
+
 
 Keep = Callable[[Segment], Segment]
 """Returns the same segment out of other memory, such as a mapped file's."""
@@ -44,6 +85,7 @@ class Snapshot:
         self.piece_count = sum(part.live_count for part in parts)
         self._mean_norms: dict[tuple[tuple[str, float], ...], float] = {}
         self._day_counts: Mapping[int, int] | None = None
+        self._rarities: FloatArray | None = None
 
     @classmethod
     def empty(cls) -> "Snapshot":
@@ -107,7 +149,8 @@ class Snapshot:
     @property
     def nbytes(self) -> int:
         """How much memory the snapshot takes, mapped files included."""
-        return sum(part.nbytes for part in self.parts)
+        rarities = 0 if self._rarities is None else self._rarities.nbytes
+        return rarities + sum(part.nbytes for part in self.parts)
 
     def window(self, moment: int) -> tuple[int, int]:
         """Return from when until before when the same pieces are available as at a moment; ms since 1970 UTC."""
@@ -243,6 +286,22 @@ class Snapshot:
             mean = self._mean_norms[key] = total / count / NORM_SCALE if count else 0.0
         return mean
 
+    def piece_terms(self, category_weights: Mapping[str, float]) -> PieceTerms:
+        """Return the terms of the pieces of its only part, as the kernels of tastes take them."""
+        (part,) = self.parts
+        segment = part.segment
+        if self._rarities is None:
+            self._rarities = rarities_of(part.frequencies(np.arange(len(segment.terms))), self.piece_count)
+        factors = [float(category_weights.get(name, 1)) for name in segment.category_names]
+        return PieceTerms(
+            starts=segment.starts,
+            terms=segment.piece_terms,
+            weights=segment.piece_weights,
+            rarities=self._rarities,
+            categories=segment.category_of,
+            factors=np.asarray(factors, dtype=np.float64),
+        )
+
     def find(self, piece_id: str) -> tuple[Part, int] | None:
         """Return the part that has a live piece, and its row there; ``None`` for an unknown one."""
         for part in reversed(self.parts):
@@ -250,3 +309,64 @@ class Snapshot:
             if row is not None:
                 return part, row
         return None
+
+
+Marks = Mapping[str, Sequence[str]]
+"""The marks of pieces by id."""
+GATHERED_PIECES = 20_000
+"""Pieces whose marks are gathered as Python's objects before they become arrays."""
+
+
+def has_attributes(snapshot: Snapshot, attributes: Strings) -> bool:
+    """Return whether the marks of all pieces are of these attributes; where there is no piece, they are of any."""
+    wanted = list(attributes)
+    return all(list(part.segment.attributes) == wanted for part in snapshot.parts)
+
+
+def is_read_as(snapshot: Snapshot, reading: str) -> bool:
+    """Return whether the keywords of all pieces were read in the way of this name."""
+    wanted = [reading] if reading else []
+    return all(list(part.segment.reading) == wanted for part in snapshot.parts)
+
+
+def mark(snapshot: Snapshot, attributes: Strings, batches: Iterable[Marks]) -> Snapshot:
+    """Return a snapshot whose pieces have the marks that all batches together give them, of these attributes."""
+    found = [_MarkGatherer(part) for part in snapshot.parts]
+    for batch in batches:
+        ids = sorted(batch)
+        table = Strings.of(ids)
+        for each in found:
+            each.add(table, [batch[piece_id] for piece_id in ids])
+    return Snapshot([each.marked(attributes) for each in found])
+
+
+class _MarkGatherer:
+    """Gathers the marks of one part's pieces."""
+
+    def __init__(self, part: Part) -> None:
+        self._part = part
+        self._lists: list[RowLists] = []
+        self._rows_of: dict[str, list[int]] = defaultdict(list)
+        self._count = 0
+
+    def add(self, ids: Strings, marks: Sequence[Sequence[str]]) -> None:
+        """Add the marks of these pieces, of which the part may have any; ids ascend."""
+        rows = self._part.segment.ids.find_all(ids)
+        # Rows ascend within a batch, though not from one to the next: `merge_rows` orders those.
+        for place in np.flatnonzero(rows >= 0).tolist():
+            for each in marks[place]:
+                self._rows_of[each].append(int(rows[place]))
+            self._count += 1
+        if self._count >= GATHERED_PIECES:
+            self._flush()
+
+    def marked(self, attributes: Strings) -> Part:
+        """Return the part with all marks that were added."""
+        self._flush()
+        every = np.arange(len(self._part.segment))
+        merged = merge_rows(self._lists, [every] * len(self._lists))
+        return self._part.within(replace(self._part.segment, attributes=attributes, **mark_arrays(merged)))
+
+    def _flush(self) -> None:
+        self._lists.append(list_rows(self._rows_of))
+        self._rows_of, self._count = defaultdict(list), 0

@@ -14,13 +14,13 @@ from collections.abc import Callable
 
 from penchant.errors import StorageUnavailable, UnknownSource
 from penchant.index import Audience, AudienceWeights, Likes, PieceCounts
+from penchant.live.audience_files import StoredWeights, weigh
 from penchant.live.counting import AudienceCount, AudienceRequest, Audiences, StoredLikes
 from penchant.live.database import AsyncStorage
 from penchant.live.following import View
 from penchant.live.recent_changes import RecentChanges
 from penchant.live.source_cache import CachedSource, SourceCache
 from penchant.live.weighing import SourceWeights, WeightsFollower
-from penchant.live.weights_files import StoredWeights, weigh
 from penchant.model import SourceSettings
 from penchant.telemetry import Metrics
 from penchant.tracing import tracing

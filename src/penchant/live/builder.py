@@ -27,14 +27,23 @@ from penchant.index.compiled import engine
 from penchant.index.compiled.samples import FINDING, RIDGE
 from penchant.index.people.weights import StandInSearch
 from penchant.live.array_files import ArrayFiles, ArrayRecord, PublishedFile, Stamp, stamp_of
+from penchant.live.audience_files import (
+    LIKES,
+    WEIGHTS,
+    LikesFiles,
+    StoredWeights,
+    WeightsFiles,
+    WeightsOrigin,
+    count_all,
+    count_feed,
+    likes_stamp_of,
+)
 from penchant.live.compiling import load_kernels, use_compiled
 from penchant.live.counting import busy_sources, is_likes_file_due
 from penchant.live.election import Election
 from penchant.live.following import apply_feed, reading_of, settings_in
-from penchant.live.likes_files import LIKES, LikesFiles, count_all, count_feed, likes_stamp_of
 from penchant.live.segment_files import ATTRIBUTES, READING, SEGMENT, SegmentFiles
 from penchant.live.weighing import FILE_REST_RATIO, is_weights_file_due
-from penchant.live.weights_files import WEIGHTS, StoredWeights, WeightsFiles, WeightsOrigin
 from penchant.model import DAY_MS, SourceSettings
 from penchant.storage import ContentFeed, FeedCursor, InteractionsFeed, SourceHead, Storage
 from penchant.telemetry import Metrics, logger

@@ -10,11 +10,10 @@ import numpy as np
 from penchant.errors import UnknownSource
 from penchant.index import Likes, Segment, Snapshot
 from penchant.live.array_files import ArrayFiles, ArrayRecord, Arrays, DamagedFile, PublishedFile, read_file
+from penchant.live.audience_files import LikesFiles, StoredWeights, WeightsFiles
 from penchant.live.builder import SMALLEST_FILE, LikesBuilder, WeightsBuilder, continued, counted, cursor_of
 from penchant.live.counting import busy_sources
-from penchant.live.likes_files import LikesFiles
 from penchant.live.segment_files import SegmentFiles
-from penchant.live.weights_files import StoredWeights, WeightsFiles
 from penchant.storage import ContentFeed, FeedCursor, InteractionsFeed, SourceHead, Storage
 from penchant.telemetry import Metrics
 

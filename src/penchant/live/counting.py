@@ -19,9 +19,8 @@ from dataclasses import dataclass, replace
 from penchant.errors import PreviewTooLarge
 from penchant.index import Likes, PieceCounts, Tally
 from penchant.live.array_files import PublishedFile
+from penchant.live.audience_files import KeptDays, LikesFiles, WeightsFiles, count_feed
 from penchant.live.election import Election
-from penchant.live.likes_files import KeptDays, LikesFiles, count_feed
-from penchant.live.weights_files import WeightsFiles
 from penchant.model import SourceSettings
 from penchant.storage import FeedCursor, InteractionChange, SourceHead, Storage
 from penchant.telemetry import Metrics

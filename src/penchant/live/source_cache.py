@@ -18,11 +18,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from penchant.index import Audience
+from penchant.live.audience_files import StoredWeights
 from penchant.live.counting import AudienceCount
 from penchant.live.following import View
 from penchant.live.heads import SourceName
 from penchant.live.weighing import SourceWeights
-from penchant.live.weights_files import StoredWeights
 from penchant.telemetry import Metrics
 
 LEAST_BYTES = 4_096

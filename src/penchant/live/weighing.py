@@ -27,9 +27,9 @@ from dataclasses import dataclass
 from penchant.errors import NotYetVisible, UnknownSource
 from penchant.index.compiled import engine
 from penchant.index.compiled.samples import RIDGE
+from penchant.live.audience_files import StoredWeights, WeightsFiles, WeightsOrigin
 from penchant.live.counting import AudienceRequest, has_likes_file
 from penchant.live.database import AsyncStorage
-from penchant.live.weights_files import StoredWeights, WeightsFiles, WeightsOrigin
 from penchant.storage import SourceHead
 from penchant.telemetry import Metrics, logger
 

@@ -19,7 +19,7 @@ from penchant.service.lists.inclusion import PieceInclusion
 from penchant.service.lists.previews import Previews
 from penchant.service.lists.prospects import Prospects
 from penchant.service.lists.serving import Lists
-from penchant.service.lists.similar_answers import SimilarAnswers
+from penchant.service.lists.similar import SimilarAnswers
 from penchant.service.maps import CatalogueMaps
 from penchant.service.measuring import GaugeUpdater
 from penchant.service.people import People

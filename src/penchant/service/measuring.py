@@ -12,7 +12,7 @@ from prometheus_client import Counter
 from penchant.live.people_cache import PeopleCache
 from penchant.live.views import Views
 from penchant.service.access import AccessControl
-from penchant.service.lists.similar_answers import SimilarAnswers
+from penchant.service.lists.similar import SimilarAnswers
 from penchant.storage import Storage
 from penchant.telemetry import Metrics
 

@@ -11,11 +11,11 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from penchant.index.arrays import over_ranges, starts_of
+from penchant.index.arrays import over_ranges, run_places, starts_of
 from penchant.index.best import Hits, in_order
 from penchant.index.compiled import exact, ridge_exact
 from penchant.index.compiled.native_kernels import NativeKernel
-from penchant.index.compiled.samples import FINDING, RIDGE, TASTES, UNWEIGHTED, Kind
+from penchant.index.compiled.samples import FINDING, RIDGE, UNWEIGHTED, Kind
 from penchant.index.layout import (
     BlendFactors,
     BoolArray,
@@ -50,6 +50,8 @@ SHARE_BLOCK = 65_536
 """Pieces that part a is added up of at once: three arrays of sums fit the cache."""
 QUICK_PIECES = 32_768
 """Pieces of a segment that are searched with the interpreter's lock held, tens of us (D124 of docs/decisions.md)."""
+QUICK_ROWS = 64
+"""Pieces of a person whose taste is made so."""
 SHARED_PIECES = 1_000_000
 """Pieces of a segment from which a search is shared by threads: half a millisecond and more."""
 MAX_DENSE = 500
@@ -70,6 +72,16 @@ class _Engine:
     def __init__(self) -> None:
         self.kernels: Mapping[Kind, Mapping[str, Kernel]] = {}
         self.threads: SearchThreads | None = None
+        self.taste_rooms: list[TasteRoom] = []
+        """Room that nobody works in: what a large vocabulary takes is not asked of the machine each time."""
+
+    def taste_room(self, term_count: int) -> TasteRoom:
+        """Return room for so many terms, to be put back by who has it, any number of threads at once."""
+        while self.taste_rooms:
+            room = self.taste_rooms.pop()
+            if len(room.highs) >= term_count:
+                return room
+        return TasteRoom.of(term_count)
 
     def over_rows(self, count: int, search: Callable[[int, int], Hits]) -> Hits:
         """Return what a search finds in so many rows, in no order: of many, by all threads, a range of rows each."""
@@ -214,7 +226,7 @@ def _by_liking(likes: LikeMatrix, squares: IntArray) -> tuple[LikeMatrix, IntArr
     ids = np.argsort(-squares, kind="stable")
     counts = np.diff(likes.piece_starts)[ids]
     starts = starts_of(counts)
-    entries = np.repeat(likes.piece_starts[ids] - starts[:-1], counts) + np.arange(len(likes.people))
+    entries = run_places(likes.piece_starts[ids], counts)
     people, grades = likes.people[entries], likes.piece_grades[entries]
     pieces, own_grades = transpose(starts, people, grades.astype(np.uint16), likes.person_starts[:-1])
     return LikeMatrix(likes.person_starts, pieces, own_grades.astype(np.uint8), starts, people, grades), ids
@@ -319,6 +331,24 @@ def shares(weights: WeightMatrix, seeds: IntArray, grades: IntArray, loan: float
     return SparseShares(rows[: int(sizes[0])].copy(), values[: int(sizes[0])].copy())
 
 
+def taste(pairs: PersonPairs, terms: PieceTerms) -> tuple[IntArray, FloatArray, float] | None:
+    """Return one person's terms, ascending, with f x P x category weight, and the norm of f x P.
+
+    ``None`` where the kernel is not ready, or where it does not hold a sum exactly.
+    """
+    kernel = _engine.kernel("taste", ("d", terms.weights.dtype.char))
+    if kernel is None:
+        return None
+    room = _engine.taste_room(len(terms.rarities))
+    norms, sizes = np.empty(1), np.empty(1, dtype=np.int64)
+    run = kernel.quickly if len(pairs.rows) <= QUICK_ROWS else kernel
+    run(pairs, terms, room, norms, sizes)
+    count = int(sizes[0])
+    made = None if count < 0 else (room.numbers[:count].copy(), room.scores[:count].copy(), float(norms[0]))
+    _engine.taste_rooms.append(room)
+    return made
+
+
 def tastes(
     pairs: PersonPairs, terms: PieceTerms, amounts: FloatArray
 ) -> tuple[FloatArray, FloatArray, BoolArray] | None:
@@ -326,12 +356,10 @@ def tastes(
 
     ``amounts`` are the roots of the piece's weights by term. ``None`` where the kernel is not ready.
     """
-    kernel = _engine.kernel("tastes", TASTES)
+    kernel = _engine.kernel("tastes", ("d", terms.weights.dtype.char))
     if kernel is None:
         return None
-    count, (highs, lows, scores) = len(pairs.starts) - 1, np.zeros((3, len(amounts)))
-    bits = np.zeros(len(amounts) // 32 + 1, dtype=np.uint32)
-    room = TasteRoom(highs, lows, scores, np.zeros(len(amounts), dtype=np.int64), bits)
+    count = len(pairs.starts) - 1
     dots, norms, inexact = np.zeros(count), np.zeros(count), np.zeros(count, dtype=np.uint8)
-    kernel(0, pairs, terms, amounts, room, dots, norms, inexact)
+    kernel(pairs, terms, amounts, TasteRoom.of(len(amounts)), dots, norms, inexact)
     return dots, norms, inexact > 0

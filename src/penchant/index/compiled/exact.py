@@ -12,9 +12,11 @@ from penchant.index.layout import (
     SCORE_SCALE,
     BlendFactors,
     Choice,
+    FloatArray,
     IntArray,
     KernelQuery,
     Norms,
+    PersonBlends,
     PieceFigures,
     Postings,
     Taste,
@@ -53,10 +55,25 @@ def scores(taste: Taste, blending: BlendFactors, postings: Postings, figures: Pi
         cut = slice(postings.starts[term], postings.starts[term + 1])
         sums[postings.pieces[cut]] += value * taste.table[postings.weights[cut]]
     dots, liked = sums[rows], figures.audience.by_row(len(sums))[rows]
-    divisor = taste.norm * (figures.roots[rows] + taste.mean_norm / 2)
-    content = np.divide(dots, divisor, out=np.zeros_like(dots), where=divisor > 0)
-    mixed = blending.content * content + blending.audience * liked + blending.popularity * figures.popular[rows]
-    return -np.rint(mixed / blending.total * SCORE_SCALE).astype(np.int64), rows
+    divisors = taste.norm * (figures.roots[rows] + taste.mean_norm / 2)
+    return -blended(dots, divisors, liked, figures.popular[rows], blending), rows
+
+
+def blended(
+    dots: FloatArray,
+    divisors: FloatArray,
+    liked: FloatArray,
+    popular: FloatArray | float,
+    blending: BlendFactors | PersonBlends,
+) -> IntArray:
+    """Return s in its unit from dot products and what they are divided by, part a and part p.
+
+    Of many pieces and one person, or of one piece and many people.
+    """
+    content = np.divide(dots, divisors, out=np.zeros_like(dots), where=divisors > 0)
+    mixed = blending.content * content + blending.audience * liked + blending.popularity * popular
+    units: IntArray = np.rint(mixed / blending.total * SCORE_SCALE).astype(np.int64)
+    return units
 
 
 def overlaps(terms: IntArray, asked: int, starts: IntArray, postings: Postings, rows: IntArray) -> Keys:

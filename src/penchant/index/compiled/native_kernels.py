@@ -9,7 +9,7 @@ Both places are ignored: kernels return nothing and raise nothing.
 """
 
 import ctypes
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -39,7 +39,7 @@ class NativeKernel:
         # Kept: the code goes with what has loaded it.
         self._loader = _loader_of(compiled.code)
         address = self._loader.get_function_address(compiled.symbol)
-        leaves = tuple(_leaves(sample))
+        leaves = _leaves(sample)
         numbers = [kind for leaf in leaves for kind in _number_types(leaf)]
         # By argument the type and dimensions of an array, or what makes a number of it.
         self._types = tuple(
@@ -91,12 +91,14 @@ def load_kind(kind: Kind, code: Mapping[str, NativeCode]) -> dict[str, NativeKer
     return {name: NativeKernel(code[name], sample) for name, sample in samples_of(kind).items()}
 
 
-def _leaves(arguments: tuple[Any, ...]) -> Iterator[Any]:
+def _leaves(arguments: tuple[Any, ...]) -> list[Any]:
+    leaves: list[Any] = []
     for argument in arguments:
         if isinstance(argument, tuple):
-            yield from _leaves(argument)
+            leaves += _leaves(argument)
         else:
-            yield argument
+            leaves.append(argument)
+    return leaves
 
 
 def _number_types(leaf: Any) -> list[Any]:

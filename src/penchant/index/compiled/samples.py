@@ -24,6 +24,7 @@ from penchant.index.layout import (
     Taste,
     TasteRoom,
     WeightMatrix,
+    Weights,
 )
 
 Kind = tuple[str, str]
@@ -34,9 +35,7 @@ KINDS: tuple[Kind, ...] = (FINDING, RIDGE, ("B", "B"), ("h", "B"), ("i", "B"), (
 """The kinds that most catalogues need."""
 WIDE_KINDS: tuple[Kind, ...] = (("h", "H"), ("i", "H"), ("d", "H"))
 """The kinds for weights of 16 bits."""
-TASTES: Kind = ("tastes", "")
-"""How well one piece suits many people."""
-SERVED: tuple[Kind, ...] = (*KINDS, *WIDE_KINDS, TASTES)
+SERVED: tuple[Kind, ...] = (*KINDS, *WIDE_KINDS)
 """The kinds that a service has, those first that most requests need."""
 UNWEIGHTED = np.zeros(0, dtype=np.uint8)
 Sample = tuple[Any, ...]
@@ -45,7 +44,7 @@ Sample = tuple[Any, ...]
 def samples_of(kind: Kind) -> dict[str, Sample]:
     """Return the samples of a kind's kernels by their names."""
     numbers, none, choice = np.zeros(1, dtype=np.int64), np.zeros(0), _NOTHING
-    of_one_type = {FINDING: _finding_samples, RIDGE: _ridge_samples, TASTES: _taste_samples}
+    of_one_type = {FINDING: _finding_samples, RIDGE: _ridge_samples}
     if kind in of_one_type:
         return of_one_type[kind]()
     sums_type, weights_type = (np.dtype(name) for name in kind)
@@ -54,7 +53,8 @@ def samples_of(kind: Kind) -> dict[str, Sample]:
         taste = Taste(numbers, none, none, 1.0, 1.0)
         blending = BlendFactors(1.0, 1.0, 1.0, total=1.0)
         figures = PieceFigures(none, none, SparseShares(numbers, none))
-        return {"best": (taste, blending, postings, figures, choice, 0, 0, none, none, numbers, numbers, numbers)}
+        best = (taste, blending, postings, figures, choice, 0, 0, none, none, numbers, numbers, numbers)
+        return {"best": best, **_taste_samples(postings.weights)}
     norms = Norms(np.zeros(0, dtype=np.uint16), 1.0, none)
     if sums_type == np.uint8:
         norms = Norms(UNWEIGHTED, 1.0, np.zeros(0, dtype=np.uint32))
@@ -103,11 +103,13 @@ def _ridge_samples() -> dict[str, Sample]:
     }
 
 
-def _taste_samples() -> dict[str, Sample]:
-    """Return the samples of the kernel of many people's tastes, which takes all weights as 16 bits."""
+def _taste_samples(weights: Weights) -> dict[str, Sample]:
+    """Return the samples of the kernels of tastes, for pieces of such weights."""
     starts, numbers, none = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.uint32), np.zeros(0)
-    bytes_, weights = np.zeros(0, dtype=np.uint8), np.zeros(0, dtype=np.uint16)
-    pairs = PersonPairs(starts, numbers, none, bytes_, bytes_)
-    terms = PieceTerms(starts, numbers, weights, none, none, none)
-    room = TasteRoom(none, none, none, starts, numbers)
-    return {"tastes": (0, pairs, terms, none, room, none, none, bytes_)}
+    pairs = PersonPairs(starts, numbers, none)
+    terms = PieceTerms(starts, numbers, weights, none, numbers, none)
+    room = TasteRoom.of(0)
+    return {
+        "taste": (pairs, terms, room, none, starts),
+        "tastes": (pairs, terms, none, room, none, none, UNWEIGHTED),
+    }

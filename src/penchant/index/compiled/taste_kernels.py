@@ -1,10 +1,9 @@
-"""Compiled kernel of how well one piece suits the tastes of many people: bit by bit as one person's list finds it.
+"""Compiled kernels of tastes: of one person, and of how well one piece suits those of many; as numpy makes them.
 
-It allocates nothing, as those of `kernels`. What a person did becomes scores by term, and these a taste,
-of which only its norm and its dot product with the piece are kept.
+They allocate nothing, as those of `kernels`. What a person did becomes scores by term, and these a taste.
 
 Scores by term are rounded once, as `math.fsum` does: a sum is held as two doubles, and where these do not hold it
-exactly, which needs numbers 2^50 apart, the person is left out (``inexact``).
+exactly, which needs numbers 2^50 apart, the taste has to be found in another way (``inexact``).
 """
 
 import numpy as np
@@ -16,7 +15,7 @@ TOP = float(GREATEST_SCORE)
 
 
 @inlined
-def two_sum(one, other):
+def _two_sum(one, other):
     """Return a sum, rounded, and what the rounding lost, exactly (Knuth)."""
     total = one + other
     part = total - one
@@ -24,7 +23,7 @@ def two_sum(one, other):
 
 
 @inlined
-def add_terms(p, pairs, terms, room):
+def _add_terms(p, pairs, terms, room):
     """Add up the values of a person's pieces by term; return whether two doubles do not hold a sum."""
     is_inexact = False
     for e in range(pairs.starts[p], pairs.starts[p + 1]):
@@ -34,20 +33,20 @@ def add_terms(p, pairs, terms, room):
         for j in range(terms.starts[row], terms.starts[row + 1]):
             term = terms.terms[j]
             room.bits[term >> np.uint32(5)] |= np.uint32(1) << (term & np.uint32(31))
-            high, lost = two_sum(room.highs[term], value * terms.table[terms.weights[j]])
+            high, lost = _two_sum(room.highs[term], value * np.sqrt(np.float64(terms.weights[j])))
             room.highs[term] = high
             if lost != 0.0:
-                low, rest = two_sum(room.lows[term], lost)
+                low, rest = _two_sum(room.lows[term], lost)
                 room.lows[term] = low
                 is_inexact |= rest != 0.0
     return is_inexact
 
 
 @inlined
-def gather_scores(terms, room):
+def _gather_scores(terms, room):
     """Move the sums of all terms met to ``numbers``, ascending, and ``scores``; return how many, and the greatest."""
     count, greatest = 0, 0.0
-    for word in range(len(room.bits)):
+    for word in range((len(terms.rarities) >> 5) + 1):
         bits = room.bits[word]
         if bits == 0:
             continue
@@ -55,7 +54,7 @@ def gather_scores(terms, room):
         while bits:
             term = word * 32 + lowest_bit(bits)
             bits &= bits - np.uint32(1)  # without its lowest bit
-            score = (room.highs[term] + room.lows[term]) * terms.factors[term]
+            score = (room.highs[term] + room.lows[term]) * terms.factors[terms.categories[term]]
             room.highs[term], room.lows[term] = 0.0, 0.0
             room.numbers[count], room.scores[count] = term, score
             count += 1
@@ -64,7 +63,7 @@ def gather_scores(terms, room):
 
 
 @inlined
-def whole_score(score, greatest):
+def _whole_score(score, greatest):
     """Return a score as an integer from -1000 to 1000, half away from zero, where the greatest is 1000."""
     scaled = score / greatest * TOP
     size = abs(scaled)
@@ -74,27 +73,46 @@ def whole_score(score, greatest):
     return np.copysign(whole, scaled)
 
 
-def tastes(first, pairs, terms, amounts, room, dots, norms, inexact):
-    """Fill ``dots`` and ``norms`` (b,) of the people from ``first`` on; norms are 0 where there is no taste.
+@inlined
+def _make_taste(p, pairs, terms, room):
+    """Fill ``numbers``, ascending, and ``scores`` of the room with a person's terms and f x P x category weight.
 
-    ``amounts`` (v,) are the roots of the piece's weights by term, 0 for terms that it lacks. ``inexact`` (b,) gets 1
+    Return how many they are, the norm of f x P, 0 where there is no taste, and whether two doubles do not hold a sum.
+    """
+    is_inexact = _add_terms(p, pairs, terms, room)
+    met_count, greatest = _gather_scores(terms, room)
+    count, high, low = 0, 0.0, 0.0
+    if greatest > 0.0:
+        for i in range(met_count):
+            whole = _whole_score(room.scores[i], greatest)
+            if whole == 0.0:
+                continue
+            term = room.numbers[i]
+            rare = terms.rarities[term] * whole
+            high, lost = _two_sum(high, rare * rare)
+            low, rest = _two_sum(low, lost)
+            is_inexact |= rest != 0.0
+            room.numbers[count], room.scores[count] = term, rare * terms.factors[terms.categories[term]]
+            count += 1
+    return count, np.sqrt(high + low), is_inexact
+
+
+def taste(pairs, terms, room, norms, sizes):
+    """Leave the taste of one person in the room: norms[0] is its norm, sizes[0] how many terms, -1 where inexact."""
+    count, norms[0], is_inexact = _make_taste(0, pairs, terms, room)
+    sizes[0] = -1 if is_inexact else count
+
+
+def tastes(pairs, terms, amounts, room, dots, norms, inexact):
+    """Fill ``dots`` and ``norms`` (u,) of all people; norms are 0 where there is no taste.
+
+    ``amounts`` (v,) are the roots of the piece's weights by term, 0 for terms that it lacks. ``inexact`` (u,) gets 1
     where two doubles do not hold a sum, and both have to be found in another way.
     """
-    for place in range(len(dots)):
-        is_inexact = add_terms(first + place, pairs, terms, room)
-        count, greatest = gather_scores(terms, room)
-        high, low, dot = 0.0, 0.0, 0.0
-        if greatest > 0.0:
-            for i in range(count):
-                whole = whole_score(room.scores[i], greatest)
-                if whole == 0.0:
-                    continue
-                term = room.numbers[i]
-                rare = terms.rarities[term] * whole
-                # Terms ascend, as in a search: the order of additions is fixed.
-                dot += rare * terms.factors[term] * amounts[term]
-                high, lost = two_sum(high, rare * rare)
-                low, rest = two_sum(low, lost)
-                is_inexact |= rest != 0.0
-        dots[place], norms[place] = dot, np.sqrt(high + low)
-        inexact[place] = 1 if is_inexact else 0
+    for p in range(len(dots)):
+        count, norms[p], is_inexact = _make_taste(p, pairs, terms, room)
+        dot = 0.0
+        # Terms ascend, as in a search: the order of additions is fixed.
+        for i in range(count):
+            dot += room.scores[i] * amounts[room.numbers[i]]
+        dots[p], inexact[p] = dot, 1 if is_inexact else 0

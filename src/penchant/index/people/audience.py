@@ -1,6 +1,7 @@
 """Audience: what requests see of what all people like, at one moment: popularity, and part a for a person's likes.
 
-Immutable but for what it remembers of its own results, which any number of threads may ask for.
+Immutable but for what it remembers of its own results, which any number of threads may ask for. Part a of one piece for
+many people is added up from what a like of each piece says for it (`LikeColumns`).
 """
 
 import copy
@@ -8,18 +9,74 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from penchant.index.arrays import run_places
 from penchant.index.compiled import engine
-from penchant.index.layout import DIRECT_SCALE, SHARE_SCALE, FloatArray, IntArray, SparseShares
+from penchant.index.layout import (
+    DIRECT_SCALE,
+    LENT_SCALE,
+    OWN_SCALE,
+    SHARE_SCALE,
+    FloatArray,
+    IntArray,
+    Numbers,
+    SparseShares,
+)
 from penchant.index.part import Part
 from penchant.index.people.figures import SourceFigures
-from penchant.index.people.like_columns import LikeColumns
-from penchant.index.people.popularity import Credits, PieceCounts, Popularity
-from penchant.index.people.popularity_meter import PopularityMeter
+from penchant.index.people.popularity import Credits, PieceCounts, Popularity, PopularityMeter
 from penchant.index.people.shared_audience import SharedAudience
 from penchant.index.people.weights import AudienceWeights
 from penchant.index.segment import Segment
 from penchant.model import TOP_GRADE
+
+
+class LikeColumns:
+    """A piece's column of the weights W, those of its stand-ins, and their shares, by the rows of a catalogue.
+
+    All are integers, so that part a comes out as `engine.shares` has it. A piece that the weights do not know gets
+    nothing from anybody.
+    """
+
+    def __init__(self, weights: AudienceWeights, piece_id: str, catalogue: Segment) -> None:
+        self._loan = weights.source_figures.loan
+        self._evidence = 0.0
+        # The last entry, 0, is that of pieces without a row, -1.
+        direct, lent, own = columns = np.zeros((3, len(weights.ids) + 1), dtype=np.int64)
+        row = weights.ids.find(piece_id)
+        if row is not None:
+            self._evidence = int(weights.evidence[row]) / SHARE_SCALE
+            _add_column(direct, weights, row, 1)
+            for stand_in, share in weights.stand_ins_of(row):
+                _add_column(lent, weights, stand_in, share)
+                own[stand_in] += share
+        self._direct, self._lent, self._own = columns[:, weights.rows_of(catalogue)]
+
+    def alike(self, starts: IntArray, rows: Numbers | IntArray, grades: NDArray[np.uint8] | IntArray) -> FloatArray:
+        """Return part a of the piece for people: ``starts`` (u + 1,) cuts rows and grades, 0 for no like, into them."""
+        grades = grades.astype(np.int64)
+        direct, lent, liked = (_sums(column[rows] * grades, starts) for column in (self._direct, self._lent, self._own))
+        found: FloatArray = direct / DIRECT_SCALE + self._evidence * (
+            lent / LENT_SCALE + self._loan * (liked / OWN_SCALE)
+        )
+        return found
+
+
+def _add_column(sums: IntArray, weights: AudienceWeights, row: int, factor: int) -> None:
+    """Add, by liked piece, so many times what its like says of the piece of a row."""
+    entries = np.flatnonzero(weights.targets == row)
+    owners = np.searchsorted(weights.starts, entries, side="right") - 1
+    # A like says one thing of a piece, so no owner comes twice.
+    sums[owners] += factor * weights.values[entries].astype(np.int64)
+
+
+def _sums(values: IntArray, starts: IntArray) -> IntArray:
+    """Return the sum of each run of values."""
+    running = np.zeros(len(values) + 1, dtype=np.int64)
+    np.cumsum(values, out=running[1:])
+    return running[starts[1:]] - running[starts[:-1]]
+
 
 CONTENT_ALONE = 255
 """The people of a share that comes from the person's own like alone, and so reveals nobody else's."""
@@ -125,8 +182,7 @@ class Audience:
         # owner of an entry is the like that it belongs to.
         counts = weights.starts[rows + 1] - weights.starts[rows]
         owners = np.repeat(np.arange(len(rows)), counts)
-        ends = np.cumsum(counts)
-        entries = np.arange(len(owners)) + np.repeat(weights.starts[rows] - (ends - counts), counts)
+        entries = run_places(weights.starts[rows], counts)
         # By target, so that the entries of any piece are one slice.
         order = np.argsort(weights.targets[entries], kind="stable")
         owners, entries = owners[order], entries[order]

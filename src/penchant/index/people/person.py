@@ -17,10 +17,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from penchant.index.arrays import is_first
+from penchant.index.arrays import is_first, run_places
 from penchant.index.building import term_of, term_table
-from penchant.index.layout import BoolArray, FloatArray, IntArray
-from penchant.index.people.preferred import CountedPreferences
+from penchant.index.compiled import engine
+from penchant.index.factors import rarities_of
+from penchant.index.layout import BoolArray, FloatArray, IntArray, PersonPairs
+from penchant.index.masks import rows_of
 from penchant.index.snapshot import Snapshot
 from penchant.index.strings import Strings
 from penchant.model import (
@@ -37,10 +39,40 @@ from penchant.model import (
     most_likes,
 )
 
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class CountedPreferences:
+    """What counts of a person's preferences.
+
+    ``settings`` are those of the person's taste: categories never used weigh nothing. ``stated`` are the keywords that
+    some piece has and that weigh something, ascending, with the person's weights. ``hidden`` are rows, ascending, for
+    each part of the snapshot; none at all where nothing is hidden.
+    """
+
+    settings: SourceSettings
+    stated: Mapping[Term, float]
+    hidden: tuple[IntArray, ...] = ()
+
+    @classmethod
+    def of(cls, preferences: Preferences, snapshot: Snapshot, settings: SourceSettings) -> "CountedPreferences":
+        """Return what counts of preferences under the settings of their source."""
+        settings = settings.without(preferences.unused_categories)
+        stated: dict[Term, float] = {}
+        if preferences.stated:
+            terms = sorted(preferences.stated)
+            frequencies = snapshot.document_frequencies(terms).tolist()
+            stated = {
+                term: preferences.stated[term]
+                for term, frequency in zip(terms, frequencies, strict=True)
+                if frequency and settings.category_factors.get(term.category, 1)
+            }
+        pieces = frozenset(preferences.hidden)
+        hidden = tuple(rows_of(part.segment, pieces) for part in snapshot.parts) if pieces else ()
+        return cls(settings=settings, stated=stated, hidden=hidden)
+
+
 AGES = 512
 """Ages in days for which weights are halved at a time."""
-FREQUENCIES = 512
-"""Document frequencies below which a term's rarity is looked up."""
 _CODES = max(kind.code for kind in InteractionType) + 1
 
 
@@ -195,7 +227,7 @@ def profile_of_person(
     said = CountedPreferences.of(preferences, snapshot, settings)
     owners, rows = snapshot.locate(interactions.pieces)
     table, numbers, scores, _ = _profile(_valued(interactions, owners, rows, snapshot, settings, today), said, snapshot)
-    return {term_of(table[number]): int(score) for number, score in zip(numbers.tolist(), scores.tolist(), strict=True)}
+    return dict(zip(map(term_of, table.take(numbers)), scores.astype(np.int64).tolist(), strict=True))
 
 
 def keyword_counts(pieces: Strings, snapshot: Snapshot) -> IntArray:
@@ -313,6 +345,14 @@ class ValuedRows(NamedTuple):
 
 def taste_of_values(pieces: ValuedRows, said: CountedPreferences, snapshot: Snapshot) -> PlacedTaste:
     """Return the profile that pieces and stated terms make, weighted by how rare terms are, for each part."""
+    if len(snapshot.parts) == 1 and not said.stated:
+        own = pieces.owners >= 0
+        rows, values = pieces.rows[own].astype(np.uint32), pieces.values[own]
+        pairs = PersonPairs(np.array([0, len(rows)]), rows, values)
+        made = engine.taste(pairs, snapshot.piece_terms(said.settings.category_factors))
+        if made is not None:
+            terms, values, norm = made
+            return PlacedTaste(by_part=((terms, values),), norm=norm)
     table, numbers, scores, weights = _profile(pieces, said, snapshot)
     placed = [
         numbers if part.segment.terms is table else part.segment.terms.find_all(table, numbers)
@@ -321,28 +361,13 @@ def taste_of_values(pieces: ValuedRows, said: CountedPreferences, snapshot: Snap
     frequencies = np.zeros(len(numbers), dtype=np.int64)
     for part, terms in zip(snapshot.parts, placed, strict=True):
         frequencies += part.frequencies(terms)
-    rare = _rarities(frequencies, snapshot.piece_count) * scores
+    rare = rarities_of(frequencies, snapshot.piece_count) * scores
     weighted = rare * weights
     return PlacedTaste(
         by_part=tuple((terms[terms >= 0], weighted[terms >= 0]) for terms in placed),
         # Category weights change what counts, not how long the taste is: the norm is without them.
         norm=math.sqrt(math.fsum((rare * rare).tolist())),
     )
-
-
-def _rarities(frequencies: IntArray, count: int) -> FloatArray:
-    """Return ln(1 + pieces / pieces that have it) by term, from the C library alone: numpy's differs by machine."""
-    table = _rarity_table(count)
-    rarities = table[np.minimum(frequencies, FREQUENCIES - 1)]
-    frequent = np.flatnonzero(frequencies >= FREQUENCIES)
-    rarities[frequent] = [math.log(1 + count / each) for each in frequencies[frequent].tolist()]
-    return rarities
-
-
-@functools.lru_cache(maxsize=8)
-def _rarity_table(count: int) -> FloatArray:
-    """Return the rarities of so many pieces by frequency, which mostly is small; never written to."""
-    return np.asarray([math.log(1 + count / max(1, each)) for each in range(FREQUENCIES)], dtype=np.float64)
 
 
 class _TermScores(NamedTuple):
@@ -394,9 +419,9 @@ def _gather(pieces: ValuedRows, stated: Strings, snapshot: Snapshot) -> tuple[St
         if not len(own):
             continue
         segment, rows = part.segment, pieces.rows[own]
-        begins, ends = segment.starts[rows], segment.starts[rows + 1]
-        counts = ends - begins
-        entries = np.arange(int(counts.sum())) + np.repeat(begins - (np.cumsum(counts) - counts), counts)
+        begins = segment.starts[rows]
+        counts = segment.starts[rows + 1] - begins
+        entries = run_places(begins, counts)
         amounts = np.repeat(pieces.values[own], counts) * np.sqrt(segment.piece_weights[entries].astype(np.float64))
         gathered.append((segment.terms, segment.piece_terms[entries].astype(np.int64), amounts))
     if len(stated) and len(gathered) == 1:
@@ -422,10 +447,11 @@ def _gather(pieces: ValuedRows, stated: Strings, snapshot: Snapshot) -> tuple[St
 
 def _category_weights(table: Strings, numbers: IntArray, settings: SourceSettings) -> FloatArray:
     """Return the weights of the categories of terms."""
-    if not settings.category_weights:
+    factors = settings.category_factors
+    if not factors:
         return np.ones(len(numbers))
     categories = (term_of(table[number]).category for number in numbers.tolist())
-    return np.asarray([settings.category_weights.get(each, 1) for each in categories], dtype=np.float64)
+    return np.asarray([factors.get(each, 1) for each in categories], dtype=np.float64)
 
 
 def _scaled(numbers: IntArray, scores: FloatArray, weights: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:

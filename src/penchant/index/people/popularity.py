@@ -1,18 +1,70 @@
-"""Popularity: how many people like each piece of a source, each counting less with time (interface, section 6)."""
+"""Popularity: how many people like each piece of a source, each counting less with time (interface, section 6).
+
+It is measured again and again as people like more, and only what changed is made anew (`PopularityMeter`): what one
+more interaction changes is the count of one piece. Unless that is or was the greatest, all other shares stay; the
+median follows from those that are kept in order.
+"""
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.typing import NDArray
 
-from penchant.index.layout import FloatArray, IntArray
+from penchant.index.layout import BoolArray, FloatArray, IntArray
 from penchant.index.part import Part
-from penchant.index.people.likes import LatestEvents, PositivePairs, build_likes, words_of
-from penchant.index.people.piece_numbers import PieceNumbers
+from penchant.index.people.likes import LatestEvents, Likes, PositivePairs, build_likes, words_of
 from penchant.index.segment import Segment
+from penchant.index.strings import Strings
 from penchant.model import DAY_MS
+
+
+class PieceNumbers:
+    """The numbers of pieces that people have done something with; one thread adds, any number of threads may ask.
+
+    ``added`` are those that the base does not have, with their numbers, in this order.
+    """
+
+    def __init__(self, base: Likes) -> None:
+        self._base = base
+        self._first = len(base.ids)
+        self.added: dict[str, int] = {}
+        # The same in a form that can be read while it grows.
+        self._new: list[str] = []
+        # By segment: how many were numbered when it was asked for last, and the number of each of its pieces.
+        self._found: WeakKeyDictionary[Segment, tuple[int, IntArray]] = WeakKeyDictionary()
+
+    def __len__(self) -> int:
+        return self._first + len(self._new)
+
+    def number(self, piece_id: str) -> int:
+        """Return the number of a piece, which gets the next one where it has none."""
+        number = self.added.get(piece_id)
+        if number is None:
+            number = self._base.ids.find(piece_id)
+        if number is None:
+            number = self.added[piece_id] = len(self)
+            self._new.append(piece_id)
+        return number
+
+    def of_segment(self, segment: Segment, size: int) -> IntArray:
+        """Return the number of each of a segment's pieces when there were ``size``, -1 for those without one."""
+        numbered, numbers = self._found.get(segment) or (self._first, self._base.numbers_of(segment))
+        if numbered > size:
+            return np.where(numbers < size, numbers, -1)
+        if numbered < size:
+            rows = segment.ids.find_all(Strings.of(self._new[numbered - self._first : size - self._first]))
+            if (rows >= 0).any():
+                # Who asked before may still read them.
+                numbers = numbers.copy()
+                numbers[rows[rows >= 0]] = numbered + np.flatnonzero(rows >= 0)
+            self._found[segment] = size, numbers
+        return numbers
+
 
 HALF_LIFE_DAYS = 30
 """After how many days a person's liking counts half towards popularity (interface, section 6)."""
@@ -130,3 +182,97 @@ def greatest_of(parts: Sequence[Part], people: Sequence[FloatArray]) -> float:
 def counted_shares(people: FloatArray, greatest: float, evenness: float) -> FloatArray:
     """Return p of pieces that so many people like, beside the greatest number of people; 0 where nobody likes any."""
     return np.log1p(evenness * people) / math.log1p(greatest) if greatest else np.zeros(len(people))
+
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+MOST_CHANGED = 100
+"""Of more pieces whose count has changed all are measured anew, in about the same time."""
+
+
+class _Measurement(NamedTuple):
+    """What was measured last: the people of all pieces by part, and what came of it."""
+
+    people: Sequence[FloatArray]
+    greatest: float
+    shares: Sequence[FloatArray]
+    ranked: FloatArray
+
+
+class PopularityMeter:
+    """Measures the parts of a snapshot under the figure of evenness of its source.
+
+    ``floors`` hold for each part what a piece's share is at least, in times of the median. What it remembers changes
+    no answer; any number of threads may ask it.
+    """
+
+    def __init__(self, parts: Sequence[Part], floors: Sequence[FloatArray], evenness: float) -> None:
+        self._lives = [part.live > 0 for part in parts]
+        self._parts = parts
+        self._floors = floors
+        self._evenness = evenness
+        self._last: _Measurement | None = None
+
+    def measure(self, people: Sequence[FloatArray]) -> Popularity:
+        """Return part p where so many people like each piece, by part."""
+        last = self._last
+        measured = None if last is None else self._continued(last, people)
+        if measured is None:
+            measured = self._anew(people)
+        self._last = measured
+        median = _median(measured.ranked)
+        return Popularity(shares=tuple(measured.shares), floors=tuple(self._floors), median=median)
+
+    def _anew(self, people: Sequence[FloatArray]) -> _Measurement:
+        greatest = greatest_of(self._parts, people)
+        shares = [counted_shares(count, greatest, self._evenness) for count in people]
+        return _Measurement(people, greatest, shares, np.sort(_joined(self._liked(people, shares, self._lives))))
+
+    def _continued(self, last: _Measurement, people: Sequence[FloatArray]) -> _Measurement | None:
+        """Return what `_anew` does where few counts differ from the last ones; ``None`` where all shares may."""
+        changed = [np.flatnonzero(old != new) for old, new in zip(last.people, people, strict=True)]
+        if sum(map(len, changed)) > MOST_CHANGED:
+            return None
+        before, after = _taken(last.people, changed), _taken(people, changed)
+        lives = _taken(self._lives, changed)
+        for old, new, live in zip(before, after, lives, strict=True):
+            # What was the greatest may be so no longer, and what is greater sets another scale for all.
+            if max(old[live].max(initial=0.0), new[live].max(initial=0.0)) >= last.greatest:
+                return None
+        shares = [share.copy() for share in last.shares]
+        for share, rows, new in zip(shares, changed, after, strict=True):
+            share[rows] = counted_shares(new, last.greatest, self._evenness)
+        gone = _joined(self._liked(before, _taken(last.shares, changed), lives))
+        come = _joined(self._liked(after, _taken(shares, changed), lives))
+        return _Measurement(people, last.greatest, shares, _replaced(last.ranked, np.sort(gone), np.sort(come)))
+
+    @staticmethod
+    def _liked(
+        people: Sequence[FloatArray], shares: Sequence[FloatArray], lives: Sequence[BoolArray]
+    ) -> list[FloatArray]:
+        """Return by part the shares of live pieces that somebody likes."""
+        return [share[live & (count > 0)] for share, count, live in zip(shares, people, lives, strict=True)]
+
+
+def _joined(by_part: Sequence[FloatArray]) -> FloatArray:
+    """Return values of all parts in one array; an empty source has no part."""
+    return np.concatenate([np.zeros(0), *by_part])
+
+
+def _taken(arrays: Sequence[NDArray[Scalar]], rows: Sequence[IntArray]) -> list[NDArray[Scalar]]:
+    """Return of each array the rows that are named for it."""
+    return [array[own] for array, own in zip(arrays, rows, strict=True)]
+
+
+def _replaced(ranked: FloatArray, gone: FloatArray, come: FloatArray) -> FloatArray:
+    """Return ascending values without some of them and with others; these ascend, too."""
+    # Of equal values each goes by itself.
+    places = np.searchsorted(ranked, gone) + np.arange(len(gone)) - np.searchsorted(gone, gone)
+    left = np.delete(ranked, places)
+    return np.insert(left, np.searchsorted(left, come), come)
+
+
+def _median(ranked: FloatArray) -> float:
+    """Return the median of ascending values, 0 of none, as `numpy.median` has it."""
+    count = len(ranked)
+    return float(np.mean(ranked[(count - 1) // 2 : count // 2 + 1])) if count else 0.0

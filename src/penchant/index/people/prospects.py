@@ -12,24 +12,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from penchant.index.compiled import engine
+from penchant.index.compiled import engine, exact
 from penchant.index.factors import root_norms
 from penchant.index.layout import (
-    SCORE_SCALE,
     BlendFactors,
     BoolArray,
     FloatArray,
     IntArray,
     PersonBlends,
     PersonPairs,
-    PieceTerms,
 )
-from penchant.index.people.like_columns import LikeColumns
+from penchant.index.people.audience import LikeColumns
 from penchant.index.people.person import PersonFigures
 from penchant.index.people.personal import ROOTS
 from penchant.index.people.table import PeopleTable
-from penchant.index.people.weights import rarities_of
-from penchant.index.segment import Segment
 from penchant.index.snapshot import Snapshot
 from penchant.model import SourceSettings
 
@@ -63,25 +59,22 @@ class PeopleTastes:
     def __init__(self, people: PeopleTable, catalogue: Snapshot, settings: SourceSettings) -> None:
         (part,) = catalogue.parts
         segment = part.segment
-        terms = _terms_by_piece(segment, settings)
         self.people = people
         self.catalogue = catalogue
         self._segment = segment
-        # One kernel serves weights of 8 and of 16 bits.
-        self._terms = terms._replace(weights=terms.weights.astype(np.uint16, copy=False))
-        self._pairs = PersonPairs(people.starts, people.rows, people.values, people.grades, people.seen)
-        self._half_mean = catalogue.mean_norm(settings.category_weights) / 2
-        self._roots = root_norms(segment, settings.category_weights)
+        self._terms = catalogue.piece_terms(settings.category_factors)
+        self._half_mean = catalogue.mean_norm(settings.category_factors) / 2
+        self._roots = root_norms(segment, settings.category_factors)
 
     @property
     def nbytes(self) -> int:
         """How much memory the arrays of people take, and those of the catalogue where they are its own."""
-        weights = self._terms.weights.nbytes
-        return sum(each.nbytes for each in self._pairs) + self.people.ids.nbytes + self._segment.nbytes + weights
+        return sum(each.nbytes for each in self.people.arrays().values()) + self._segment.nbytes
 
     def units_of(self, piece: PieceAppeal) -> PieceUnits:
         """Return what everybody makes of a piece; with all of them ``inexact`` where there is no kernel."""
-        people, pairs = self.people, self._pairs
+        people = self.people
+        pairs = PersonPairs(people.starts, people.rows, people.values)
         terms, weights = self._segment.piece(piece.row)
         amounts = np.zeros(len(self._segment.terms))
         amounts[terms] = ROOTS[weights]
@@ -110,29 +103,12 @@ class PeopleTastes:
     def _units(
         self, piece: PieceAppeal, dots: FloatArray, norms: FloatArray, alike: FloatArray, blends: PersonBlends
     ) -> IntArray:
-        """Return s by person: the operations of `exact.best`, of one piece and many people."""
-        divisors = norms * (self._roots[piece.row] + self._half_mean)
-        content = np.divide(dots, divisors, out=np.zeros_like(dots), where=divisors > 0)
-        mixed = blends.contents * content + blends.audience * alike + blends.popularity * piece.popular
-        units: IntArray = np.rint(mixed / blends.totals * SCORE_SCALE).astype(np.int64)
-        return units
+        """Return s by person, of one piece."""
+        return exact.blended(dots, norms * (self._roots[piece.row] + self._half_mean), alike, piece.popular, blends)
 
 
 def _unknown(count: int) -> tuple[FloatArray, FloatArray, BoolArray]:
     return np.zeros(count), np.zeros(count), np.ones(count, dtype=np.bool_)
-
-
-def _terms_by_piece(segment: Segment, settings: SourceSettings) -> PieceTerms:
-    """Return the terms of a segment's pieces as kernels of many people take them."""
-    factors = [float(settings.category_weights.get(name, 1)) for name in segment.category_names]
-    return PieceTerms(
-        starts=segment.starts,
-        terms=segment.piece_terms,
-        weights=segment.piece_weights,
-        rarities=rarities_of(np.diff(segment.posting_starts), len(segment)),
-        factors=np.asarray(factors, dtype=np.float64)[segment.category_of],
-        table=ROOTS,
-    )
 
 
 def _blends_of(met: IntArray, blending: Callable[[int], BlendFactors]) -> PersonBlends:
@@ -141,4 +117,4 @@ def _blends_of(met: IntArray, blending: Callable[[int], BlendFactors]) -> Person
     factors = [blending(each) for each in met.tolist()] or [blending(0)]
     table: NDArray[Any] = np.asarray([(each.content, each.total) for each in factors], dtype=np.float64)
     contents, totals = np.ascontiguousarray(table[places].T)
-    return PersonBlends(contents, totals, factors[0].audience, factors[0].popularity)
+    return PersonBlends(contents, factors[0].audience, factors[0].popularity, totals)

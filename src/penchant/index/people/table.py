@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from penchant.index.arrays import starts_of
 from penchant.index.layout import FloatArray, IntArray, Numbers
-from penchant.index.people.grades import latest_likes
+from penchant.index.people.likes import latest_likes
 from penchant.index.people.person import (
+    CountedPreferences,
     PersonFigures,
     ValuedRows,
     counted_weights,
@@ -23,7 +24,6 @@ from penchant.index.people.person import (
     marks_seen,
     taste_of_values,
 )
-from penchant.index.people.preferred import CountedPreferences
 from penchant.index.records import ArrayMembers
 from penchant.index.segment import Segment
 from penchant.index.snapshot import Snapshot
@@ -72,20 +72,6 @@ class PeopleTable(ArrayMembers):
 
     def __len__(self) -> int:
         return len(self.ids)
-
-    def take(self, people: IntArray) -> "PeopleTable":
-        """Return the table of some of the people, in this order."""
-        lengths = np.diff(self.starts)[people]
-        starts = starts_of(lengths)
-        pairs = np.repeat(self.starts[people] - starts[:-1], lengths) + np.arange(starts[-1])
-        return PeopleTable(
-            ids=Strings.of(self.ids.take(people.tolist())),
-            starts=starts,
-            rows=self.rows[pairs],
-            values=self.values[pairs],
-            grades=self.grades[pairs],
-            seen=self.seen[pairs],
-        )
 
     def figures(
         self, person: int, snapshot: Snapshot, settings: SourceSettings, preferences: Preferences = NO_PREFERENCES

@@ -34,8 +34,14 @@ from penchant.index.people.likes import (
     positive_pairs,
     words_of,
 )
-from penchant.index.people.piece_numbers import PieceNumbers
-from penchant.index.people.popularity import FAINT_PEOPLE, HALF_LIFE_DAYS, PieceCounts, faint_people, people_of
+from penchant.index.people.popularity import (
+    FAINT_PEOPLE,
+    HALF_LIFE_DAYS,
+    PieceCounts,
+    PieceNumbers,
+    faint_people,
+    people_of,
+)
 from penchant.model import DAY_MS, InteractionType, SourceSettings
 
 LEAST_MORE = 20_000

@@ -4,7 +4,7 @@ Made from the likes of all people and one catalogue (interface, section 6): inte
 the same likes give the same bytes on every node, and a person who is erased was never there.
 """
 
-import math
+import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from penchant.index.arrays import starts_of
 from penchant.index.compiled import engine
-from penchant.index.factors import root_norms
+from penchant.index.factors import rarities_of, root_norms
 from penchant.index.layout import (
     SHARE_SCALE,
     FloatArray,
@@ -82,7 +82,7 @@ class AudienceWeights(ArrayMembers):
     figures: IntArray
     # A segment is found by identity, and what is kept of it goes when it does.
     _rows: WeakKeyDictionary[Segment, IntArray] = field(init=False, default_factory=WeakKeyDictionary)
-    _places: WeakKeyDictionary[Segment, NDArray[np.int32]] = field(init=False, default_factory=WeakKeyDictionary)
+    _places: WeakKeyDictionary[Segment, NDArray[np.int32] | None] = field(init=False, default_factory=WeakKeyDictionary)
 
     @classmethod
     def none(cls) -> "AudienceWeights":
@@ -133,20 +133,26 @@ class AudienceWeights(ArrayMembers):
             found = np.searchsorted(shares.rows, wanted)
             rows = np.flatnonzero(np.append(shares.rows, -2)[found] == wanted)
             return SparseShares(rows, shares.values[found[rows]])
-        places = self._places_in(segment)[shares.rows]
+        all_places = self._places_in(segment)
+        if all_places is None:
+            return shares
+        places = all_places[shares.rows]
         # By number: a mask costs five times as much. Both are in the order of ids, so these rows ascend as well.
         known = np.flatnonzero(places >= 0)
         return SparseShares(places[known].astype(np.int64), shares.values[known])
 
-    def _places_in(self, segment: Segment) -> NDArray[np.int32]:
-        """Return the row in a segment of each piece, -1 for those that it has not; found once for each."""
-        known = self._places.get(segment)
-        if known is not None:
-            return known
-        rows = self.rows_of(segment)
+    def _places_in(self, segment: Segment) -> NDArray[np.int32] | None:
+        """Return the row in a segment of each piece, -1 for those that it has not; found once for each.
+
+        ``None`` where it has these very pieces, and so the same rows.
+        """
+        with contextlib.suppress(KeyError):
+            return self._places[segment]
+        rows, places = self.rows_of(segment), None
         found = np.flatnonzero(rows >= 0)
-        places = np.full(len(self.ids), -1, dtype=np.int32)
-        places[rows[found]] = found
+        if not len(found) == len(rows) == len(self.ids):
+            places = np.full(len(self.ids), -1, dtype=np.int32)
+            places[rows[found]] = found
         self._places[segment] = places
         return places
 
@@ -279,10 +285,3 @@ def values_of(catalogue: Segment, category_weights: Mapping[str, float]) -> Floa
     factors = np.asarray([category_weights.get(name, 1) for name in catalogue.category_names], dtype=np.float64)
     values: FloatArray = roots * factors[catalogue.category_of[catalogue.piece_terms]]
     return values
-
-
-def rarities_of(frequencies: IntArray, count: int) -> FloatArray:
-    """Return f = ln(1 + pieces / pieces that have it) by term, from the C library alone: numpy's differs by machine."""
-    # Millions of terms have some thousands of frequencies: one logarithm for each of these.
-    kinds, places = np.unique(np.maximum(frequencies, 1), return_inverse=True)
-    return np.asarray([math.log(1 + count / each) for each in kinds.tolist()], dtype=np.float64)[places]

@@ -33,9 +33,9 @@ from penchant.index import (
 from penchant.index.people.likes import PAIR_SHIFT, PERSON_SHIFT, build_likes, latest_of
 from penchant.index.people.popularity import PieceCounts
 from penchant.live.array_files import FileKind, Stamp, arrays_in, stamp_of, write_file
+from penchant.live.audience_files import WEIGHTS, StoredWeights, weigh
 from penchant.live.segment_files import SEGMENT
 from penchant.live.views import View
-from penchant.live.weights_files import WEIGHTS, StoredWeights, weigh
 from penchant.model import DAY_MS, Preferences
 from penchant.service.bulk.placement_facts import (
     FACTS,

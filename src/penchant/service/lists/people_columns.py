@@ -8,7 +8,7 @@ import numpy as np
 
 from penchant.errors import UnknownSource
 from penchant.index import IntArray, PeopleEvents, Strings
-from penchant.index.key_columns import KeyColumn, least_values, no_words, number_keys, words_of_keys
+from penchant.index.people.event_pages import KeyColumn, least_values, no_words, number_keys, words_of_keys
 from penchant.index.people.likes import Words
 from penchant.live.views import View
 from penchant.storage import InteractionPage, SourceHead, Storage

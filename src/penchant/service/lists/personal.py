@@ -37,8 +37,7 @@ from penchant.live.views import View
 from penchant.model import DAY_MS, MAX_TAKE, Algorithm, SourceSettings, Term
 from penchant.ranking import SCORE_SCALE, RankedPiece
 from penchant.service.lists.hurdles import Hurdle, Remedy
-from penchant.service.lists.ranking import QUICK_PIECES, Entry, ListRanking
-from penchant.service.lists.reasons import part_shares
+from penchant.service.lists.ranking import QUICK_PIECES, Entry, ListRanking, part_shares
 from penchant.service.lists.requests import PersonalRequest
 from penchant.wire import (
     AnonymousResult,

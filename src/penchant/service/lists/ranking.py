@@ -5,21 +5,75 @@ A ranking orders pieces by a whole number, its key, the least one first: a dista
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar, Generic, TypeVar
+from types import MappingProxyType
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
+from msgspec import UNSET, UnsetType
 from msgspec.structs import asdict
 
 from penchant import ranking
 from penchant.attributes import BOOST_SCALE
-from penchant.index import DISTANCE_SCALE, Availability, Booster, Filter, PartQuery, best_of, key_of
+from penchant.index import (
+    DISTANCE_SCALE,
+    Availability,
+    Booster,
+    Filter,
+    PartQuery,
+    ScoreParts,
+    TermShares,
+    best_of,
+    key_of,
+    tellable,
+)
 from penchant.live.views import View
-from penchant.model import MAX_TAKE
+from penchant.model import MAX_TAKE, Term
 from penchant.service.lists.hurdles import Hurdle, common_hurdles
 from penchant.service.lists.requests import PersonalRequest, PlainRequest, SimilarRequest, moment_of
 from penchant.tracing import tracing
-from penchant.wire import MovingRule, PlacedPiece, PlacedWhy, RecommendedPiece
+from penchant.wire import (
+    KeywordShare,
+    MovingRule,
+    PartShare,
+    PieceShare,
+    PlacedPiece,
+    PlacedWhy,
+    RecommendedPiece,
+    TermRest,
+)
+
+
+def named_terms(
+    shares: TermShares, stated: Mapping[Term, float] = MappingProxyType({})
+) -> tuple[list[KeywordShare], TermRest | UnsetType]:
+    """Return the terms that an explanation names, those marked that the person stated, and what the others add."""
+
+    def liking(term: Term) -> Literal["liked", "disliked"] | UnsetType:
+        weight = stated.get(term)
+        return UNSET if weight is None else "liked" if weight > 0 else "disliked"
+
+    named = [
+        KeywordShare(category=term.category, keyword=term.keyword, share=share, stated=liking(term))
+        for term, share in shares.named
+    ]
+    return named, TermRest(count=shares.others, share=shares.rest) if shares.others else UNSET
+
+
+def part_shares(parts: ScoreParts, stated: Mapping[Term, float]) -> list[PartShare]:
+    """Return what the parts of a blend add, with the keywords that the person stated marked."""
+    pieces = [
+        PieceShare(id=like.id, share=like.share, through=UNSET if like.through is None else like.through)
+        for like in tellable(parts.likes)
+    ]
+    terms, rest = named_terms(parts.terms, stated)
+    return [
+        PartShare(part="content", share=parts.content, terms=terms, rest=rest),
+        PartShare(part="audience", share=parts.audience, pieces=pieces),
+        PartShare(part="popularity", share=parts.popularity),
+        PartShare(part="new", share=parts.new),
+    ]
+
 
 Entry = tuple[str, float]
 """A piece of a list and its score."""
