@@ -9,6 +9,11 @@ MAX_ENTRIES = 20_000
 """Keywords that a source's vocabulary names, all together (interface, section 11)."""
 
 
+def keyword_name(category: str, keyword: str) -> str:
+    """Return how a vocabulary names a keyword."""
+    return f"{category}/{keyword}"
+
+
 @dataclass(frozen=True)
 class Vocabulary:
     """What keywords count as; each is named by its category and itself, ``genre/noir``.
@@ -31,9 +36,27 @@ class Vocabulary:
         entries = "\0".join((*aliases, "", *sorted(self.ignored)))
         return hashlib.blake2b(entries.encode(), digest_size=8).hexdigest()
 
+    def joined(self, other: "Vocabulary") -> "Vocabulary":
+        """Return this vocabulary with another one added to it, whose word counts where the two contradict each other.
+
+        Where one says that a keyword stands for a second, and the other that this stands for a third, the first stands
+        for the third.
+        """
+        named = other.aliases.keys() | other.ignored
+        # That others stand for it, and it for what stands for others itself, may go round in a circle.
+        circles = {target for target in other.aliases.values() if self.aliases.get(target) in other.aliases}
+        kept = {name: target for name, target in self.aliases.items() if name not in named | circles}
+        added = {name: kept.get(target, target) for name, target in other.aliases.items()}
+        aliases = {name: added.get(target, target) for name, target in kept.items()} | added
+        return Vocabulary(aliases, (self.ignored | other.ignored) - aliases.keys())
+
+    def former_aliases(self, before: "Vocabulary") -> Mapping[str, str | None]:
+        """Return what those aliases stood for ``before`` that stand for something else now; ``None`` for themselves."""
+        return {name: before.aliases.get(name) for name, to in self.aliases.items() if before.aliases.get(name) != to}
+
     def read(self, category: str, keyword: str) -> tuple[str, str] | None:
         """Return the category and keyword that a keyword counts as; ``None`` where it counts for nothing."""
-        name = f"{category}/{keyword}"
+        name = keyword_name(category, keyword)
         target = self.aliases.get(name, name)
         if target in self.ignored:
             return None

@@ -17,10 +17,12 @@ from penchant.index.health import (
     EXAMPLES,
     CategoryTelling,
     FlatCategory,
+    KeywordVariants,
     Reach,
     TellingFindings,
     VocabularyFindings,
     telling_by_category,
+    variants,
     vocabulary,
 )
 from penchant.index.layout import (
@@ -102,6 +104,7 @@ __all__ = [
     "IntArray",
     "InteractionArrays",
     "Keep",
+    "KeywordVariants",
     "LatestEvents",
     "LikeShare",
     "LikenessMap",
@@ -181,5 +184,6 @@ __all__ = [
     "term_key",
     "term_table",
     "terms_beginning",
+    "variants",
     "vocabulary",
 ]
