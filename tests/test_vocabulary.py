@@ -61,12 +61,17 @@ def test_the_later_word_counts_where_two_would_go_round_in_a_circle() -> None:
     assert before.joined(Vocabulary({"c/b": "c/d", "c/e": "c/a"})).aliases == {"c/b": "c/d", "c/e": "c/a"}
 
 
-def test_what_an_addition_changed_is_what_its_aliases_were() -> None:
-    before = Vocabulary({"c/a": "c/b", "c/x": "c/y"})
+def test_what_an_addition_changed_can_be_taken_back_while_it_holds() -> None:
+    before = Vocabulary({"c/a": "c/b", "c/x": "c/y"}, frozenset({"c/o"}))
 
     joined = before.joined(Vocabulary({"c/b": "c/d", "c/e": "c/d"}))
+    changes = joined.changes_since(before)
 
-    assert joined.former_aliases(before) == {"c/a": "c/b", "c/b": None, "c/e": None}
+    assert changes == [("c/a", "c/d", "c/b"), ("c/b", "c/d", None), ("c/e", "c/d", None)]
+    assert joined.without(changes) == before
+    later = joined.joined(Vocabulary({"c/v": "c/w"}))
+    assert later.without(changes) == before.joined(Vocabulary({"c/v": "c/w"}))
+    assert later.joined(Vocabulary({"c/e": "c/w"})).without(changes) is None
 
 
 def test_a_chain_is_told_where_it_begins() -> None:

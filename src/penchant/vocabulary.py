@@ -2,8 +2,9 @@
 
 import functools
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 MAX_ENTRIES = 20_000
 """Keywords that a source's vocabulary names, all together (interface, section 11)."""
@@ -12,6 +13,14 @@ MAX_ENTRIES = 20_000
 def keyword_name(category: str, keyword: str) -> str:
     """Return how a vocabulary names a keyword."""
     return f"{category}/{keyword}"
+
+
+class AliasChange(NamedTuple):
+    """What a keyword stands for now, and stood for before; ``None`` where it was no alias."""
+
+    name: str
+    now: str
+    former: str | None
 
 
 @dataclass(frozen=True)
@@ -50,9 +59,22 @@ class Vocabulary:
         aliases = {name: added.get(target, target) for name, target in kept.items()} | added
         return Vocabulary(aliases, (self.ignored | other.ignored) - aliases.keys())
 
-    def former_aliases(self, before: "Vocabulary") -> Mapping[str, str | None]:
-        """Return what those aliases stood for ``before`` that stand for something else now; ``None`` for themselves."""
-        return {name: before.aliases.get(name) for name, to in self.aliases.items() if before.aliases.get(name) != to}
+    def changes_since(self, before: "Vocabulary") -> list[AliasChange]:
+        """Return which aliases are new, or stand for something else than before."""
+        changes = [AliasChange(name, now, before.aliases.get(name)) for name, now in self.aliases.items()]
+        return [change for change in changes if change.former != change.now]
+
+    def without(self, changes: Iterable[AliasChange]) -> "Vocabulary | None":
+        """Return this vocabulary with some changes taken back; ``None`` where one of them holds no more."""
+        aliases = dict(self.aliases)
+        for name, now, former in changes:
+            if aliases.get(name) != now:
+                return None
+            if former is None:
+                del aliases[name]
+            else:
+                aliases[name] = former
+        return Vocabulary(aliases, self.ignored)
 
     def read(self, category: str, keyword: str) -> tuple[str, str] | None:
         """Return the category and keyword that a keyword counts as; ``None`` where it counts for nothing."""

@@ -177,6 +177,72 @@ def test_health_tells_what_keeps_pieces_apart(visitor: Visitor) -> None:
     assert "Pieces in no list of 30: 1" in shown
 
 
+def buttons_of(answer: Any, do: str) -> list[list[tuple[str, str]]]:
+    """Return the fields of each form of a page that a button of this value sends."""
+    forms = [each.partition("</form>")[0] for each in answer.text.split("<form")[1:]]
+    chosen = [f"<form{form}" for form in forms if f'name="do" value="{do}"' in form]
+    return [[*fields_of(form, f"{HOME}/health"), ("do", do)] for form in chosen]
+
+
+def press(visitor: Visitor, fields: list[tuple[str, str]]) -> Any:
+    return visitor.send(f"{HOME}/health?source=s", fields)
+
+
+def vocabulary_of(service: Service) -> Any:
+    return service.get("/s/settings").json().get("vocabulary")
+
+
+def test_one_click_makes_variants_one_keyword_and_another_takes_exactly_that_back(
+    visitor: Visitor, filled: Service
+) -> None:
+    vocabulary = {"aliases": [{"from": ["genre/ex"], "to": "genre/X"}], "ignore": ["tag/q"]}
+    before = filled.put("/s/settings", json={"halfLifeDays": 7, "vocabulary": vocabulary}).json()
+    (first, second) = buttons_of(visitor.get("health", source="s"), "join")
+
+    done = press(visitor, first)
+    joined = [{"from": ["genre/ex", "genre/X"], "to": "genre/x"}]
+    assert vocabulary_of(filled) == {"aliases": joined, "ignore": ["tag/q"]}
+    assert "genre/ex, genre/X count as genre/x from now on." in text_of(done.text)
+    assert len(buttons_of(done, "join")) == 1
+    assert len(filled.get("/s/content/c/similar").json()["content"]) == 2
+    undo, *_ = buttons_of(done, "undo")
+    assert press(visitor, buttons_of(done, "join")[0]).status_code == 200
+    back = press(visitor, undo)
+
+    assert "They count as they did before." in text_of(back.text)
+    assert vocabulary_of(filled)["aliases"][0] == before["vocabulary"]["aliases"][0]
+    assert press(visitor, undo).status_code == 409
+    assert press(visitor, second).status_code == 409
+    (latest, _) = buttons_of(visitor.get("health", source="s"), "undo")
+    press(visitor, latest)
+    assert filled.get("/s/settings").json() == before
+
+
+def test_variants_are_joined_by_forms_of_this_page_alone(visitor: Visitor, filled: Service) -> None:
+    fields, _ = buttons_of(visitor.get("health", source="s"), "join")
+
+    assert press(visitor, [each for each in fields if each[0] != "proof"]).status_code == 403
+    filled.put("/s/settings", json={"vocabulary": {"ignore": ["genre/y"]}})
+    stale = press(visitor, fields)
+    assert (stale.status_code, vocabulary_of(filled)) == (409, {"ignore": ["genre/y"]})
+    assert "changed since this page was made" in text_of(stale.text)
+    for wrong in ([("do", "undo"), ("undo", "[")], [("do", "join"), ("to", "x"), ("from", "genre/y")]):
+        now = visitor.get("health", source="s")
+        sent = [each for each in buttons_of(now, "join")[0] if each[0] in {"proof", "seen"}]
+        assert press(visitor, [*sent, *wrong]).status_code in {400, 422}
+    assert vocabulary_of(filled) == {"ignore": ["genre/y"]}
+
+
+def test_changes_of_the_vocabulary_stand_in_the_audit_log(visitor: Visitor, filled: Service) -> None:
+    admin = filled.new_key(account="operators", admin=True)
+
+    press(visitor, buttons_of(visitor.get("health", source="s"), "join")[0])
+
+    latest = filled.get("/-/admin/audit?limit=100", key=admin).json()["entries"]
+    own = [each["action"] for each in latest if each["actor"] == filled.key.split("_")[1]]
+    assert own == ["settings.replace", "source.create"]
+
+
 def health_of(visitor: Visitor, source: str) -> str:
     for _ in range(50):
         page = visitor.get("health", source=source)
