@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from factories import piece
+from penchant.web.dashboard.shown import LANGUAGE_NAMES, language
 from penchant.wire import SAMPLES, components
+from penchant.words import LANGUAGES
 from serving import Service
 from visitors import HOME, Visitor, fields_of, text_of, words
 
@@ -127,6 +129,76 @@ def test_settings_are_tried_on_lists_and_not_stored(visitor: Visitor, filled: Se
     assert "<option" not in shown
     assert filled.get("/s/settings").json() == before
     assert dict(fields_of(answer.text, f"{HOME}/settings"))["users"] == "kim"
+
+
+STORIES = (
+    {"id": "jaws", "label": "Jaws", "extras": {"story": "A shark hunts off Amity, and it is not the last."}},
+    {"id": "soup", "label": "Suppe", "extras": {"story": "Die Suppe ist kalt, und das ist gut so."}},
+)
+OWN = {"id": "own", "label": "Own", "categories": {"words": ["gull"]}}
+
+
+@pytest.fixture
+def stories(filled: Service) -> Service:
+    filled.submit("t", *({**each, "categories": {"genre": ["x"]}} for each in STORIES), OWN)
+    return filled
+
+
+def test_words_are_set_in_words_and_what_would_change_is_shown_before(visitor: Visitor, stories: Service) -> None:
+    page = visitor.get("settings", source="t")
+    before = stories.get("/t/settings").json()
+    wish = {"words": "1", "words-from": "label\nextras.story\n", "words-keep": "3", "words-language": "auto"}
+
+    shown = words(visitor.fill(page, f"{HOME}/settings", **wish, do="words"), "word-changes")
+
+    assert "Jaws jaws : English; comes jaws, shark, hunts ; 0 stay" in shown
+    assert "Suppe soup : German; comes suppe, kalt ; 0 stay" in shown
+    assert "Own own : no language; 0 stay" in shown
+    assert stories.get("/t/settings").json() == before
+    named = visitor.fill(page, f"{HOME}/settings", **wish, pieces="soup", do="words")
+    assert "jaws" not in words(named, "word-changes").lower()
+    assert dict(fields_of(named.text, f"{HOME}/settings"))["words-keep"] == "3"
+    saved = visitor.fill(named, f"{HOME}/settings", do="save")
+    rule = {"from": ["label", "extras.story"], "keep": 3, "language": "auto"}
+    assert (saved.status_code, stories.get("/t/settings").json()) == (303, {**before, "words": rule})
+
+
+def test_words_are_changed_and_turned_off(visitor: Visitor, stories: Service) -> None:
+    stories.put("/t/settings", json={"words": {"from": ["extras.story"], "keep": 2}})
+    page = visitor.get("settings", source="t")
+
+    other = visitor.fill(page, f"{HOME}/settings", **{"words-keep": "1", "words-language": "de", "do": "words"})
+    same = visitor.fill(page, f"{HOME}/settings", do="words")
+    tried = visitor.fill(page, f"{HOME}/settings", without=["words"], pieces="jaws", do="preview")
+    off = visitor.fill(page, f"{HOME}/settings", without=["words"], do="save")
+
+    assert "Suppe soup : German; goes kalt ; 1 stays" in words(other, "word-changes")
+    assert "nothing would change" in text_of(same.text)
+    assert "goes shark, hunts ; 0 stay" in words(tried, "word-changes")
+    assert "Piece Jaws" in words(tried, "preview")
+    assert (off.status_code, "words" in stories.get("/t/settings").json()) == (303, False)
+
+
+@pytest.mark.parametrize(
+    ("field", "pointer"),
+    (("words-from", "/words/from/0"), ("words-keep", "/words/keep"), ("words-language", "/words/language")),
+)
+def test_words_that_cannot_be_are_told_and_kept_in_the_form(
+    visitor: Visitor, stories: Service, field: str, pointer: str
+) -> None:
+    given = {"words": "1", field: "wrong"}
+
+    answer = visitor.fill(visitor.get("settings", source="t"), f"{HOME}/settings", **given, do="save")
+
+    assert (answer.status_code, pointer in answer.text) == (422, True)
+    assert "words" not in stories.get("/t/settings").json()
+    if field != "words-language":
+        assert dict(fields_of(answer.text, f"{HOME}/settings"))[field].strip() == "wrong"
+
+
+def test_every_language_has_a_name() -> None:
+    assert tuple(LANGUAGE_NAMES) == LANGUAGES
+    assert language("de") == "German"
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from penchant.words import (
     LANGUAGES,
     MAX_KEPT,
     MAX_MEMBERS,
+    NO_KEPT_WORDS,
     NONE,
     KeptWords,
     WordRule,
@@ -245,7 +246,7 @@ def words_of_piece(body: bytes, rule: WordRule) -> KeptWords:
     """Return the words of a piece, of what storage keeps of it; none where it was submitted with words of its own."""
     piece = _text_decoder.decode(body)
     if CATEGORY in piece.categories:
-        return KeptWords(NONE, ())
+        return NO_KEPT_WORDS
     return kept_words([_text(piece, member) for member in rule.members], rule)
 
 

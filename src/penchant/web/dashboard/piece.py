@@ -1,6 +1,6 @@
 """Pages about a piece: what it is made of, its neighbours with reasons, why another is none; and a draft, tried."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -11,7 +11,8 @@ from penchant.service.lists.requests import SimilarRequest
 from penchant.web.dashboard.reasons import ListEntry, PieceStanding, entries, ids_of, standing
 from penchant.web.dashboard.sections import PageSection, section
 from penchant.web.dashboard.site import PageAnswer, Visit
-from penchant.wire import decode_draft
+from penchant.wire import decode_draft, words_of_piece
+from penchant.words import CATEGORY
 
 MAX_TERMS = 50
 """Keywords of a piece that are drawn, the heaviest of each category first."""
@@ -37,7 +38,9 @@ async def piece(visit: Visit) -> PageAnswer:
     algorithm, catalogs = visit.text("algo"), visit.text("catalogs")
     needed = [Feature.FILTERS] if catalogs else []
     neighbours = await section(visit, lambda: _neighbours(visit, view, piece_id), *needed, counted=1)
-    keywords, more = _keywords(view, piece_id)
+    has_own_words = CATEGORY in stored.get("categories", {})
+    keywords, more = _keywords(view, piece_id, set() if has_own_words else {CATEGORY})
+    rule = None if has_own_words else view.reading.word_rule
     values = {
         "source": view.head.name,
         "id": piece_id,
@@ -45,6 +48,7 @@ async def piece(visit: Visit) -> PageAnswer:
         "picture": (await visit.pictures(view, [piece_id])).get(piece_id),
         "keywords": keywords,
         "more_keywords": more,
+        "words": None if rule is None else await visit.services.database.in_thread(words_of_piece, body, rule),
         "filters": stored.get("filters", {}),
         "stored": _readable(body),
         "neighbours": neighbours,
@@ -85,8 +89,10 @@ def chosen_catalogs(text: str) -> frozenset[str] | None:
     return frozenset(name.strip() for name in text.split(",") if name.strip()) or None
 
 
-def _keywords(view: View, piece_id: str) -> tuple[Mapping[str, Sequence[PieceKeyword]], int]:
-    terms = view.snapshot.terms_of(piece_id) or {}
+def _keywords(view: View, piece_id: str, left_out: Collection[str]) -> tuple[Mapping[str, Sequence[PieceKeyword]], int]:
+    """Return the heaviest keywords of a piece by category, but for some, and how many more there are."""
+    found = view.snapshot.terms_of(piece_id) or {}
+    terms = {term: weight for term, weight in found.items() if term.category not in left_out}
     # ``or``: a piece may have no keywords at all.
     greatest = max(terms.values(), default=0) or 1
     ordered = sorted(terms.items(), key=lambda each: (each[0].category, -each[1], each[0].keyword))
