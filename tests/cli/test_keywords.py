@@ -41,7 +41,7 @@ def test_variants_are_written_to_look_over_and_put_in_force(varied: Service, tmp
     file = tmp_path / "variants.csv"
     listed = run(varied, "keywords", "variants", "--source", "s", "--output", str(file))
 
-    assert "s: 5 keywords in 4 groups and alone" in listed.stderr
+    assert "s: keywords written in several ways: 4, saying nothing: 1\n" in listed.stderr
     assert file.read_text(encoding="utf-8").splitlines() == [
         "from,to,pieces",
         "genre/film noir,genre/Film-Noir,1",
@@ -51,7 +51,7 @@ def test_variants_are_written_to_look_over_and_put_in_force(varied: Service, tmp
         "tag/-,,1",
     ]
     applied = run(varied, "keywords", "apply", "--source", "s", str(file))
-    assert applied.stderr == "s: 4 keywords count as others by its vocabulary, 1 for nothing\n"
+    assert applied.stderr == "s: keywords that count as others: 4, for nothing: 1\n"
     assert varied.get("/s/content/b/similar").json()["content"][0] == {"id": "a", "score": 0.0}
     assert "words" in settings_of(varied)
     assert run(varied, "keywords", "variants", "--source", "s").stdout == "from,to,pieces\n"
@@ -94,7 +94,7 @@ def test_an_import_brings_a_vocabulary_along(service: Service, tmp_path: Path) -
     words = ("import", "--source", "s", "--vocabulary", str(thesaurus), "--vocabulary-category", "genre", str(rows))
 
     dry = run(service, *words, "--dry-run")
-    assert "s: 1 keywords count as others by its vocabulary" in dry.stderr
+    assert "s: keywords that count as others: 1, for nothing: 0" in dry.stderr
     assert service.get("/s").status_code == 404
     run(service, *words)
     assert service.get("/s/content/a/similar").json()["content"] == [{"id": "b", "score": 0.0}]

@@ -114,9 +114,9 @@ def test_labels_of_a_thesaurus_stand_for_the_preferred_one(folder: Folder, name:
         "genre/noir films": "genre/crime",
     }
     assert found.remarks == [
-        "1 labels left out that name a concept of their own: genre/crime",
-        "1 labels left out that are of several concepts: genre/whodunit",
-        "1 concepts left out that have no preferred label in these languages",
+        "Labels left out that name a concept of their own: 1, such as genre/crime",
+        "Labels left out that are of several concepts: 1, such as genre/whodunit",
+        "Concepts left out without a preferred label in these languages: 1",
     ]
 
 

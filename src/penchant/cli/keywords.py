@@ -61,7 +61,8 @@ def list_variants(*, location: DataLocation, account: str, source: str, output: 
             file = stack.enter_context(output.open("w", encoding="utf-8", newline=""))
         rows = _rows(found)
         write_table(rows, file)
-    click.echo(f"{source}: {len(rows)} keywords in {len(found.groups)} groups and alone", err=True)
+    groups, useless = len(found.groups), len(found.useless)
+    click.echo(f"{source}: keywords written in several ways: {groups}, saying nothing: {useless}", err=True)
     if not found.complete:
         click.echo("There are more keywords than are looked at; the rest is left out.", err=True)
     if len(rows) > MAX_ENTRIES:
@@ -114,5 +115,4 @@ def apply(
 
 def describe(vocabulary: Vocabulary) -> str:
     """Return in words what a vocabulary says."""
-    aliases, ignored = len(vocabulary.aliases), len(vocabulary.ignored)
-    return f"{aliases} keywords count as others by its vocabulary, {ignored} for nothing"
+    return f"keywords that count as others: {len(vocabulary.aliases)}, for nothing: {len(vocabulary.ignored)}"

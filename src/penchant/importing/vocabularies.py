@@ -260,9 +260,9 @@ class _Thesaurus:
     def remarks(self) -> list[str]:
         """Return what was left out, each kind with its count and the first examples."""
         found = [
-            f"{len(names)} labels left out that {why}: {', '.join(map(printable, names[:EXAMPLES]))}"
+            f"Labels left out that {why}: {len(names)}, such as {', '.join(map(printable, names[:EXAMPLES]))}"
             for why, names in self._left.items()
         ]
         if self._nameless:
-            found.append(f"{self._nameless} concepts left out that have no preferred label in these languages")
+            found.append(f"Concepts left out without a preferred label in these languages: {self._nameless}")
         return found
