@@ -98,7 +98,7 @@ def test_with_numbers_as_ids_each_episode_is_a_piece(folder: Folder) -> None:
 
 def test_of_actors_the_first_ones_are_taken(folder: Folder) -> None:
     actors = "".join(f"<actor>{letter}</actor>" for letter in "abcdefg")
-    people = f'<credits><actor guest="yes">z</actor>{actors}</credits>'
+    people = f'<category/><credits><actor> </actor><actor guest="yes">z</actor>{actors}</credits>'
 
     (piece,) = read(folder, programme("20261101", "<title>A</title>", people))
 

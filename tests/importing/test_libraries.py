@@ -186,6 +186,22 @@ def test_what_cannot_be_had_is_hidden(folder: Folder, status: str) -> None:
     assert piece["filters"] == {"availableUntil": HIDDEN_SINCE}
 
 
+def test_what_a_product_says_in_a_way_that_has_no_place_is_left_out(folder: Folder) -> None:
+    described = (
+        contributor("A01"),
+        contributor("A01", CorporateName="Harbour Club"),
+        subject("29", SubjectCode="3443"),
+        element("Extent", ExtentType="09", ExtentValue="90", ExtentUnit="05"),
+    )
+    date = element("PublishingDate", PublishingDateRole="01", Date="soon")
+
+    (piece,) = read_onix(folder, product(*described, collateral=COVER.replace(">01<", ">15<"), publishing=date))
+
+    assert piece == drafted("r-1", author=["Harbour Club"], clil=["3443"], extras={"isbn": "9780000000002"})
+    fields = {field for _, field in folder.left_out()}
+    assert fields == {"Extent (09)", "SupportingResource (15)", "PublishingDate (01)"}
+
+
 def test_a_deletion_hides_and_a_part_of_a_product_is_left_out(folder: Folder) -> None:
     gone = "<Product><RecordReference>r-2</RecordReference><NotificationType>05</NotificationType></Product>"
 
@@ -321,7 +337,12 @@ def test_a_record_has_people_headings_classes_and_links(folder: Folder) -> None:
 
 
 def test_numbers_that_are_no_classes_are_no_keywords(folder: Folder) -> None:
-    fields = (field("082", ("a", "[E]")), field("050", ("a", "Atlantic 1259")), field("082", ("a", "813")))
+    fields = (
+        field("020", ("c", "5.00")),
+        field("082", ("a", "[E]")),
+        field("050", ("a", "Atlantic 1259")),
+        field("082", ("a", "813")),
+    )
 
     (piece,) = read_marc(folder, record("42", *fields))
 

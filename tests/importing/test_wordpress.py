@@ -92,7 +92,8 @@ def test_a_post_has_its_terms_author_time_and_texts(folder: Folder) -> None:
 
 @pytest.mark.parametrize("status", ("draft", "private", "pending", "trash"))
 def test_what_is_not_public_is_hidden_and_its_texts_stay_out(folder: Folder, status: str) -> None:
-    secret = "<title>T</title><content:encoded>secret</content:encoded><excerpt:encoded>secret</excerpt:encoded>"
+    secret = "<![CDATA[<p>secret<img src='https://b.example/s.jpg'></p>]]>"
+    secret = f"<title>T</title><content:encoded>{secret}</content:encoded><excerpt:encoded>{secret}</excerpt:encoded>"
 
     (piece,) = read(folder, item("a", secret, status=status))
 
@@ -201,7 +202,19 @@ def test_items_of_other_types_are_left_out_and_those_of_other_rss_refused(folder
     assert "without wp:post_type" in problem.detail
 
 
-def test_markup_that_never_ends_is_searched_once(folder: Folder) -> None:
-    (piece,) = read(folder, item("a", f"<content:encoded><![CDATA[{'<img src src=' * 50_000}]]></content:encoded>"))
+@pytest.mark.parametrize("part", ("<img src src=", "[a b=", "[a ====", "<img " + "src " * 100))
+def test_markup_that_never_ends_is_searched_once(folder: Folder, part: str) -> None:
+    (piece,) = read(
+        folder, item("a", f"<content:encoded><![CDATA[{part}{part[-1] * 200_000}{part}]]></content:encoded>")
+    )
 
     assert "image" not in piece["extras"]
+
+
+def test_an_author_without_a_name_is_called_by_login(folder: Folder) -> None:
+    nameless = "<wp:author><wp:author_login>cee</wp:author_login></wp:author>"
+
+    (piece,) = read(folder, nameless, item("a", "<dc:creator>cee</dc:creator><wp:menu_order>1</wp:menu_order>"))
+
+    assert piece["categories"] == {"author": ["cee"]}
+    assert ("site.xml", "menu_order") in folder.left_out()

@@ -1,7 +1,7 @@
 """Broadcasts: television guides in XMLTV, whose programmes become a piece a title, or a piece an episode.
 
 A title is shown on several days and channels, so that files are read twice: first for when each piece is shown, and
-where, which takes some 500 bytes of memory a piece; then for what describes it, of which its first programme counts.
+where, which takes some 700 bytes of memory a piece; then for what describes it, of which its first programme counts.
 """
 
 import re

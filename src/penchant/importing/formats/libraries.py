@@ -298,7 +298,8 @@ _RELATORS: Mapping[str, str] = {
 """What people did, by the codes and words of relators, and of which category they are keywords."""
 _SUBDIVISIONS = {"x": "subject", "y": "period", "z": "place", "v": "genre"}
 """Parts of a heading beside its main one."""
-_NO_LANGUAGE = frozenset({"und", "zxx", "mul", "|||", "   "})
+_NO_LANGUAGE = frozenset({"und", "zxx", "mul"})
+"""Codes for an unknown language, for none, and for several."""
 _CLASS = re.compile(r"[A-Z]{1,3}(?=\d)")
 _INITIAL = re.compile(r"\b\w\.\Z")
 
@@ -348,7 +349,8 @@ def _record(record: Element, where: tuple[str, int], options: ImportOptions, not
 
 def _subfields(field: Element, codes: str) -> list[str]:
     """Return the parts of a field with these codes, in the order of the field, without marks around them."""
-    return [text for each in field if each.get("code", "?") in codes and (text := _trimmed("".join(each.itertext())))]
+    chosen = (each for each in field if each.get("code") in tuple(codes))
+    return [text for each in chosen if (text := _trimmed(text_of(each)))]
 
 
 def _first(field: Element, code: str) -> str:

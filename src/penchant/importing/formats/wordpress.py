@@ -46,7 +46,7 @@ _READ = frozenset({"title", "encoded", "post_date_gmt", "pubDate", "post_type", 
 _PICTURE = re.compile(r"\.(?:jpe?g|png|gif|webp|avif|svg)(?:\?|\Z)", re.IGNORECASE)
 _IMAGE = re.compile(r"<img\b[^<>]*?\bsrc\s*=\s*[\"']([^\"'<>]+)", re.IGNORECASE)
 _SHORTCODE = re.compile(
-    r"\[/\w[\w-]*\]|\[\w[\w-]*\s[^\[\]]*=[^\[\]]*\]|\[(?:caption|gallery|embed|audio|video|playlist)\b[^\[\]]*\]"
+    r"\[/\w[\w-]*\]|\[\w[\w-]*\s[^\[\]=]*=[^\[\]]*\]|\[(?:caption|gallery|embed|audio|video|playlist)\b[^\[\]]*\]"
 )
 """What WordPress replaces in texts by something else: what has attributes or an end, and its own ones."""
 
@@ -127,7 +127,7 @@ class _ItemReader:
             builder.hide("status")
         self._texts(builder, is_shown=is_shown)
         self._time(builder)
-        self._picture(builder)
+        self._picture(builder, is_shown=is_shown)
         for element in self._item:
             self._take(builder, element, local_name(element.tag))
         return builder.draft()
@@ -159,11 +159,12 @@ class _ItemReader:
         if published and "-0001" not in published:
             builder.moment("pubDate", "availableFrom", read_time(published))
 
-    def _picture(self, builder: PieceBuilder) -> None:
-        """Take the featured picture; else the first that was uploaded to the item, or that its text shows."""
+    def _picture(self, builder: PieceBuilder, *, is_shown: bool) -> None:
+        """Take the featured picture; else the first that was uploaded to the item, or that its public text shows."""
         featured = self._site.attachments.get(self._meta().get(_THUMBNAIL, ""))
         uploaded = self._site.pictures.get(_value(self._item, "post_id"))
-        inside = next((found for each in self._item if (found := _IMAGE.search(text_of(each)))), None)
+        texts = (text_of(each) for each in self._item if is_shown and local_name(each.tag) == "encoded")
+        inside = next((found for text in texts if (found := _IMAGE.search(text))), None)
         builder.keep("picture", "image", featured or uploaded or (html.unescape(inside[1]) if inside else None))
 
     def _meta(self) -> dict[str, str]:
