@@ -77,6 +77,14 @@ def test_an_event_without_items_names_its_piece_in_a_parameter(folder: Folder) -
     number = event("select_content", event_params=[{"key": "content_id", "value": {"int_value": "7"}}])
 
     assert read_ga4(folder, chosen, number) == [said("storm", "Click"), said("7", "Click")]
+    assert not folder.left_out()
+
+
+def test_members_that_say_nothing_of_it_are_left_out_as_one(folder: Folder) -> None:
+    row = event("view_item", items=[{"item_id": "a"}], device={"category": "mobile"}, geo={"country": "NZ"})
+
+    assert read_ga4(folder, row) == [said("a", "Click")]
+    assert reasons(folder) == {"(other members)": "has no place in a piece or an interaction"}
 
 
 def test_page_views_count_only_where_the_parameter_is_said(folder: Folder) -> None:
@@ -149,7 +157,7 @@ def test_what_looks_like_an_address_and_is_none_is_taken_as_it_is(folder: Folder
 
 def visit(*actions: Any, **members: Any) -> dict[str, Any]:
     """Return a visit."""
-    return {"idVisit": "7", "visitorId": "1.2", "userId": None, "actionDetails": list(actions)} | members
+    return {"visitorId": "1.2", "userId": None, "actionDetails": list(actions)} | members
 
 
 def action(kind: str, **members: Any) -> dict[str, Any]:
@@ -213,13 +221,14 @@ def test_what_names_no_piece_is_left_out(folder: Folder) -> None:
 def test_a_visit_is_of_a_user_a_visitor_or_nobody(folder: Folder) -> None:
     viewed = action("action", productViewSku="rope", timestamp=None)
     visits = (
-        visit(viewed, userId="kim", lastActionTimestamp=1793527200),
+        visit(viewed, idVisit="7", userId="kim", lastActionTimestamp=1793527200),
         visit(viewed, lastActionTimestamp=1793527200),
         visit(viewed, visitorId=False),
     )
 
     assert read_matomo(folder, *visits) == [said("rope", "Click", "kim"), said("rope", "Click")]
     assert folder.left_out()["visits.json", "visit"][1:] == (1, 3)
+    assert folder.left_out()["visits.json", "(other members)"][1:] == (1, 1)
 
 
 def test_what_matomo_refuses_is_told_in_its_words(folder: Folder) -> None:

@@ -60,7 +60,8 @@ def test_a_title_is_a_piece_with_all_its_showings(folder: Folder) -> None:
         },
     )
     fields = {field for _, field in folder.left_out()}
-    assert fields == {"credits/guest", "previously-shown", "sub-title", "episode-num"}
+    assert fields == {"credits/guest", "previously-shown", "sub-title", "episode-num", "programme"}
+    assert folder.left_out()["guide.xml", "programme"][1:] == (1, 3)
 
 
 def test_showings_count_over_all_files(folder: Folder) -> None:
@@ -126,6 +127,7 @@ def test_programmes_without_title_or_time_are_problems_with_their_lines(folder: 
 
     untitled, timeless = folder.read("xmltv")
 
+    assert not folder.left_out()
     assert (untitled.pointer, untitled.detail) == ("title", "Found a programme without a title.")
     assert timeless.detail == "Found 'soon'; a time like '20261101201500 +0100' is accepted."
 

@@ -12,13 +12,15 @@ from urllib.parse import urlsplit, urlunsplit
 from penchant.importing.drafts import Draft, DraftKind, interaction_draft, problem_draft, type_named
 from penchant.importing.files import Files, InputFile, JsonEntry
 from penchant.importing.options import ImportOptions
-from penchant.importing.report import Notes
+from penchant.importing.report import NO_PLACE, Notes
 from penchant.model import InteractionType
 
 ENDINGS = ("json", "jsonl", "ndjson")
 _TRACKING = re.compile(r"(?:utm_|mtm_|pk_|matomo_|piwik_|mc_)|(?:gclid|fbclid|msclkid|dclid|_ga|_gl)\Z", re.IGNORECASE)
 """Parts of a query that say where somebody came from; others may say which page it is."""
 _NOBODY = "without a person: neither a user nor a visitor is named"
+_OTHERS = "(other members)"
+"""Stands for all that is said of browsers, places and campaigns, by some fifty members."""
 _UNNAMED = ("", "(not set)", "(other)")
 
 # Google Analytics 4: https://support.google.com/analytics/answer/7029846 has the table that BigQuery gets.
@@ -50,6 +52,7 @@ _PARAMETERS = ("item_id", "content_id", "product_id")
 """Parameters of an event that name a piece, where it has no items."""
 _ITEM = "item_id"
 _GA4_MEMBERS = {"event_name": "type", "event_timestamp": "timestamp"}
+_GA4_READ = {"user_id", "user_pseudo_id", "items", "event_params", *_GA4_MEMBERS}
 
 
 def read_ga4(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
@@ -89,6 +92,8 @@ class _GoogleEvent:
         if not person:
             self._leave(f"event_name={name}", _NOBODY)
             return
+        if pieces and self._value.keys() - _GA4_READ:
+            self._leave(_OTHERS, NO_PLACE)
         for piece_id in pieces:
             for member, to in _GA4_MEMBERS.items():
                 self._notes.mapped(self._where[0], member, to)
@@ -175,6 +180,7 @@ _MATOMO: Mapping[str, InteractionType] = {
 """What actions are, by their type in small letters; events go by their action."""
 _EVENT = "event"
 _MATOMO_NO_PIECE = frozenset({"outlink", "search", "goal", "form", "hsr", "abtesting", "crash"})
+_MATOMO_READ = {"userId", "visitorId", "actionDetails", "lastActionTimestamp"}
 _SKU = "itemSKU"
 _VIEWED = "productViewSku"
 
@@ -213,6 +219,8 @@ class _MatomoVisit:
             self._leave("visit", _NOBODY)
             return
         self._notes.mapped(self._where[0], name, "userId")
+        if self._value.keys() - _MATOMO_READ:
+            self._leave(_OTHERS, NO_PLACE)
         for action in actions:
             if isinstance(action, dict):
                 yield from self._of_action(action, str(person))

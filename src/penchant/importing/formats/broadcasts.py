@@ -36,6 +36,9 @@ _READ = frozenset({TITLE, EPISODE, SUBTITLE, "desc", "icon", "image", "url", "da
 """Elements that are read by themselves, since there may be several, or another one."""
 
 
+_FURTHER = "a further showing: its time and channel count, and the first one describes the piece"
+
+
 class _Showings(NamedTuple):
     """When a piece begins first and ends last, as RFC 3339, and the channels that show it."""
 
@@ -75,7 +78,7 @@ class _Guide:
         self._options = options
         self._notes = notes
         self._channels: dict[str, str] = {}
-        self._showings: dict[str, _Showings] = {}
+        self._showings: dict[str, _Showings | None] = {}
         self._read = _READ if unit == EPISODE else _READ - {SUBTITLE, EPISODE}
 
     def gather(self, element: Element) -> RowProblem | None:
@@ -92,16 +95,20 @@ class _Guide:
             return RowProblem("start", str(error))
         showing = _Showings(start, stop, frozenset({element.get("channel", "")}))
         key = _id(element, self._unit)
-        self._showings[key] = self._showings[key].plus(showing) if key in self._showings else showing
+        known = self._showings.get(key)
+        self._showings[key] = known.plus(showing) if known else showing
         return None
 
     def piece(self, programme: Element, where: tuple[str, int]) -> Draft | None:
         """Return the piece of the first programme of a title or episode, ``None`` for all others."""
         key = _id(programme, self._unit)
-        # Taken out, so that later programmes find none.
-        showings = self._showings.pop(key, None)
+        showings = self._showings.get(key)
         if showings is None:
+            # One with a fault is told already, and has no entry here.
+            if key in self._showings:
+                self._notes.left_out(where[0], "programme", _FURTHER, where[1])
             return None
+        self._showings[key] = None
         builder = PieceBuilder(self._notes, *where, key, options=self._options)
         self._notes.mapped(where[0], self._unit, "id")
         title, subtitle = _first(programme, TITLE), _first(programme, SUBTITLE)
