@@ -41,7 +41,10 @@ _META = {"_price": "price", "_sale_price": "salePrice", "_sku": "sku", "_stock_s
 _THUMBNAIL = "_thumbnail_id"
 _NO_TIME = "0000-00-00"
 """How WordPress writes that there is no time."""
-_READ = frozenset({"title", "encoded", "post_date_gmt", "pubDate", "post_type", "status", "post_password", "post_date"})
+_READ = frozenset({
+    "guid", "post_id", "title", "encoded", "post_date_gmt", "post_date", "pubDate", "post_type", "status",
+    "post_password",
+})  # fmt: skip
 """Fields that are read before, or say the same as one that is."""
 _PICTURE = re.compile(r"\.(?:jpe?g|png|gif|webp|avif|svg)(?:\?|\Z)", re.IGNORECASE)
 _IMAGE = re.compile(r"<img\b[^<>]*?\bsrc\s*=\s*[\"']([^\"'<>]+)", re.IGNORECASE)
@@ -177,7 +180,7 @@ class _ItemReader:
     def _take(self, builder: PieceBuilder, element: Element, field: str) -> None:
         """Take an element where it belongs; elements that have no place are noted."""
         value = text_of(element)
-        if not value or field in _READ or field in _IDS[::2]:
+        if not value or field in _READ:
             return
         if field == "link":
             builder.keep(field, "link", value)
