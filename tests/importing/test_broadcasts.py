@@ -132,6 +132,12 @@ def test_programmes_without_title_or_time_are_problems_with_their_lines(folder: 
     assert timeless.detail == "Found 'soon'; a time like '20261101201500 +0100' is accepted."
 
 
+def test_a_title_too_long_for_an_id_is_a_problem(folder: Folder) -> None:
+    (problem,) = read(folder, programme("20261101", f"<title>{'x' * 501}</title>"))
+
+    assert (problem.pointer, problem.detail) == ("title", "Found 501 characters; 1 to 500 are accepted.")
+
+
 def test_a_day_that_is_none_is_a_problem(folder: Folder) -> None:
     (problem,) = read(folder, programme("20261301", "<title>A</title>"))
 

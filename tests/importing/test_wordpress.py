@@ -127,6 +127,7 @@ def test_the_picture_is_the_featured_one_then_one_uploaded_to_it_then_one_in_its
     inside = item("c", "<wp:post_id>3</wp:post_id>", shown)
     files = (
         attachment(7, "https://b.example/talk.mp3", 2),
+        attachment(6, f"https://b.example/{'x' * 2_000}.png", 2),
         attachment(8, "https://b.example/up.png", 2),
         attachment(9, "https://b.example/top.webp", 0),
     )

@@ -16,6 +16,7 @@ from penchant.importing.moments import read_moment, shown
 from penchant.importing.options import ImportOptions
 from penchant.importing.pieces import PieceBuilder
 from penchant.importing.report import Notes
+from penchant.wire import id_problem
 
 ENDINGS = ("xml", "xmltv")
 TITLE, EPISODE = "title", "episode-num"
@@ -93,8 +94,11 @@ class _Guide:
             stop = _moment(element.get("stop", "") or element.get("start", ""))
         except ValueError as error:
             return RowProblem("start", str(error))
-        showing = _Showings(start, stop, frozenset({element.get("channel", "")}))
         key = _id(element, self._unit)
+        # Told here, since ids of any length would be kept until the pieces are read.
+        if problem := id_problem(key):
+            return RowProblem(self._unit, problem)
+        showing = _Showings(start, stop, frozenset({element.get("channel", "")}))
         known = self._showings.get(key)
         self._showings[key] = known.plus(showing) if known else showing
         return None

@@ -46,6 +46,8 @@ _READ = frozenset({
     "post_password",
 })  # fmt: skip
 """Fields that are read before, or say the same as one that is."""
+_MAX_ADDRESS = 2_000
+"""Letters of an address of a picture, since all of a site are kept: what browsers and servers take."""
 _PICTURE = re.compile(r"\.(?:jpe?g|png|gif|webp|avif|svg)(?:\?|\Z)", re.IGNORECASE)
 _IMAGE = re.compile(r"<img\b[^<>]*?\bsrc\s*=\s*[\"']([^\"'<>]+)", re.IGNORECASE)
 _SHORTCODE = re.compile(
@@ -90,7 +92,7 @@ def _gather(element: Element, site: _Site) -> None:
     if local_name(element.tag) == "author":
         if name := _value(element, "author_display_name"):
             site.authors[_value(element, "author_login")] = plain_text(name)
-    elif address := _value(element, "attachment_url"):
+    elif 0 < len(address := _value(element, "attachment_url")) <= _MAX_ADDRESS:
         site.attachments[_value(element, "post_id")] = address
         if _PICTURE.search(address):
             site.pictures.setdefault(_value(element, "post_parent"), address)
