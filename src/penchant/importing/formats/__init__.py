@@ -5,16 +5,20 @@ from collections.abc import Callable, Iterator, MutableMapping
 from penchant.importing.drafts import Draft
 from penchant.importing.files import Files
 from penchant.importing.formats import (
+    analytics,
+    broadcasts,
     feeds,
     films,
     gorse,
     interface,
+    libraries,
     metarank,
     recombee,
     research,
     schema_org,
     shops,
     tables,
+    wordpress,
 )
 from penchant.importing.options import ImportOptions
 from penchant.importing.report import Notes
@@ -32,11 +36,17 @@ FORMATS: MutableMapping[str, Reader] = {
     "merchant": shops.read_merchant,
     "schema.org": schema_org.read,
     "feed": feeds.read,
+    "wxr": wordpress.read_wxr,
+    "onix": libraries.read_onix,
+    "marcxml": libraries.read_marcxml,
+    "xmltv": broadcasts.read_xmltv,
     "movielens": research.read_movielens,
     "goodbooks": research.read_goodbooks,
     "gorse": gorse.read,
     "recombee": recombee.read,
     "metarank": metarank.read,
+    "ga4": analytics.read_ga4,
+    "matomo": analytics.read_matomo,
     "recbole": research.read_recbole,
     "imdb": films.read_imdb,
     "tmdb": films.read_tmdb,

@@ -64,7 +64,7 @@ def _take(builder: PieceBuilder, element: Element, field: str) -> None:
         name = next((text_of(part) for part in element if local_name(part.tag) == "name"), value)
         builder.keywords(field, "author", [name])
     elif field in _TIMES:
-        builder.moment(field, "availableFrom", _moment(value))
+        builder.moment(field, "availableFrom", read_time(value))
     elif field == "link":
         # Atom has links of several kinds; this one is that of the entry's own page.
         if element.get("rel", "alternate") == "alternate":
@@ -80,7 +80,7 @@ def _is_picture(element: Element, field: str) -> bool:
     return element.get("url") is not None and (field == "thumbnail" or kind.startswith("image"))
 
 
-def _moment(text: str) -> str:
+def read_time(text: str) -> str:
     """Return a time of RSS (``Sun, 01 Nov 2026 10:00:00 GMT``) as it is read elsewhere; others as they are."""
     try:
         moment = email.utils.parsedate_to_datetime(text)
