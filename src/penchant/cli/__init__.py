@@ -21,7 +21,6 @@ COMMANDS: Mapping[str, str] = {
     "check": "upkeep.check",
     "reindex": "upkeep.reindex",
     "recommend": "recommend.recommend",
-    "replay": "replay.replay_draft",
     "usage": "reports.usage",
     "audit": "reports.audit",
     "bench": "bench.bench",
