@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 
 from penchant.bootstrap import storage_of
-from penchant.service.placements.list_ids import ListIds
+from penchant.service.placements.impressions import ListIds
 from penchant.storage import Storage, list_person, user_key
 from serving import Service
 

@@ -20,7 +20,7 @@ STORED = StoredPlan(request={"of": "s"}, about={"version": 7}, plan=PLAN)
 @pytest.fixture(autouse=True)
 def known(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have plans of the tests' own work believed when they are read."""
-    monkeypatch.setattr("penchant.cluster.plan.WORKS", frozenset({PLAN.work}))
+    monkeypatch.setattr("penchant.cluster.executor.WORKS", frozenset({PLAN.work}))
 
 
 def write(parts: Iterator[bytes], file: BinaryIO) -> None:

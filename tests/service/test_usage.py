@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from acceptance.processes import wait_until
-from penchant.bootstrap.background import Background, BackgroundTask
+from penchant.bootstrap.services import Background, BackgroundTask
 from penchant.clock import Clock
 from penchant.errors import Overloaded, PenchantError, QuotaExceeded
 from penchant.live import database as database_module

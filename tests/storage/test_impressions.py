@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from penchant.model import DAY_MS, InteractionType, ListIdentity, NewImpression, NewInteraction
-from penchant.service.placements.list_ids import ListIds
+from penchant.service.placements.impressions import ListIds
 from penchant.storage import (
     DeleteSource,
     MoveSide,

@@ -9,7 +9,7 @@ import pytest
 from factories import piece
 from penchant.bootstrap import storage_of
 from penchant.model import DAY_MS, ListIdentity, NewImpression
-from penchant.service.placements.list_ids import ListIds
+from penchant.service.placements.impressions import ListIds
 from penchant.storage import RecordImpressions
 from serving import Service
 from shown import list_id, report, show

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penchant.model import MAX_TAKE
-from penchant.service.placements.list_ids import ListIds
+from penchant.service.placements.impressions import ListIds
 from penchant.storage import SourceHead
 from penchant.wire import MAX_LIST_NAMES_BYTES, decode_list_id, encode_list_id
 from penchant.wire.list_ids import position_in_list

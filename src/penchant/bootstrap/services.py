@@ -1,4 +1,7 @@
-"""Services of a process: everything that requests need, opened, wired together, and closed in reverse."""
+"""Services of a process: everything that requests need, opened, wired together, and closed in reverse.
+
+Background: what runs in a process beside requests, each task by its own interval; one table says what there is.
+"""
 
 import asyncio
 import contextlib
@@ -6,11 +9,11 @@ import functools
 import gc
 import os
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import TypedDict
 
-from penchant.bootstrap.background import Background, BackgroundTask
 from penchant.bootstrap.folders import data_folder, index_folder, kernel_folder, storage_of
 from penchant.clock import Clock
 from penchant.errors import PenchantError, StorageUnavailable
@@ -33,9 +36,7 @@ from penchant.service.access import AccessControl
 from penchant.service.administration import Administration
 from penchant.service.browsing import SourceBrowser
 from penchant.service.changes import Changes
-from penchant.service.content import Content
-from penchant.service.curation import Curation
-from penchant.service.decoding import BodyDecoder
+from penchant.service.content import Content, Curation
 from penchant.service.health import AudienceHealth, CatalogueHealth
 from penchant.service.lists.inputs import LiveInputs
 from penchant.service.lists.previews import Previews
@@ -46,25 +47,83 @@ from penchant.service.maps import CatalogueMaps
 from penchant.service.measuring import GaugeUpdater
 from penchant.service.people import People
 from penchant.service.placements.curves import CurveCounter
-from penchant.service.placements.impressions import Impressions
-from penchant.service.placements.list_ids import ListIds
-from penchant.service.placements.lists import PlacementLists
-from penchant.service.placements.previews import PlacementPreviews
+from penchant.service.placements.impressions import Impressions, ListIds
+from penchant.service.placements.lists import PlacementLists, PlacementPreviews, VariantGuard
 from penchant.service.placements.results import Results
-from penchant.service.placements.variant_guard import VariantGuard
 from penchant.service.placements.versions import Placements
 from penchant.service.rates import NodeCounts, NodeRates
 from penchant.service.searching import SourceSearch
-from penchant.service.shares import AccountShares, page_shares
+from penchant.service.shares import AccountShares, BodyDecoder, page_shares
 from penchant.service.usage import Usage
 from penchant.settings import (
     CurrentSettings,
     NodeSettings,
     metrics_folder,
 )
-from penchant.telemetry import Metrics
+from penchant.telemetry import Metrics, logger
 from penchant.tracing import tracing
 from penchant.wire import stored_retention_days
+
+ELECTION_INTERVAL_S = 10.0
+"""How often the other processes look whether a task that only one of them does needs a new one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackgroundTask:
+    """Work that is done again and again, ``interval_s`` after its last end; ``elected``: in the winner's process alone.
+
+    ``name`` is what failures and the time that it takes are counted under.
+    """
+
+    name: str
+    interval_s: float
+    work: Callable[[], Awaitable[object] | None]
+    elected: Election | None = None
+
+
+class Background:
+    """The tasks of a process, from `start` until `close`; one that fails is logged, counted, and tried again."""
+
+    def __init__(self, tasks: Sequence[BackgroundTask], metrics: Metrics) -> None:
+        self._tasks = tasks
+        self._metrics = metrics
+        self._running: list[asyncio.Task[None]] = []
+
+    def start(self) -> None:
+        """Begin all tasks in the running event loop."""
+        self._running = [asyncio.create_task(self._run(task), name=task.name) for task in self._tasks]
+
+    async def close(self) -> None:
+        """Cancel all tasks, half-way where they wait, and return when they have ended."""
+        for running in self._running:
+            running.cancel()
+        await asyncio.gather(*self._running, return_exceptions=True)
+
+    async def _run(self, task: BackgroundTask) -> None:
+        while True:
+            pause_s = task.interval_s
+            try:
+                # The winner keeps the lock until its process ends.
+                if task.elected is not None and not task.elected.try_win():
+                    pause_s = ELECTION_INTERVAL_S
+                else:
+                    await self._work(task)
+            except StorageUnavailable:
+                logger.debug("%s waits for the database", task.name)
+            except Exception:  # noqa: BLE001  # a task must survive whatever its work meets
+                self._metrics.failures.labels(task.name).inc()
+                logger.exception("%s failed", task.name)
+            await asyncio.sleep(pause_s)
+
+    async def _work(self, task: BackgroundTask) -> None:
+        started = time.monotonic()
+        try:
+            working = task.work()
+            if working is not None:
+                await working
+        finally:
+            self._metrics.background_seconds.labels(task.name).inc(time.monotonic() - started)
+
 
 HOUSEKEEPING_PAUSE_S = 0.05
 """Pause between chunks, so that housekeeping never holds up changes."""

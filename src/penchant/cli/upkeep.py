@@ -1,11 +1,13 @@
-"""Commands on all that is stored: ``backup``, ``restore``, ``move``, ``check`` and ``reindex``."""
+"""Commands on what is stored: ``backup``, ``restore``, ``move``, ``check``, ``reindex``, ``export`` of one source."""
 
 import contextlib
+import gzip
 import sys
+import time
 from collections.abc import Iterable
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import click
 from rich.console import Console
@@ -19,8 +21,17 @@ from penchant.bootstrap import (
     server_options,
     storage_of,
 )
-from penchant.cli.options import DEFAULT_ACCOUNT, database_options, read_settings
+from penchant.cli.options import (
+    DEFAULT_ACCOUNT,
+    DataLocation,
+    account_option,
+    data_options,
+    database_options,
+    new_file,
+    read_settings,
+)
 from penchant.errors import Refused, StorageUnavailable, UnknownSource
+from penchant.importing import ExportParts, export_lines
 from penchant.live.builder import LOCK as BUILDER_LOCK
 from penchant.live.builder import SMALLEST_FILE, FileBuilder
 from penchant.live.checking import index_problems
@@ -31,6 +42,35 @@ from penchant.storage import BackupContents, MoveSide, Storage, TableComparison,
 from penchant.storage import move as move_data
 from penchant.storage import restore as restore_data
 from penchant.telemetry import Metrics
+
+PARTS = ("interactions", "lists", "settings", "placements", "preferences")
+
+
+@click.command(name="export")
+@data_options
+@account_option
+@click.option("--source", required=True, help="Source to export.")
+@click.option("--with", "parts", multiple=True, type=click.Choice((*PARTS, "all")), help="Also these; repeatable.")
+@click.option("--output", type=new_file, help="File, also .gz; default stdout.")
+def export_source(
+    *, location: DataLocation, account: str, source: str, parts: tuple[str, ...], output: Path | None
+) -> None:
+    """Write a source as NDJSON: its pieces by id, and what --with names; importing it gives the same back.
+
+    Also while a server runs on the same data: what is written is the source as it is at one moment.
+    """
+    exported = ExportParts(**{part: part in parts or "all" in parts for part in PARTS})
+    with ExitStack() as stack:
+        _, storage = stack.enter_context(location.opened())
+        export = stack.enter_context(storage.sources.open_export(storage.accounts.ensure(account), source))
+        file: BinaryIO = sys.stdout.buffer
+        if output is not None:
+            file = stack.enter_context(output.open("wb"))
+            if output.suffix == ".gz":
+                # Without name and time, so that equal sources give equal files.
+                file = stack.enter_context(gzip.GzipFile("", "wb", fileobj=file, mtime=0))  # type: ignore[assignment]
+        file.writelines(export_lines(export, exported, time.time_ns() // 1_000_000))
+
 
 MIB = 1024 * 1024
 

@@ -17,8 +17,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from penchant.cluster.executor import Executor
-from penchant.cluster.plan import WorkPlan
+from penchant.cluster.executor import Executor, WorkPlan
 from penchant.errors import Refused
 from penchant.owned_folders import own_folder
 

@@ -6,21 +6,26 @@ A listing lives across many calls of threads, since its client reads at its own 
 
 It is closed at its end, by its client's leaving, or by a batch that takes too long, whose connection is cut. A short
 one does all this in one call.
+
+Creations of sources: an account has so many a minute, since each leaves rows and memory behind for a while.
+
+Curation: the whitelist, the blacklist and the settings with which editors steer a source.
 """
 
 import asyncio
+import contextlib
 import itertools
+import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import Generic, Protocol, TypeVar
 
-from penchant.errors import UnknownPiece, UnknownSource, invalid_parameter
+from penchant.errors import RateExceeded, UnknownPiece, UnknownSource, invalid_parameter
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View, Views
-from penchant.model import EncodedPiece
+from penchant.model import EncodedPiece, ListKind, SourceSettings
 from penchant.service.access import Access
-from penchant.service.creations import CreationRate
 from penchant.service.shares import AccountShares
 from penchant.settings import CurrentSettings
 from penchant.storage import (
@@ -28,11 +33,80 @@ from penchant.storage import (
     DeletePieces,
     DeleteSource,
     Outcome,
+    ReplaceList,
+    ReplaceSettings,
     SourceHead,
     SubmitPieces,
 )
 from penchant.telemetry import Metrics
-from penchant.wire import Receipt, SourceStatus, Submission, format_timestamp
+from penchant.wire import Receipt, SourceStatus, Submission, encode_settings, format_timestamp
+
+MINUTE_S = 60.0
+
+
+class CreationRate:
+    """Counts the sources that accounts make in each minute, in this process; forgotten with the minute."""
+
+    def __init__(self, *, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic = monotonic
+        self._minute = 0
+        self._counts: dict[int, int] = {}
+
+    @contextlib.contextmanager
+    def creating(self, account_id: int, limit: int) -> Iterator[None]:
+        """Count the source that the block makes, unless it fails: then nothing is left behind; ``limit`` 0 allows any.
+
+        Raises:
+            RateExceeded: the account has made so many in this minute.
+        """
+        minute, passed_s = divmod(self._monotonic(), MINUTE_S)
+        if minute != self._minute:
+            self._minute = int(minute)
+            self._counts.clear()
+        count = self._counts.get(account_id, 0)
+        if limit and count >= limit:
+            raise RateExceeded(
+                f"The account has made {limit} sources in this minute, the most that it may; make more in the next.",
+                retry_after_s=MINUTE_S - passed_s,
+            )
+        # Counted before it is made, so that requests at the same time do not all pass.
+        self._counts[account_id] = count + 1
+        try:
+            yield
+        except BaseException:
+            if minute == self._minute:
+                self._counts[account_id] -= 1
+            raise
+
+
+class Curation:
+    """The lists and settings of sources."""
+
+    def __init__(self, database: AsyncStorage) -> None:
+        self._database = database
+
+    @staticmethod
+    def listed(view: View, kind: ListKind) -> list[str]:
+        """Return the ids on a list, in its order."""
+        return list(view.whitelist if kind is ListKind.WHITELIST else view.blacklist)
+
+    async def replace_list(self, access: Access, source: str, kind: ListKind, ids: Sequence[str]) -> Outcome:
+        """Replace a list; the order of ids is kept."""
+        return await self._database.change(
+            ReplaceList(account_id=access.account_id, source=source, actor=access.key_id, kind=kind, ids=ids)
+        )
+
+    async def replace_settings(self, access: Access, source: str, settings: SourceSettings) -> Outcome:
+        """Replace the settings of a source."""
+        return await self._database.change(
+            ReplaceSettings(
+                account_id=access.account_id,
+                source=source,
+                actor=access.key_id,
+                settings=encode_settings(settings),
+            )
+        )
+
 
 MAX_LISTINGS = 6
 """Listings that a process reads at once: each holds a connection and a snapshot for as long as its client reads."""

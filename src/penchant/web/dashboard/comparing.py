@@ -8,8 +8,7 @@ import msgspec
 
 from penchant.live.views import View
 from penchant.model import Feature, SourceSettings
-from penchant.web.dashboard.sections import PageSection, section
-from penchant.web.dashboard.site import Visit
+from penchant.web.dashboard.site import PageSection, Visit, section
 from penchant.wire import PreviewedList, decode_preview, encode, encode_settings
 
 MAX_COMPARED = 10

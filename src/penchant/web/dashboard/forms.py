@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, urlsplit
 import msgspec
 
 from penchant.errors import InvalidSyntax, PenchantError
-from penchant.service.sessions import is_same
+from penchant.service.access import is_same
 from penchant.web.bodies import BodyKind, require_media_type
 from penchant.web.operations import Call
 from penchant.web.problems import ProblemKind

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from penchant.model import GREATEST_SCORE
 from penchant.service.browsing import DailyCounts
-from penchant.service.placements.courses import VariantCourse
+from penchant.service.placements.results import VariantCourse
 
 CHART_HEIGHT = 60
 COLUMN = 10

@@ -9,8 +9,7 @@ from penchant.live.views import View
 from penchant.model import Algorithm, Feature
 from penchant.service.lists.requests import SimilarRequest
 from penchant.web.dashboard.reasons import ListEntry, PieceStanding, entries, ids_of, standing
-from penchant.web.dashboard.sections import PageSection, section
-from penchant.web.dashboard.site import PageAnswer, Visit
+from penchant.web.dashboard.site import PageAnswer, PageSection, Visit, section
 from penchant.wire import decode_draft
 
 MAX_TERMS = 50

@@ -10,8 +10,7 @@ from penchant.live.views import View
 from penchant.model import Feature, PlacementKind
 from penchant.web.dashboard.comparing import MAX_COMPARED, SHOWN, ListComparison, lines_of, rows_of
 from penchant.web.dashboard.forms import Form, number_in
-from penchant.web.dashboard.sections import PageSection, section
-from penchant.web.dashboard.site import DashboardSite, PageAnswer, RedirectAnswer, Visit
+from penchant.web.dashboard.site import DashboardSite, PageAnswer, PageSection, RedirectAnswer, Visit, section
 from penchant.wire import (
     MAX_PLACEMENT_VERSIONS,
     MAX_PLACEMENTS,

@@ -7,8 +7,7 @@ from penchant.live.views import View
 from penchant.model import Feature, Term
 from penchant.service.browsing import MAX_SCANNED, PiecePage
 from penchant.service.searching import NEWEST_PEOPLE, HitPlace
-from penchant.web.dashboard.sections import section
-from penchant.web.dashboard.site import PageAnswer, Visit
+from penchant.web.dashboard.site import PageAnswer, Visit, section
 from penchant.wire import id_problem
 
 PLACES = {

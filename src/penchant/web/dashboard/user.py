@@ -9,8 +9,7 @@ from penchant.service.people import InteractionSelection
 from penchant.web.dashboard.pictures import BubbleGroup, bubble_groups
 from penchant.web.dashboard.piece import chosen_algorithm, chosen_catalogs
 from penchant.web.dashboard.reasons import ListEntry, PieceStanding, entries, ids_of, standing
-from penchant.web.dashboard.sections import section
-from penchant.web.dashboard.site import PageAnswer, Visit
+from penchant.web.dashboard.site import PageAnswer, Visit, section
 
 INTERACTIONS = 20
 """Interactions that are shown, the newest."""
