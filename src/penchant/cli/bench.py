@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from penchant.bench import catalogue, engine, loading, service
+from penchant.bench import catalogue, engine, service
 from penchant.bench.plain import require_empty
 from penchant.bench.report import BenchReport, machine, show
 from penchant.bench.server import BenchTarget
@@ -87,5 +87,5 @@ def measure_engine(report: BenchReport, served: BenchTarget, seconds: float) -> 
         if found is not None:
             kernels = {kind: load_kernels(served.kernels, kind) for kind in KINDS}
             use(kernels)
-            loading.measure(report, served)
+            engine.measure_loading(report, served)
             engine.measure(report, found, kernels, seconds)

@@ -112,9 +112,6 @@ class _Numbers(click.ParamType[tuple[int, ...]]):
 )
 @click.option("--anew", is_flag=True, help="Begin anew, also where an interrupted run could be gone on with.")
 @processes_option
-@click.option(
-    "--plot", "plot_file", type=click.Path(dir_okay=False, path_type=Path), help="File for a picture of them, as SVG."
-)
 def evaluate(
     *,
     cold: float,
@@ -124,7 +121,6 @@ def evaluate(
     methods: tuple[str, ...],
     memory: float,
     json_file: Path | None,
-    plot_file: Path | None,
     anew: bool,
     processes: int | None,
     **options: Any,
@@ -139,8 +135,6 @@ def evaluate(
     cases = _limits_of(history, known)
     if cases != [None] and cold:
         raise click.UsageError("--cold goes with neither --history nor --known.")
-    if len(cases) > 1 and plot_file is not None:
-        raise click.UsageError("--plot draws one evaluation: name one number of --history and of --known.")
     request, named = trial_of(
         options, people=people, cold=cold, memory_bytes=int(memory * 2**30), methods=methods or None
     )
@@ -149,8 +143,6 @@ def evaluate(
     run = _ContestRun(origin, [replace(request, limits=each) for each in cases], processes)
     with progress() as tell:
         evaluated = run.evaluated(tell, None if str(json_file) == "-" else json_file, anew=anew)
-    if plot_file is not None:
-        plot_file.write_text(report.svg(evaluated[0]), encoding="utf-8")
     as_json = report.as_json(evaluated[0] if len(evaluated) == 1 else evaluated)
     if str(json_file) == "-":
         sys.stdout.buffer.write(as_json)
