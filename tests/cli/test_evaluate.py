@@ -148,7 +148,7 @@ def test_several_beginnings_are_judged_one_after_the_other(tmp_path: Path) -> No
         (["--folder", "watched"], 1, "Nobody in watched has Purchase, RateLike, Bookmark among"),
         (["--folder", "empty"], 1, "empty has no pieces.ndjson or pieces.ndjson.gz."),
         (["--folder", "broken"], 1, "interactions.ndjson, in the batch from line 1: "),
-        (["--source", "nothing"], 1, "No account is called 'default'"),
+        (["--source", "nothing"], 1, "The account 'default' has no source 'nothing'."),
         ([], 2, "Name one: a source with --source"),
         (["--folder", "none", "--source", "s"], 2, "Name one: a source with --source"),
         (["--folder", "none", "--relevant", "Loved"], 2, "'Loved' is not one of"),

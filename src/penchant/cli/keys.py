@@ -8,7 +8,7 @@ from typing import Any
 import click
 import msgspec
 
-from penchant.cli.options import COMMAND_LINE, DEFAULT_ACCOUNT, DataLocation, data_options
+from penchant.cli.options import COMMAND_LINE, DEFAULT_ACCOUNT, DataLocation, data_options, json_lines_option
 from penchant.errors import InvalidInput
 from penchant.model import FULL_PLAN, Scope
 from penchant.service import administration
@@ -43,7 +43,7 @@ def _read_month(_context: click.Context, _parameter: click.Parameter, text: str 
 @data_options
 @click.option("--account", help="Only this account; default all.")
 @click.option("--month", callback=_read_month, metavar="YYYY-MM", help="UTC month; default the present one.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@json_lines_option
 def usage(*, location: DataLocation, account: str | None, month: str, as_json: bool) -> None:
     """Tell the recommendation answers of a month by account, and the sources and pieces that it has now."""
     with location.opened() as (_, storage):
@@ -62,7 +62,7 @@ def usage(*, location: DataLocation, account: str | None, month: str, as_json: b
     show_default=True,
     help="How many entries, newest first.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@json_lines_option
 def audit(*, location: DataLocation, account: str | None, limit: int, as_json: bool) -> None:
     """Tell who changed what, newest first: keys by their id, and the command line."""
     with location.opened() as (_, storage):
@@ -198,7 +198,7 @@ def sign(*, location: DataLocation, account: str, user: str, minutes: int) -> No
 
 @keys.command(name="list")
 @data_options
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@json_lines_option
 def list_keys(*, location: DataLocation, as_json: bool) -> None:
     """List every key by its id, with its state; revoked ones stay listed."""
     with location.opened() as (_, storage):

@@ -22,14 +22,13 @@ from penchant.cli.histories import (
     history_options,
     kernels_for,
     origin_of,
-    processes_option,
-    progress,
     trial_of,
     trial_options,
 )
-from penchant.cli.options import COMMAND_LINE
+from penchant.cli.options import COMMAND_LINE, head_of, processes_option
+from penchant.cli.progress import progress
 from penchant.cluster import executor_of, require_executor
-from penchant.errors import Refused, UnknownSource
+from penchant.errors import Refused
 from penchant.evaluation import tuning
 from penchant.evaluation.list_work import ListWork, MethodLists
 from penchant.evaluation.report import MeanFigure
@@ -43,7 +42,7 @@ from penchant.evaluation.tuning import (
     changed_members,
 )
 from penchant.model import SourceSettings
-from penchant.storage import ReplaceSettings, SourceHead, Storage
+from penchant.storage import ReplaceSettings, Storage
 from penchant.wire import decode_settings, encode, encode_settings, format_timestamp
 
 FOLDER = "tuned"
@@ -72,12 +71,8 @@ class TunedSource:
         """
         self._storage = storage
         self._account, self._source = account, source
-        account_id = storage.accounts.find(account)
-        head = None if account_id is None else storage.sources.read_head(account_id, source)
-        if head is None:
-            raise UnknownSource(f"The account {account!r} has no source {source!r}.")
-        self._head: SourceHead = head
-        self._path = data / FOLDER / f"{head.source_id}.json"
+        self._head = head_of(storage, account, source)
+        self._path = data / FOLDER / f"{self._head.source_id}.json"
 
     def settings(self) -> SourceSettings:
         """Return the settings in force."""
@@ -183,7 +178,7 @@ class TunedSource:
 @click.option("--rollback", is_flag=True, help="Put in force what was before the last --apply, and try nothing.")
 @click.option("--force", is_flag=True, help="Roll back although the settings were changed since.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@processes_option
+@processes_option("--processes")
 def tune(
     *,
     seconds: float,
