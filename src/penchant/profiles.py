@@ -57,7 +57,7 @@ def revisits(interactions: Sequence[StoredInteraction], settings: SourceSettings
     by_piece: dict[str, list[StoredInteraction]] = {}
     for interaction in interactions:
         by_piece.setdefault(interaction.piece_id, []).append(interaction)
-    found = []
+    revisits = []
     for piece_id, value in piece_values(interactions, settings, today).items():
         own = by_piece[piece_id]
         kinds = [each.type for each in own]
@@ -66,8 +66,8 @@ def revisits(interactions: Sequence[StoredInteraction], settings: SourceSettings
         days = len({each.occurred_at // DAY_MS for each in own})
         rating = next((kind for kind in kinds if kind.is_rating), None)
         if value > 0 and rating is not InteractionType.RATE_DISLIKE and (began or days > 1):
-            found.append(Revisit(piece_id=piece_id, value=value, began=began, days=days, latest=own[0].occurred_at))
-    return found
+            revisits.append(Revisit(piece_id=piece_id, value=value, began=began, days=days, latest=own[0].occurred_at))
+    return revisits
 
 
 def _remembered(occurred_at: int, half_life_days: float, today: int) -> float:

@@ -307,14 +307,14 @@ class _PeopleFormatter(logging.Formatter):
     """One line for people: time, level, message, then names with values; a traceback on lines of its own."""
 
     def format(self, record: logging.LogRecord) -> str:
-        told = [_moment(record), record.levelname, record.getMessage()]
+        words = [_moment(record), record.levelname, record.getMessage()]
         fields = _fields(record)
         if fields["request_id"] is None:
             del fields["request_id"]
-        told += [f"{name}={_shown(value)}" for name, value in fields.items()]
+        words += [f"{name}={_shown(value)}" for name, value in fields.items()]
         if record.exc_info:
-            told.append("\n" + self.formatException(record.exc_info))
-        return " ".join(told)
+            words.append("\n" + self.formatException(record.exc_info))
+        return " ".join(words)
 
 
 class _JsonFormatter(logging.Formatter):

@@ -69,10 +69,10 @@ def measure(report: BenchReport, segment: Segment, kernels: Any, seconds: float)
 
 
 def _measure_nearest(
-    report: BenchReport, snapshot: Snapshot, kernels: Any, algorithm: Algorithm, asked: tuple[Sequence[int], float]
+    report: BenchReport, snapshot: Snapshot, kernels: Any, algorithm: Algorithm, chosen: tuple[Sequence[int], float]
 ) -> None:
     """Add the figures of one algorithm: beside peers, under filters, and with a delta."""
-    places, seconds = asked
+    places, seconds = chosen
     segment = snapshot.parts[0].segment
     ids = segment.ids.take(places)
     name = f"nearest, {algorithm.value}"

@@ -67,7 +67,7 @@ def measure_people(report: BenchReport, server: Server, ids: Sequence[str], sour
 def load_interactions(report: BenchReport, server: Server, ids: Sequence[str], source: str, interactions: int) -> None:
     """Record so many made interactions, and wait until lists have an audience part of all of them."""
     began = time.perf_counter()
-    for batch in made(interactions, len(ids)):
+    for batch in made_interactions(interactions, len(ids)):
         lines = b"\n".join(_line(n, ids[place], at, kind) for n, place, at, kind in batch)
         server.ask("POST", f"/{source}/interactions", lines, {"content-type": "application/x-ndjson"})
     took = time.perf_counter() - began
@@ -82,7 +82,7 @@ def load_interactions(report: BenchReport, server: Server, ids: Sequence[str], s
     report.add("memory, all processes, with interactions", server.memory_bytes() / 2**20, "MiB")
 
 
-def made(interactions: int, pieces: int) -> Iterator[list[tuple[int, int, str, str]]]:
+def made_interactions(interactions: int, pieces: int) -> Iterator[list[tuple[int, int, str, str]]]:
     """Yield made interactions in batches: number of the person, place of the piece, moment and type of each."""
     random = np.random.default_rng(SEED)
     people = max(PEOPLE, interactions // EACH)

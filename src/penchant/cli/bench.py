@@ -73,9 +73,9 @@ def measure_engine(report: BenchReport, served: BenchTarget, seconds: float) -> 
     files = SegmentFiles(served.folder / "index")
     for source_id in files.sources():
         published = next(files.published(source_id), None)
-        found = None if published is None else files.read(published)
-        if found is not None:
+        segment = None if published is None else files.read(published)
+        if segment is not None:
             kernels = {kind: load_kernels(served.kernels, kind) for kind in KINDS}
             use(kernels)
             engine.measure_loading(report, served)
-            engine.measure(report, found, kernels, seconds)
+            engine.measure(report, segment, kernels, seconds)

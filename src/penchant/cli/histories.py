@@ -192,13 +192,13 @@ def _read_files(pieces: Path, interactions: Path, settings: SourceSettings) -> S
 
 
 def _pieces_of(path: Path) -> list[IndexedPiece]:
-    found: dict[str, IndexedPiece] = {}
+    pieces: dict[str, IndexedPiece] = {}
     for first, lines in _batches(path, MAX_PIECES_PER_SUBMISSION):
         with _located(path, first):
             submission = decode_submission(b"[" + b",".join(lines) + b"]")
         # Of two pieces with the same id the later counts, as in an import.
-        found |= {each.id: decode_stored_piece(each.body, UNDATED) for each in submission.pieces}
-    return list(found.values())
+        pieces |= {each.id: decode_stored_piece(each.body, UNDATED) for each in submission.pieces}
+    return list(pieces.values())
 
 
 def _rows_of_file(path: Path) -> Iterator[Row]:

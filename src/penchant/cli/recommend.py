@@ -103,9 +103,9 @@ def _parquet_writer(*, is_placement: bool) -> WriteLists:
         with arrow.parquet.ParquetWriter(file, schema) as writer:
             for part in parts:
                 rows = [
-                    (*found.begin, rank, entry.id, entry.score)
-                    for found in map(decoder.decode, gzip.decompress(part).splitlines())
-                    for rank, entry in enumerate(found.content, start=1)
+                    (*own.begin, rank, entry.id, entry.score)
+                    for own in map(decoder.decode, gzip.decompress(part).splitlines())
+                    for rank, entry in enumerate(own.content, start=1)
                 ]
                 columns = zip(*rows, strict=True) if rows else [()] * len(kinds)
                 arrays = [arrow.array(column, kind) for column, kind in zip(columns, kinds.values(), strict=True)]
@@ -213,8 +213,8 @@ def _gather(settings: NodeSettings, folder: Path, request: dict[str, Any], users
             placement = None
             if request["placement"] is not None:
                 placement = read_placement(storage, view, request["placement"], request["content"], now)
-            asked = BulkRequest(users=users, now=now, take=request["take"], kernels=kernels, placement=placement)
-            plan, head = write_inputs(storage, view, asked, folder)
+            bulk = BulkRequest(users=users, now=now, take=request["take"], kernels=kernels, placement=placement)
+            plan, head = write_inputs(storage, view, bulk, folder)
     finally:
         engine.use({})
     about = {

@@ -90,20 +90,20 @@ class SourceSearch:
     async def pieces(self, view: View, text: str, *, after: str | None = None) -> SearchResult:
         """Return the pieces that have a text, or all words of it, anywhere; ``after``: only what is read past an id."""
         deadline = self._clock.monotonic() + LOOK_S
-        wanted = _Words.of(text)
+        words = _Words.of(text)
         terms, hits = ([], []) if after is not None else await self._database.in_thread(self._ordered, view, text)
-        found: dict[str, PieceHit] = {}
-        _keep_best(found, hits)
+        best: dict[str, PieceHit] = {}
+        _keep_best(best, hits)
         looked_at, more = 0, True
         # Turn by turn, so that other reads get the thread in between.
         while more and looked_at < MAX_LOOKED_AT and self._clock.monotonic() < deadline:
-            rows, hits = await self._database.in_thread(self._look, view, wanted, after)
-            _keep_best(found, hits)
+            rows, hits = await self._database.in_thread(self._look, view, words, after)
+            _keep_best(best, hits)
             looked_at, more = looked_at + len(rows), len(rows) == LOOK_ROWS
             after = rows[-1] if rows else after
         return SearchResult(
-            hits=sorted(found.values())[:MAX_HITS],
-            found=len(found),
+            hits=sorted(best.values())[:MAX_HITS],
+            found=len(best),
             terms=terms,
             looked_at=looked_at,
             after=after if more else None,
@@ -116,10 +116,10 @@ class SourceSearch:
     def _people(self, view: View, beginning: str) -> list[str]:
         people, source = self._database.storage.people, view.head.source_id
         since = oldest_kept(view, self._clock.now_ms())
-        found = people.list_beginning(source, beginning, since=since, newest=NEWEST_PEOPLE, limit=MAX_HITS)
+        ids = people.list_beginning(source, beginning, since=since, newest=NEWEST_PEOPLE, limit=MAX_HITS)
         own = people.read(source, InteractionQuery(user_id=beginning, since=since, limit=1))
         is_known = bool(own.interactions or own.preferences)
-        return [beginning] * is_known + [each for each in found if each != beginning]
+        return [beginning] * is_known + [each for each in ids if each != beginning]
 
     def _ordered(self, view: View, text: str) -> tuple[list[TermCount], list[PieceHit]]:
         """Return keywords that begin so, and pieces by what has an order: ids, keywords and attributes."""
@@ -140,14 +140,14 @@ class SourceSearch:
             hits.append(PieceHit(place, piece_id, decode_stored_label(body), where))
         return terms, hits
 
-    def _look(self, view: View, wanted: "_Words", after: str | None) -> tuple[list[str], list[PieceHit]]:
+    def _look(self, view: View, words: "_Words", after: str | None) -> tuple[list[str], list[PieceHit]]:
         """Return the ids of the next pieces past an id, and those of them that have the words."""
         name = (view.head.account_id, view.head.name)
         ids, hits = [], []
         with self._database.storage.pieces.open_from(*name, after=after, limit=LOOK_ROWS) as batches:
             for row in itertools.chain.from_iterable(batches):
                 ids.append(row.id)
-                hit = wanted.hit(row)
+                hit = words.hit(row)
                 if hit is not None:
                     hits.append(hit)
         return ids, hits
@@ -158,14 +158,14 @@ def spellings(text: str) -> frozenset[str]:
     return frozenset({text, text.lower(), text.upper(), text.capitalize(), text.title()})
 
 
-def _keep_best(found: dict[str, PieceHit], hits: Iterable[PieceHit]) -> None:
+def _keep_best(best: dict[str, PieceHit], hits: Iterable[PieceHit]) -> None:
     for hit in hits:
-        found[hit.id] = min(hit, found.get(hit.id, hit))
+        best[hit.id] = min(hit, best.get(hit.id, hit))
 
 
 def _indexed(view: View, text: str, terms: Sequence[TermCount]) -> dict[str, tuple[HitPlace, str]]:
     """Return some pieces that have one of the terms, or a value of an attribute that begins so, and which."""
-    found: dict[str, tuple[HitPlace, str]] = {}
+    indexed: dict[str, tuple[HitPlace, str]] = {}
     for number, attribute in enumerate(numbered(view.settings.attributes.values())):
         if attribute.type not in {AttributeType.KEYWORD, AttributeType.KEYWORDS}:
             continue
@@ -173,11 +173,11 @@ def _indexed(view: View, text: str, terms: Sequence[TermCount]) -> dict[str, tup
             first = mark_of(number, spelling)
             span = MarkSpan(first, first + _LAST_CODE_POINT)
             marked = pieces_marked(view.snapshot, span, limit=OF_TERM)
-            found |= dict.fromkeys(marked, (HitPlace.TEXT, attribute.pointer))
+            indexed |= dict.fromkeys(marked, (HitPlace.TEXT, attribute.pointer))
     for each in terms:
         having = pieces_having(view.snapshot, each.term, after=None, limit=OF_TERM)
-        found |= dict.fromkeys(having, (HitPlace.KEYWORD, f"{each.term.category}: {each.term.keyword}"))
-    return found
+        indexed |= dict.fromkeys(having, (HitPlace.KEYWORD, f"{each.term.category}: {each.term.keyword}"))
+    return indexed
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,10 +57,10 @@ class ListIds:
         Raises:
             ValueError: it is no id of this source's lists, or for another person; the message is for the caller.
         """
-        found = decode_list_id(self._secret, _origin(head), text)
-        if user_id is not None and found.person and found.person != self.person(head.source_id, user_id):
+        identity = decode_list_id(self._secret, _origin(head), text)
+        if user_id is not None and identity.person and identity.person != self.person(head.source_id, user_id):
             raise ValueError("This list was made for another person.")
-        return found
+        return identity
 
     def position(self, identity: ListIdentity, piece_id: str, reported: int = 0) -> int | None:
         """Return where a piece stands in a list, from 1; ``None`` where it was not in it.
@@ -109,11 +109,11 @@ class Impressions:
         Raises:
             ValueError: it is none of this source, is for another person, or too old; the message is for the caller.
         """
-        found = self._list_ids.read(head, text, user_id=user_id)
+        identity = self._list_ids.read(head, text, user_id=user_id)
         days = min(settings.retention_days, IMPRESSION_DAYS)
-        if self._is_older(found, days):
+        if self._is_older(identity, days):
             raise ValueError(f"This list is more than {days} days old, and what was seen of it is kept no longer.")
-        return found
+        return identity
 
     def named_piece(self, head: SourceHead, text: str, user_id: str, piece_id: str) -> NewImpression | None:
         """Return the piece in the list that a person's interaction with it names.
@@ -123,11 +123,11 @@ class Impressions:
         Raises:
             ValueError: it is none of this source, or for another person; the message is for the caller.
         """
-        found = self._list_ids.read(head, text, user_id=user_id)
-        position = self._list_ids.position(found, piece_id)
-        if position is None or self._is_older(found, IMPRESSION_DAYS):
+        identity = self._list_ids.read(head, text, user_id=user_id)
+        position = self._list_ids.position(identity, piece_id)
+        if position is None or self._is_older(identity, IMPRESSION_DAYS):
             return None
-        return NewImpression(identity=found, piece_id=piece_id, position=position, shown_at=found.made_at)
+        return NewImpression(identity=identity, piece_id=piece_id, position=position, shown_at=identity.made_at)
 
     async def record(
         self, access: Access, source: str, settings: SourceSettings, impressions: Sequence[NewImpression]

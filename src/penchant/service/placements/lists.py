@@ -83,24 +83,24 @@ class VariantGuard:
         if not placement.runs:
             return frozenset()
         key = (head.source_id, head.incarnation, placement.name, placement.version)
-        looked_at, found = self._stopped.get(key) or (-CHECK_INTERVAL_S, frozenset())
+        looked_at, stopped = self._stopped.get(key) or (-CHECK_INTERVAL_S, frozenset())
         now = self._monotonic()
         if now - looked_at >= CHECK_INTERVAL_S:
             # Noted at once, so that those who come meanwhile begin no other look.
-            self._stopped.put(key, (now, found))
+            self._stopped.put(key, (now, stopped))
             task = asyncio.create_task(self._look(head, placement, key))
             self._reading.add(task)
             task.add_done_callback(self._reading.discard)
-        return found
+        return stopped
 
     async def _look(self, head: SourceHead, placement: PlacementInForce, key: _Key) -> None:
         today = int(self._clock() * 1000) // DAY_MS
         try:
-            found = await self._database.in_thread(worse_variants, self._database.storage, head, placement, today)
+            stopped = await self._database.in_thread(worse_variants, self._database.storage, head, placement, today)
         except PenchantError:
             # The database is away: what was known holds, and the next look is a minute away.
             return
-        self._stopped.put(key, (self._monotonic(), found))
+        self._stopped.put(key, (self._monotonic(), stopped))
 
 
 _FILTERED = (("filter", "filter"), ("boost", "boosts"))
@@ -194,20 +194,20 @@ async def answer_by(
     content: Sequence[PlacedPiece] = ()
     audience_version = None
 
-    async def made() -> tuple[Sequence[PlacedPiece], int | None]:
+    async def ranked() -> tuple[Sequence[PlacedPiece], int | None]:
         ranking = await _ranked(inputs, kind, ListWish(under, rules, request, choice))
         if ranking is None:
             return (), None
         return await entries(ranking, explain=request.explain), ranking.audience_version
 
     try:
-        content, audience_version = await made()
+        content, audience_version = await ranked()
     except (InvalidInput, UnknownPiece, TooFewPieces):
         if rules.fallback is None:
             raise
     if not content and rules.fallback not in {None, kind}:
         kind = rules.fallback or kind
-        content, audience_version = await made()
+        content, audience_version = await ranked()
     result = PlacementResult(
         placement=placement.name,
         variant=variant or BASE,

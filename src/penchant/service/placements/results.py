@@ -102,8 +102,8 @@ def arms_of(tallies: Mapping[str, VariantTally], days: Numbers | None = None) ->
     With ``days`` until the end of each of these, which are an axis.
     """
     staged = [each.staged if days is None else each.staged_until(days) for each in tallies.values()]
-    found = experiments.bounded_arms(staged, np.asarray(STAGE_PIECES, dtype=np.float64))
-    return PlacementArms(dict(zip(tallies, found.arms, strict=True)), found.kept, found.pieces)
+    bounded = experiments.bounded_arms(staged, np.asarray(STAGE_PIECES, dtype=np.float64))
+    return PlacementArms(dict(zip(tallies, bounded.arms, strict=True)), bounded.kept, bounded.pieces)
 
 
 def tallies_of(table: CountsTable, success: InteractionType | None, names: Collection[str]) -> dict[str, VariantTally]:
@@ -114,26 +114,26 @@ def tallies_of(table: CountsTable, success: InteractionType | None, names: Colle
 
 
 def _by_day(table: CountsTable) -> Counter[int]:
-    found: Counter[int] = Counter()
+    counts: Counter[int] = Counter()
     for day, count in zip(table.days.tolist(), table.positions.sum(1).tolist(), strict=True):
-        found[day] += count
-    return found
+        counts[day] += count
+    return counts
 
 
 def _until(table: CountsTable, days: Numbers) -> Groups:
-    found = np.zeros((len(days), STAGES, GROUPS))
+    groups = np.zeros((len(days), STAGES, GROUPS))
     for stage in np.unique(table.stages):
         rows = table.only(table.stages == stage)
         # Rows are ascending by day: a sum for each number of rows, and how many of them a day includes.
         sums = np.vstack([np.zeros((1, GROUPS)), rows.groups.cumsum(0)])
-        found[:, stage] = sums[np.searchsorted(rows.days, days, side="right")]
-    return found
+        groups[:, stage] = sums[np.searchsorted(rows.days, days, side="right")]
+    return groups
 
 
 def _by_stage(table: CountsTable) -> Groups:
-    found = np.zeros((STAGES, GROUPS))
-    np.add.at(found, table.stages, table.groups)
-    return found
+    groups = np.zeros((STAGES, GROUPS))
+    np.add.at(groups, table.stages, table.groups)
+    return groups
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,8 +185,8 @@ def courses_of(
     ]
 
 
-def _points(days: npt.NDArray[np.int64], shown: experiments.Numbers, found: BoundedRate) -> list[CoursePoint]:
-    rows = zip(*(each.tolist() for each in (days, shown, found.value, found.lower, found.upper)), strict=True)
+def _points(days: npt.NDArray[np.int64], shown: experiments.Numbers, rates: BoundedRate) -> list[CoursePoint]:
+    rows = zip(*(each.tolist() for each in (days, shown, rates.value, rates.lower, rates.upper)), strict=True)
     return [
         CoursePoint(day=day, shown=int(count), value=value, lower=lower, upper=upper)
         for day, count, value, lower, upper in rows
@@ -315,7 +315,7 @@ class _Comparison:
     def result(self, own: VariantTally, pieces: Mapping[str, int] | None, piece_count: int) -> VariantResult:
         """Return what is shown of a variant."""
         difference, doubt = self.difference(own), self._doubt(own)
-        found = verdict(difference)
+        decision = verdict(difference)
         shown_pieces = None if pieces is None else pieces.get(own.name, 0)
         return VariantResult(
             variant=own.name,
@@ -327,7 +327,7 @@ class _Comparison:
             rate=_interval(experiments.rate_interval(self._arms.by_name[own.name], self.effect)),
             difference=None if difference is None else _interval(difference),
             verdict=self.verdict(own),
-            doubt=UNSET if doubt is None or found == "undecided" else doubt,
+            doubt=UNSET if doubt is None or decision == "undecided" else doubt,
             pieces=shown_pieces,
             coverage=None if shown_pieces is None else _rounded(shown_pieces / max(1, piece_count)),
             share=self._share(own),
@@ -370,9 +370,9 @@ class _Comparison:
         if expected is None:
             return None
         share = experiments.share_interval(self._lists_of(own), self._lists)
-        told = _interval(share)
-        off = not told.lower <= expected <= told.upper
-        return ListShare(value=told.value, lower=told.lower, upper=told.upper, expected=expected, off=off)
+        interval = _interval(share)
+        off = not interval.lower <= expected <= interval.upper
+        return ListShare(value=interval.value, lower=interval.lower, upper=interval.upper, expected=expected, off=off)
 
 
 def worse_variants(storage: Storage, head: SourceHead, placement: PlacementInForce, today: int) -> frozenset[str]:
@@ -417,8 +417,8 @@ def _shares(placement: PlacementInForce) -> dict[str, float]:
     return {BASE: round(1 - sum(shares.values()), DIGITS)} | shares
 
 
-def _interval(found: BoundedRate) -> Interval:
-    return Interval(value=_rounded(found.value), lower=_rounded(found.lower), upper=_rounded(found.upper))
+def _interval(rate: BoundedRate) -> Interval:
+    return Interval(value=_rounded(rate.value), lower=_rounded(rate.lower), upper=_rounded(rate.upper))
 
 
 def _rounded(number: npt.ArrayLike) -> float:

@@ -96,8 +96,8 @@ async def placement(visit: Visit) -> PageAnswer:
     view, name = await _view(visit), visit.text("name")
     draft = EXAMPLE
     if name:
-        found = await visit.services.placements.in_force(view, name)
-        draft = msgspec.json.format(encode_placement(found.spec), indent=2).decode()
+        in_force = await visit.services.placements.in_force(view, name)
+        draft = msgspec.json.format(encode_placement(in_force.spec), indent=2).decode()
     return await _page(visit, view, name, draft, notice=_SAID.get(visit.text("said")))
 
 
@@ -163,8 +163,8 @@ async def _previewed(visit: Visit, view: View, wish: dict[str, Any]) -> PageSect
 
 
 async def _comparison(visit: Visit, view: View, wish: dict[str, Any]) -> list[ListComparison]:
-    found = await visit.services.placement_previews.preview(view, decode_placement_preview(encode(wish)))
-    ids = list({piece.id for each in found.lists for piece in (*each.before, *each.after)})
+    preview = await visit.services.placement_previews.preview(view, decode_placement_preview(encode(wish)))
+    ids = list({piece.id for each in preview.lists for piece in (*each.before, *each.after)})
     labels, pictures = await visit.services.browsing.labels(view, ids), await visit.pictures(view, ids)
     return [
         rows_of(
@@ -173,7 +173,7 @@ async def _comparison(visit: Visit, view: View, wish: dict[str, Any]) -> list[Li
             f"{each.user_id or 'nobody in particular'}, variant {each.variant_after}",
             pictures,
         )
-        for each in found.lists
+        for each in preview.lists
     ]
 
 

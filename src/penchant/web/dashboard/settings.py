@@ -42,14 +42,14 @@ async def change_settings(visit: Visit, site: DashboardSite) -> PageAnswer | Red
     given = _over(_fields(view.settings), visit.form)
     try:
         # Through the interface's own reader, whose faults the page shows.
-        wanted = decode_settings(encode(given))
+        draft = decode_settings(encode(given))
     except InvalidInput as error:
         return _page(visit, view, given, faults=error.faults, status=422)
     if visit.form.text("do") != "save":
-        return _page(visit, view, given, preview=await compared(visit, view, wanted))
+        return _page(visit, view, given, preview=await compared(visit, view, draft))
     if visit.form.text("seen") != _mark(view):
         return _page(visit, view, given, faults=[Fault(detail=_STALE)], status=409)
-    await visit.services.curation.replace_settings(visit.access, visit.source, wanted)
+    await visit.services.curation.replace_settings(visit.access, visit.source, draft)
     return RedirectAnswer(path=site.link("settings", source=visit.source, said="saved"))
 
 
@@ -57,9 +57,9 @@ def _mark(view: View) -> str:
     return body_tag(encode_settings(view.settings))
 
 
-def _fields(found: SourceSettings) -> dict[str, Any]:
+def _fields(settings: SourceSettings) -> dict[str, Any]:
     """Return settings by the names of the interface."""
-    fields: dict[str, Any] = msgspec.json.decode(encode_settings(found))
+    fields: dict[str, Any] = msgspec.json.decode(encode_settings(settings))
     return fields
 
 

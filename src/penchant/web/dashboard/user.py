@@ -41,9 +41,9 @@ async def _taste(visit: Visit, view: View, user_id: str) -> list[BubbleGroup]:
 
 
 async def _interactions(visit: Visit, view: View, user_id: str) -> list[Any]:
-    found = await visit.services.people.listed(view, user_id, InteractionSelection(limit=INTERACTIONS))
-    labels = await visit.services.browsing.labels(view, list({each.piece_id for each in found}))
-    return [(each, labels.get(each.piece_id), each.piece_id in view.snapshot) for each in found]
+    interactions = await visit.services.people.listed(view, user_id, InteractionSelection(limit=INTERACTIONS))
+    labels = await visit.services.browsing.labels(view, list({each.piece_id for each in interactions}))
+    return [(each, labels.get(each.piece_id), each.piece_id in view.snapshot) for each in interactions]
 
 
 async def _recommended(visit: Visit, view: View, user_id: str) -> list[ListEntry]:
