@@ -12,7 +12,6 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TypedDict
 
 from penchant.bootstrap.folders import data_folder, index_folder, kernel_folder, storage_of
 from penchant.clock import Clock
@@ -53,7 +52,7 @@ from penchant.service.placements.results import Results
 from penchant.service.placements.versions import Placements
 from penchant.service.rates import NodeCounts, NodeRates
 from penchant.service.searching import SourceSearch
-from penchant.service.shares import AccountShares, BodyDecoder, page_shares
+from penchant.service.shares import BodyDecoder, page_shares
 from penchant.service.usage import Usage
 from penchant.settings import (
     CurrentSettings,
@@ -176,7 +175,9 @@ async def open_services(
         await services.usage.finish()
         if compiling is not None:
             compiling.close()
-        _end_helpers(services)
+        # Their threads look at whole catalogues.
+        services.health.close()
+        services.maps.close()
         await services.access.close()
         services.database.close()
         engine.share(None)
@@ -238,12 +239,13 @@ def wire(
     current.on_change(adopt)
     people_cache = PeopleCache(database, limit_bytes=settings.person_memory_bytes, recent_changes=views.recent_changes)
     inputs = LiveInputs(database, views, people=people_cache, clock=clock)
+    shares = page_shares()
+    lists, placements = Lists(database, inputs, shares), Placements(database)
+    placement_lists = PlacementLists(placements, lists, VariantGuard(database, clock=clock), metrics)
     similar_answers = SimilarAnswers(limit_bytes=settings.answer_memory_bytes)
     access = AccessControl(database, current, rates, node_rates=node_rates, clock=present)
     list_ids, content = ListIds(database.storage.list_secret(), clock=clock), Content(database, views, metrics, current)
-    measuring = GaugeUpdater(
-        database.storage, views, metrics, access=access, answers=similar_answers, people=people_cache
-    )
+    health = CatalogueHealth(metrics, clock=present)
     return Services(
         current=current,
         metrics=metrics,
@@ -258,63 +260,28 @@ def wire(
         people=People(database, views, metrics, cache=people_cache, clock=clock),
         people_cache=people_cache,
         curation=Curation(database),
+        lists=lists,
         similar_answers=similar_answers,
+        page_shares=shares,
         previews=Previews(database, views, inputs),
         prospects=Prospects(database, inputs, metrics),
-        **_lists(database, inputs, VariantGuard(database, clock=clock), metrics),
+        placements=placements,
+        placement_lists=placement_lists,
+        placement_previews=PlacementPreviews(placements, placement_lists),
         administration=Administration(database, current),
-        measuring=measuring,
-        **_pages(database, views, metrics, present),
+        measuring=GaugeUpdater(
+            database.storage, views, metrics, access=access, answers=similar_answers, people=people_cache
+        ),
+        browsing=SourceBrowser(database, views, metrics, clock=present),
+        search=SourceSearch(database, clock=present),
+        health=health,
+        audience_health=AudienceHealth(views, clock=present),
+        maps=CatalogueMaps(views, health, metrics, clock=present),
+        curves=CurveCounter(database, clock=present),
         list_ids=list_ids,
         impressions=Impressions(database, list_ids, metrics, clock=clock),
         results=Results(database, clock=present),
         tag_secret=database.storage.tag_secret(),
-    )
-
-
-class _PageServices(TypedDict):
-    """The services of the dashboard alone."""
-
-    browsing: SourceBrowser
-    search: SourceSearch
-    health: CatalogueHealth
-    maps: CatalogueMaps
-    curves: CurveCounter
-    audience_health: AudienceHealth
-
-
-def _pages(database: AsyncStorage, views: Views, metrics: Metrics, clock: Clock) -> _PageServices:
-    health = CatalogueHealth(metrics, clock=clock)
-    return _PageServices(
-        browsing=SourceBrowser(database, views, metrics, clock=clock),
-        search=SourceSearch(database, clock=clock),
-        health=health,
-        maps=CatalogueMaps(views, health, metrics, clock=clock),
-        curves=CurveCounter(database, clock=clock),
-        audience_health=AudienceHealth(views, clock=clock),
-    )
-
-
-class _ListServices(TypedDict):
-    """The services of lists, and of placements, which show any of them."""
-
-    page_shares: AccountShares
-    lists: Lists
-    placements: Placements
-    placement_lists: PlacementLists
-    placement_previews: PlacementPreviews
-
-
-def _lists(database: AsyncStorage, inputs: LiveInputs, guard: VariantGuard, metrics: Metrics) -> _ListServices:
-    shares, placements = page_shares(), Placements(database)
-    lists = Lists(database, inputs, shares)
-    placement_lists = PlacementLists(placements, lists, guard, metrics)
-    return _ListServices(
-        page_shares=shares,
-        lists=lists,
-        placements=placements,
-        placement_lists=placement_lists,
-        placement_previews=PlacementPreviews(placements, placement_lists),
     )
 
 
@@ -337,12 +304,6 @@ def process_metrics() -> Metrics:
         return Metrics(metrics_folder())
     except OSError as error:
         raise StorageUnavailable(f"The metrics cannot be kept ({error.strerror}).") from error
-
-
-def _end_helpers(services: Services) -> None:
-    """End the threads that look at whole catalogues."""
-    services.health.close()
-    services.maps.close()
 
 
 async def _keep_house(services: Services) -> None:

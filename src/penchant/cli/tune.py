@@ -3,7 +3,6 @@
 Settings before tuning: what was in force, in a file of the data folder for each source, the latest last.
 """
 
-import os
 import sys
 import tempfile
 import time
@@ -42,6 +41,7 @@ from penchant.evaluation.tuning import (
     changed_members,
 )
 from penchant.model import SourceSettings
+from penchant.owned_folders import write_whole
 from penchant.storage import ReplaceSettings, Storage
 from penchant.wire import decode_settings, encode, encode_settings, format_timestamp
 
@@ -141,13 +141,7 @@ class TunedSource:
 
     def _write(self, changes: list[AppliedTuning]) -> None:
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Under another name and renamed, so that a crash leaves the former file or the new one, and no half.
-        written = self._path.with_suffix(".new")
-        with written.open("wb") as file:
-            file.write(msgspec.json.format(msgspec.json.encode(changes)) + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
-        written.replace(self._path)
+        write_whole(self._path, msgspec.json.format(msgspec.json.encode(changes)) + b"\n")
 
 
 @click.command()
