@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 
 from penchant.bootstrap import storage_of
+from penchant.clock import Clock
 from penchant.service.placements.impressions import ListIds
 from penchant.storage import Storage, list_person, user_key
 from serving import Service
@@ -58,7 +59,7 @@ def stored_list_id(
     """Return the id of a list of a source in an open database, made at a moment in seconds."""
     head = storage.sources.read_head(account, source)
     assert head is not None
-    ids = ListIds(storage.list_secret(), **({} if made_at is None else {"clock": lambda: made_at}))
+    ids = ListIds(storage.list_secret(), **({} if made_at is None else {"clock": Clock(seconds=lambda: made_at)}))
     return ids.make(head, placement=placement, variant=variant, user_id=user, pieces=pieces)
 
 

@@ -241,10 +241,11 @@ def wire(
     inputs = LiveInputs(database, views, people=people_cache, clock=clock)
     shares = page_shares()
     lists, placements = Lists(database, inputs, shares), Placements(database)
-    placement_lists = PlacementLists(placements, lists, VariantGuard(database, clock=clock), metrics)
+    placement_lists = PlacementLists(placements, lists, VariantGuard(database, clock=present), metrics)
     similar_answers = SimilarAnswers(limit_bytes=settings.answer_memory_bytes)
     access = AccessControl(database, current, rates, node_rates=node_rates, clock=present)
-    list_ids, content = ListIds(database.storage.list_secret(), clock=clock), Content(database, views, metrics, current)
+    list_ids = ListIds(database.storage.list_secret(), clock=present)
+    content = Content(database, views, metrics, current)
     health = CatalogueHealth(metrics, clock=present)
     return Services(
         current=current,
@@ -256,8 +257,8 @@ def wire(
         access=access,
         usage=Usage(database, data_folder(settings), clock=present),
         content=content,
-        changes=Changes(database, views, content, metrics),
-        people=People(database, views, metrics, cache=people_cache, clock=clock),
+        changes=Changes(database, views, content, metrics, clock=present),
+        people=People(database, views, metrics, cache=people_cache, clock=present),
         people_cache=people_cache,
         curation=Curation(database),
         lists=lists,
@@ -279,7 +280,7 @@ def wire(
         maps=CatalogueMaps(views, health, metrics, clock=present),
         curves=CurveCounter(database, clock=present),
         list_ids=list_ids,
-        impressions=Impressions(database, list_ids, metrics, clock=clock),
+        impressions=Impressions(database, list_ids, metrics, clock=present),
         results=Results(database, clock=present),
         tag_secret=database.storage.tag_secret(),
     )

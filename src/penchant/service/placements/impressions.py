@@ -9,9 +9,9 @@ are pure computations of microseconds; the secret is the database's own, and goe
 """
 
 import secrets
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
+from penchant.clock import SYSTEM_CLOCK, Clock
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View
 from penchant.model import DAY_MS, IMPRESSION_DAYS, ListIdentity, NewImpression, SourceSettings, StoredImpression
@@ -28,7 +28,7 @@ LIST_HEADER = "x-penchant-list"
 class ListIds:
     """Makes and reads the ids of lists, of all sources of a database."""
 
-    def __init__(self, secret: bytes, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, secret: bytes, *, clock: Clock = SYSTEM_CLOCK) -> None:
         self._secret = secret
         self._clock = clock
 
@@ -46,7 +46,7 @@ class ListIds:
             _origin(head),
             (placement, variant),
             person=person,
-            made_at=int(self._clock() * 1000),
+            made_at=self._clock.now_ms(),
             chance=secrets.token_bytes(CHANCE_BYTES),
             pieces=pieces,
         )
@@ -91,7 +91,7 @@ class Impressions:
         list_ids: ListIds,
         metrics: Metrics,
         *,
-        clock: Callable[[], float] = time.time,
+        clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self._database = database
         self._list_ids = list_ids
@@ -150,9 +150,9 @@ class Impressions:
     async def of_person(self, view: View, user_id: str) -> list[StoredImpression]:
         """Return what a person was shown and is not past its life, newest first."""
         days = min(view.settings.retention_days, IMPRESSION_DAYS)
-        since = int(self._clock() * 1000) - days * DAY_MS
+        since = self._clock.now_ms() - days * DAY_MS
         read = self._database.storage.impressions.list_of_person
         return await self._database.in_thread(read, view.head.source_id, view.head.incarnation, user_id, since)
 
     def _is_older(self, identity: ListIdentity, days: int) -> bool:
-        return identity.made_at < self._clock() * 1000 - days * DAY_MS
+        return identity.made_at < self._clock.now_ms() - days * DAY_MS

@@ -14,7 +14,6 @@ Previews of placements: lists of chosen people as they are, and as they would be
 """
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
@@ -23,10 +22,11 @@ import msgspec
 
 from penchant.attributes import Attribute
 from penchant.bounded_cache import BoundedCache
+from penchant.clock import SYSTEM_CLOCK, Clock
 from penchant.errors import InvalidInput, PenchantError, TooFewPieces, UnknownPiece, UnknownPlacement
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View
-from penchant.model import DAY_MS, PlacementKind
+from penchant.model import PlacementKind
 from penchant.service.lists.inputs import ListInputs
 from penchant.service.lists.kinds import KINDS, ListWish, PlacementChoice, PlacementRequest
 from penchant.service.lists.previews import moves
@@ -64,12 +64,10 @@ class VariantGuard:
         self,
         database: AsyncStorage,
         *,
-        clock: Callable[[], float] = time.time,
-        monotonic: Callable[[], float] = time.monotonic,
+        clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self._database = database
         self._clock = clock
-        self._monotonic = monotonic
         self._stopped: BoundedCache[_Key, tuple[float, frozenset[str]]] = BoundedCache(MAX_REMEMBERED)
         self._reading: set[asyncio.Task[None]] = set()
 
@@ -84,7 +82,7 @@ class VariantGuard:
             return frozenset()
         key = (head.source_id, head.incarnation, placement.name, placement.version)
         looked_at, stopped = self._stopped.get(key) or (-CHECK_INTERVAL_S, frozenset())
-        now = self._monotonic()
+        now = self._clock.monotonic()
         if now - looked_at >= CHECK_INTERVAL_S:
             # Noted at once, so that those who come meanwhile begin no other look.
             self._stopped.put(key, (now, stopped))
@@ -94,13 +92,13 @@ class VariantGuard:
         return stopped
 
     async def _look(self, head: SourceHead, placement: PlacementInForce, key: _Key) -> None:
-        today = int(self._clock() * 1000) // DAY_MS
+        today = self._clock.today()
         try:
             stopped = await self._database.in_thread(worse_variants, self._database.storage, head, placement, today)
         except PenchantError:
             # The database is away: what was known holds, and the next look is a minute away.
             return
-        self._stopped.put(key, (self._monotonic(), stopped))
+        self._stopped.put(key, (self._clock.monotonic(), stopped))
 
 
 _FILTERED = (("filter", "filter"), ("boost", "boosts"))
