@@ -55,13 +55,8 @@ def _variant(form: Form) -> Mapping[str, Any]:
     }
     if kind := form.text("variant-kind"):
         given["kind"] = kind
-    blend = _numbers(form, BLEND)
-    return given | ({"blend": blend} if blend else {}) | _numbers(form, _NUMBERS)
-
-
-def _numbers(form: Form, names: tuple[str, ...]) -> dict[str, Any]:
-    texts = {name: form.text(f"variant-{name}") for name in names}
-    return {name: number_in(text) for name, text in texts.items() if text.strip()}
+    blend = form.numbers(BLEND, "variant-")
+    return given | ({"blend": blend} if blend else {}) | form.numbers(_NUMBERS, "variant-")
 
 
 EXAMPLE = """{

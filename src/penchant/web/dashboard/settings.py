@@ -1,6 +1,6 @@
 """Handlers of a source's settings: shown as a form, tried on some lists, and stored."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -78,18 +78,13 @@ def _given(form: Form) -> dict[str, Any]:
     weights = zip(form.all("category"), form.all("weight"), strict=False)
     given: dict[str, Any] = {
         "categoryWeights": {name.strip(): number_in(text) for name, text in weights if name.strip() and text.strip()},
-        "interactionWeights": _numbers(form, "interaction-", [kind.value for kind in DEFAULT_INTERACTION_WEIGHTS]),
-        "blend": _numbers(form, "blend-", BLEND.members),
+        "interactionWeights": form.numbers([kind.value for kind in DEFAULT_INTERACTION_WEIGHTS], "interaction-"),
+        "blend": form.numbers(BLEND.members, "blend-"),
     }
     given |= {member.key: bool(form.text(member.key)) for member in _CHECKS}
     given |= {member.key: form.text(member.key).strip() or None for member in _TEXTS}
     names = [member.key for member in _NUMBERS]
-    return given | dict.fromkeys(names) | _numbers(form, "", names)
-
-
-def _numbers(form: Form, prefix: str, names: Iterable[str]) -> dict[str, Any]:
-    texts = {name: form.text(prefix + name) for name in names}
-    return {name: number_in(text) for name, text in texts.items() if text.strip()}
+    return given | dict.fromkeys(names) | form.numbers(names)
 
 
 def _page(visit: Visit, view: View, given: Mapping[str, Any], *, status: int = 200, **more: Any) -> PageAnswer:
