@@ -7,8 +7,7 @@ import pytest
 
 from evaluation.conftest import drawn, made
 from penchant.evaluation import contenders
-from penchant.evaluation.histories import SourceHistory
-from penchant.evaluation.knowledge import Knowledge, relevant_pieces
+from penchant.evaluation.histories import Knowledge, SourceHistory, relevant_pieces
 from penchant.evaluation.metrics import NOTHING
 from penchant.evaluation.splits import SplitRule, split
 from penchant.evaluation.trials import RELEVANT

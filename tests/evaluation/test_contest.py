@@ -10,9 +10,8 @@ import pytest
 from evaluation.conftest import drawn, evaluate, made
 from penchant.errors import InvalidInput
 from penchant.evaluation.contenders import PENCHANT
-from penchant.evaluation.histories import TYPES, SourceHistory, history_of
-from penchant.evaluation.knowledge import Knowledge
-from penchant.evaluation.report import Evaluation, as_json
+from penchant.evaluation.contest import Evaluation, as_json
+from penchant.evaluation.histories import TYPES, Knowledge, SourceHistory, history_of
 from penchant.evaluation.served import ServedSource
 from penchant.evaluation.splits import SplitRule, split
 from penchant.evaluation.trials import EvaluationRequest

@@ -33,7 +33,7 @@ from penchant.live.weights_files import WeightsFiles
 from penchant.service import Services
 from penchant.service.access import AccessControl
 from penchant.service.administration import Administration
-from penchant.service.browsing import SourceBrowser
+from penchant.service.browsing import SourceBrowser, SourceSearch
 from penchant.service.changes import Changes
 from penchant.service.content import Content, Curation
 from penchant.service.health import AudienceHealth, CatalogueHealth
@@ -51,7 +51,6 @@ from penchant.service.placements.lists import PlacementLists, PlacementPreviews,
 from penchant.service.placements.results import Results
 from penchant.service.placements.versions import Placements
 from penchant.service.rates import NodeCounts, NodeRates
-from penchant.service.searching import SourceSearch
 from penchant.service.shares import BodyDecoder, page_shares
 from penchant.service.usage import Usage
 from penchant.settings import (
@@ -229,14 +228,6 @@ def wire(
     """Return the services over an open database."""
     settings, present = current.now, Clock(seconds=clock)
     node_rates = None if settings.redis is None else NodeRates(settings.redis, metrics)
-    admission = Admission(body_bytes=settings.body_memory_bytes, delay_s=settings.longest_delay_s)
-
-    def adopt(changed: NodeSettings) -> None:
-        views.limits = _limits(changed)
-        admission.delay_s = changed.longest_delay_s
-
-    # All else reads `current` with each request; these keep a copy, renewed here.
-    current.on_change(adopt)
     people_cache = PeopleCache(database, limit_bytes=settings.person_memory_bytes, recent_changes=views.recent_changes)
     inputs = LiveInputs(database, views, people=people_cache, clock=clock)
     shares = page_shares()
@@ -251,7 +242,7 @@ def wire(
         current=current,
         metrics=metrics,
         database=database,
-        admission=admission,
+        admission=_admission(current, views),
         decoder=BodyDecoder(database),
         views=views,
         access=access,
@@ -284,6 +275,19 @@ def wire(
         results=Results(database, clock=present),
         tag_secret=database.storage.tag_secret(),
     )
+
+
+def _admission(current: CurrentSettings, views: Views) -> Admission:
+    """Return what lets requests in, and renew with the settings what it and the views keep a copy of."""
+    admission = Admission(body_bytes=current.now.body_memory_bytes, delay_s=current.now.longest_delay_s)
+
+    def adopt(changed: NodeSettings) -> None:
+        views.limits = _limits(changed)
+        admission.delay_s = changed.longest_delay_s
+
+    # All else reads `current` with each request.
+    current.on_change(adopt)
+    return admission
 
 
 def _limits(settings: NodeSettings) -> ViewLimits:

@@ -30,10 +30,17 @@ from penchant.cli.histories import (
 from penchant.cli.options import anew_option, figures_option, processes_option, write_figures
 from penchant.cli.progress import progress
 from penchant.cluster import StoredPlan, WorkFolder, executor_of, require_executor
-from penchant.evaluation import contenders, report, trials
-from penchant.evaluation.contest import Contest, ContestLists, made_here
+from penchant.evaluation import contenders, contest, trials
+from penchant.evaluation.contest import (
+    Contest,
+    ContestLists,
+    Evaluation,
+    GroupFigures,
+    MeanFigure,
+    MethodFigures,
+    made_here,
+)
 from penchant.evaluation.list_work import ListWork, MethodLists, read_history
-from penchant.evaluation.report import Evaluation, GroupFigures, MeanFigure, MethodFigures
 from penchant.evaluation.splits import KnowledgeLimits
 from penchant.evaluation.trials import EvaluationRequest, Tell
 from penchant.settings import start_with_one_thread
@@ -137,7 +144,7 @@ def evaluate(
     run = _ContestRun(origin, [replace(request, limits=each) for each in cases], processes)
     with progress() as tell:
         evaluated = run.evaluated(tell, None if str(json_file) == "-" else json_file, anew=anew)
-    as_json = report.as_json(evaluated[0] if len(evaluated) == 1 else evaluated)
+    as_json = contest.as_json(evaluated[0] if len(evaluated) == 1 else evaluated)
     write_figures(json_file, as_json, lambda: _show(evaluated))
 
 

@@ -29,8 +29,8 @@ from penchant.cli.progress import progress
 from penchant.cluster import executor_of, require_executor
 from penchant.errors import Refused
 from penchant.evaluation import tuning
+from penchant.evaluation.contest import MeanFigure
 from penchant.evaluation.list_work import ListWork, MethodLists
-from penchant.evaluation.report import MeanFigure
 from penchant.evaluation.trials import Tell
 from penchant.evaluation.tuning import (
     MIN_JUDGES,

@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from penchant.evaluation.knowledge import Knowledge, Runs, runs_of
+from penchant.evaluation.histories import Knowledge, Runs, runs_of
 from penchant.evaluation.metrics import NOTHING, RECALLED
 from penchant.evaluation.served import ServedSource
 from penchant.evaluation.splits import split

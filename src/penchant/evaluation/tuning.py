@@ -24,8 +24,7 @@ import numpy as np
 
 from penchant.errors import InvalidInput
 from penchant.evaluation import metrics
-from penchant.evaluation.histories import TYPES, SourceHistory
-from penchant.evaluation.knowledge import Knowledge
+from penchant.evaluation.histories import TYPES, Knowledge, SourceHistory
 from penchant.evaluation.list_work import MethodLists
 from penchant.evaluation.metrics import Estimate
 from penchant.evaluation.served import PreparedSource, ServedSource

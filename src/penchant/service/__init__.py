@@ -8,7 +8,7 @@ from penchant.live.people_cache import PeopleCache
 from penchant.live.views import Views
 from penchant.service.access import AccessControl
 from penchant.service.administration import Administration
-from penchant.service.browsing import SourceBrowser
+from penchant.service.browsing import SourceBrowser, SourceSearch
 from penchant.service.changes import Changes
 from penchant.service.content import Content, Curation
 from penchant.service.health import AudienceHealth, CatalogueHealth
@@ -24,7 +24,6 @@ from penchant.service.placements.impressions import Impressions, ListIds
 from penchant.service.placements.lists import PlacementLists, PlacementPreviews
 from penchant.service.placements.results import Results
 from penchant.service.placements.versions import Placements
-from penchant.service.searching import SourceSearch
 from penchant.service.shares import AccountShares, BodyDecoder
 from penchant.service.usage import Usage
 from penchant.settings import CurrentSettings, NodeSettings

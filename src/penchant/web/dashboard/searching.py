@@ -5,8 +5,7 @@ from typing import Any
 from penchant.errors import invalid_parameter
 from penchant.live.views import View
 from penchant.model import Feature, Term
-from penchant.service.browsing import MAX_SCANNED, PiecePage
-from penchant.service.searching import NEWEST_PEOPLE, HitPlace
+from penchant.service.browsing import MAX_SCANNED, NEWEST_PEOPLE, HitPlace, PiecePage
 from penchant.web.dashboard.site import PageAnswer, Visit, section
 from penchant.wire import id_problem
 
