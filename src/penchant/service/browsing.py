@@ -69,14 +69,14 @@ class PieceHit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResult:
-    """What a search found: the best ``hits`` of ``found`` pieces, and the most frequent keywords that begin so.
+    """What a search found: the best ``hits`` of ``count`` pieces, and the most frequent keywords that begin so.
 
     ``looked_at`` tells how many pieces were read through; ``after`` is the id that another search goes on from,
     ``None`` where all were.
     """
 
     hits: Sequence[PieceHit]
-    found: int
+    count: int
     terms: Sequence[TermCount]
     looked_at: int
     after: str | None
@@ -110,7 +110,7 @@ class SourceSearch:
             after = rows[-1] if rows else after
         return SearchResult(
             hits=sorted(best.values())[:MAX_HITS],
-            found=len(best),
+            count=len(best),
             terms=terms,
             looked_at=looked_at,
             after=after if more else None,

@@ -49,7 +49,7 @@ async def front(visit: Visit) -> PageAnswer:
     }
     values = {
         "source": view.head.name,
-        "asked": {"user": user, "content": content, "placements": chosen},
+        "chosen": {"user": user, "content": content, "placements": chosen},
         # One more than there are, to add a row.
         "fields": min(len(chosen) + 1, MAX_LISTS),
         "names": sorted(view.placements),

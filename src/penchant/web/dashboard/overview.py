@@ -6,19 +6,16 @@ from dataclasses import dataclass
 
 from penchant.service.browsing import SourceOverview
 from penchant.service.placements.curves import DailyCurve, MonthSpan
-from penchant.web.dashboard.pictures import CHART_HEIGHT, COLUMN, DayColumn, columns
+from penchant.web.dashboard.pictures import DayChart, day_chart
 from penchant.web.dashboard.site import DashboardSite, PageAnswer, RedirectAnswer, Visit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurvePicture:
-    """A curve to be drawn: its name, the path below it, its sum, and its greatest day."""
+    """A curve to be drawn: its name, and its chart."""
 
     name: str
-    path: str
-    total: int
-    most: int
-    most_day: int
+    chart: DayChart
     curve: DailyCurve
 
     def within(self, month: MonthSpan) -> int:
@@ -41,33 +38,16 @@ async def history(visit: Visit) -> PageAnswer:
     values = {
         "source": view.head.name,
         "curves": [_picture(name, curve, range(first, behind)) for name, curve in named],
-        "found": curves,
+        "counted": curves,
         "chosen": chosen,
-        "width": behind - first,
-        "height": CHART_HEIGHT,
         "retention_days": view.settings.retention_days,
     }
     return PageAnswer(template="history.html", values=values)
 
 
 def _picture(name: str, curve: DailyCurve, days: Sequence[int]) -> CurvePicture:
-    counts = [curve.counts.get(day, 0) for day in days]
-    most = max(counts)
-    return CurvePicture(
-        name=name,
-        path=steps(counts),
-        total=sum(counts),
-        most=most,
-        most_day=days[counts.index(most)],
-        curve=curve,
-    )
-
-
-def steps(counts: Sequence[int]) -> str:
-    """Return the path around columns of one unit each, the greatest as high as the chart; what is not 0 is seen."""
-    most = max(counts) or 1
-    heights = [round(max(count / most * CHART_HEIGHT, 1.0), 1) if count else 0 for count in counts]
-    return f"M0 {CHART_HEIGHT}" + "".join(f"V{CHART_HEIGHT - height:g}h1" for height in heights) + f"V{CHART_HEIGHT}Z"
+    chart = day_chart([curve.counts.get(day, 0) for day in days], days[0])
+    return CurvePicture(name=name, chart=chart, curve=curve)
 
 
 WAIT_S = 0.5
@@ -127,16 +107,14 @@ async def overview(visit: Visit, site: DashboardSite) -> PageAnswer | RedirectAn
         "total": total,
         "skip": skip,
         "per_page": SOURCES,
-        "height": CHART_HEIGHT,
-        "column": COLUMN,
         "answered": answered and _by_class(answered),
         "plan": visit.access.plan,
     }
     return PageAnswer(template="overview.html", values=values)
 
 
-def _chart(source: SourceOverview) -> list[DayColumn]:
-    return [] if source.daily is None else columns(source.daily)
+def _chart(source: SourceOverview) -> DayChart | None:
+    return None if source.daily is None else day_chart(source.daily.counts, source.daily.first_day)
 
 
 def _by_class(answered: dict[int, int]) -> dict[str, int]:

@@ -47,7 +47,7 @@ async def piece(visit: Visit) -> PageAnswer:
         "filters": stored.get("filters", {}),
         "stored": _readable(body),
         "neighbours": neighbours,
-        "asked": {"algo": algorithm, "catalogs": catalogs, "other": visit.text("other")},
+        "chosen": {"algo": algorithm, "catalogs": catalogs, "other": visit.text("other")},
         "why": await section(visit, lambda: _standing(visit, view, piece_id), *needed) if visit.text("other") else None,
     }
     return PageAnswer(template="piece.html", values=values)

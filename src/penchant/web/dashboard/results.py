@@ -50,7 +50,7 @@ async def results(visit: Visit) -> PageAnswer:
     values = {
         "source": view.head.name,
         "name": name,
-        "asked": {each.name: visit.text(each.name) for each in _ASKED},
+        "chosen": {each.name: visit.text(each.name) for each in _ASKED},
         "types": list(InteractionType),
         "faults": results.faults,
         "results": None if results.value is None else results.value.results,

@@ -185,8 +185,8 @@ class DashboardSite:
             "link": self.link,
             "asset": self._asset_link,
             "Feature": Feature,
-            "max_wanted": MAX_ID_LENGTH,
-            "wanted": "",
+            "max_searched": MAX_ID_LENGTH,
+            "searched": "",
         }
         return templates
 

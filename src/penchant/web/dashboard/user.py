@@ -29,7 +29,7 @@ async def user(visit: Visit) -> PageAnswer:
         "taste": await section(visit, lambda: _taste(visit, view, user_id), Feature.PROFILE),
         "interactions": await section(visit, lambda: _interactions(visit, view, user_id), Feature.INTERACTIONS_LISTING),
         "recommended": await section(visit, lambda: _recommended(visit, view, user_id), *needed, counted=1),
-        "asked": {"algo": algorithm, "catalogs": catalogs, "other": visit.text("other")},
+        "chosen": {"algo": algorithm, "catalogs": catalogs, "other": visit.text("other")},
         "why": await section(visit, lambda: _standing(visit, view, user_id), *needed) if visit.text("other") else None,
     }
     return PageAnswer(template="user.html", values=values)

@@ -175,7 +175,7 @@ class DocumentSite:
         """Return the page with the hits for a query; it is not kept."""
         words = words_of(query)
         hits = search(self._once("entries", self._entries), words)
-        return self._filled("search.html", title="Search", current=SEARCH, query=query, found=hits, words=words)
+        return self._filled("search.html", title="Search", current=SEARCH, query=query, hits=hits, words=words)
 
     def names(self) -> list[str]:
         """Return the names of all pages, in the order of the navigation."""
