@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from penchant.bootstrap import background as module
 from penchant.bootstrap import open_services
-from penchant.bootstrap.background import Background, BackgroundTask
-from penchant.bootstrap.services import background_tasks
+from penchant.bootstrap import services as module
+from penchant.bootstrap.services import Background, BackgroundTask, background_tasks
 from penchant.errors import StorageUnavailable
 from penchant.live.election import Election
 from penchant.settings import CurrentSettings, NodeSettings

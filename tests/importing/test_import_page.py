@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from penchant.cli import commands
-from penchant.cli.exporting import export_source
 from penchant.cli.importing import import_files
+from penchant.cli.upkeep import export_source
 from penchant.importing import FORMATS
 from penchant.importing.drafts import type_named
 

@@ -13,8 +13,16 @@ import pytest
 
 from clocks import SetClock
 from penchant.errors import StorageUnavailable
-from penchant.service.counting import BUCKET_SLOTS, BUCKETS, CountingTable
-from penchant.service.rates import FAILURES_WINDOW_S, FREE_FAILURES, MAX_ADDRESSES, FailedKeys, SharedRates
+from penchant.service.rates import (
+    BUCKET_SLOTS,
+    BUCKETS,
+    FAILURES_WINDOW_S,
+    FREE_FAILURES,
+    MAX_ADDRESSES,
+    CountingTable,
+    FailedKeys,
+    SharedRates,
+)
 
 NOW = 1_000.2
 HITTER = """
@@ -27,7 +35,7 @@ print(sum(rates.count("key") <= 5000 for _ in range(4000)))
 """
 HOLDER = """
 import os, pathlib, signal, sys
-from penchant.service.counting import CountingTable
+from penchant.service.rates import CountingTable
 with CountingTable(pathlib.Path(sys.argv[1]), members=3):
     os.kill(os.getpid(), signal.SIGKILL)
 """

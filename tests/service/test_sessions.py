@@ -13,9 +13,8 @@ from penchant.cli.keys import make_key
 from penchant.clock import Clock
 from penchant.errors import Unauthenticated
 from penchant.live.database import AsyncStorage
-from penchant.service.access import AccessControl
+from penchant.service.access import IDLE_S, SEEN_AFTER_S, SESSION_S, AccessControl, Sessions
 from penchant.service.rates import NodeCounts
-from penchant.service.sessions import IDLE_S, SEEN_AFTER_S, SESSION_S, Sessions
 from penchant.settings import CurrentSettings, NodeSettings
 from penchant.storage import Storage, open_storage
 from penchant.storage.sessions import MOST_OF_KEY

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from acceptance.processes import wait_until
-from penchant.bootstrap.background import Background, BackgroundTask
+from penchant.bootstrap.services import Background, BackgroundTask
 from penchant.clock import Clock
 from penchant.errors import Overloaded, PenchantError, QuotaExceeded
 from penchant.live import database as database_module
@@ -19,7 +19,7 @@ from penchant.live.database import AsyncStorage
 from penchant.model import Plan
 from penchant.service import usage as module
 from penchant.service.access import Access
-from penchant.service.counting import BUCKET_SLOTS, BUCKETS
+from penchant.service.rates import BUCKET_SLOTS, BUCKETS
 from penchant.service.usage import Usage
 from penchant.storage import Outcome, open_storage
 from penchant.telemetry import Metrics

@@ -8,7 +8,7 @@ from penchant.errors import PenchantError
 from penchant.live.views import View
 from penchant.model import DAY_MS, Feature, NewImpression, Scope, SourceSettings
 from penchant.service.lists.kinds import PlacementRequest
-from penchant.service.placements.list_ids import LIST_HEADER, ListIds
+from penchant.service.placements.impressions import LIST_HEADER, ListIds
 from penchant.service.placements.lists import PlacementAnswer
 from penchant.service.placements.results import ResultsRequest
 from penchant.storage import SourceHead

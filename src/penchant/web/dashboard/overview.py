@@ -1,8 +1,93 @@
-"""Handlers of the first pages: the account's sources, and one source."""
+"""Handlers of pages about a whole source: the first ones, its curves over a year, and its health."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from penchant.service.browsing import SourceOverview
-from penchant.web.dashboard.pictures import CHART_HEIGHT, COLUMN, DayColumn, columns
+from penchant.service.placements.curves import DailyCurve, MonthSpan
+from penchant.web.dashboard.pictures import DayChart, day_chart
 from penchant.web.dashboard.site import DashboardSite, PageAnswer, RedirectAnswer, Visit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CurvePicture:
+    """A curve to be drawn: its name, and its chart."""
+
+    name: str
+    chart: DayChart
+    curve: DailyCurve
+
+    def within(self, month: MonthSpan) -> int:
+        """Return the sum of a month."""
+        return sum(self.curve.counts.get(day, 0) for day in range(month.first, month.behind))
+
+
+async def history(visit: Visit) -> PageAnswer:
+    """Show the curves of a source with a table of months, or of the days of one month."""
+    view = await visit.view()
+    curves = await visit.services.curves.curves(view)
+    first, behind = curves.months[0].first, curves.months[-1].behind
+    named = (
+        ("Interactions", curves.interactions),
+        ("Lists of placements", curves.lists),
+        ("Impressions", curves.shown),
+        ("Impressions that led to something", curves.successes),
+    )
+    chosen = next((each for each in curves.months if each.name == visit.text("month")), None)
+    values = {
+        "source": view.head.name,
+        "curves": [_picture(name, curve, range(first, behind)) for name, curve in named],
+        "counted": curves,
+        "chosen": chosen,
+        "retention_days": view.settings.retention_days,
+    }
+    return PageAnswer(template="history.html", values=values)
+
+
+def _picture(name: str, curve: DailyCurve, days: Sequence[int]) -> CurvePicture:
+    chart = day_chart([curve.counts.get(day, 0) for day in days], days[0])
+    return CurvePicture(name=name, chart=chart, curve=curve)
+
+
+WAIT_S = 0.5
+"""How long a page waits for findings that are just being made: a small catalogue's are there by then."""
+STEP_S = 0.02
+MUCH, LITTLE = 1.6, 1.3
+"""How many times as alike pieces that one person likes have to be for keywords to tell much, and not to tell little.
+
+Where keywords are a few genres it is 1.1 to 1.3, with many subjects or weighted shelves about 2."""
+FEW_LIKES = 200
+"""Likes from which on figures can be relied on."""
+
+
+async def health(visit: Visit) -> PageAnswer:
+    """Show what was found out by now about the source as it stands."""
+    view = await visit.view()
+    standing, likes = await visit.services.audience_health.standing(view)
+    findings = visit.services.health.findings(view, likes)
+    deadline = asyncio.get_running_loop().time() + WAIT_S
+    while not findings.done and asyncio.get_running_loop().time() < deadline:
+        await asyncio.sleep(STEP_S)
+        # The same view each time: findings are of one version.
+        findings = visit.services.health.findings(view, likes)
+    values = {
+        "source": view.head.name,
+        "pieces": view.head.piece_count,
+        "findings": findings,
+        "standing": standing,
+        "grade": telling_grade,
+        "few": FEW_LIKES,
+    }
+    return PageAnswer(template="health.html", values=values)
+
+
+def telling_grade(telling: float) -> str:
+    """Return in a word how much keywords tell of what people like."""
+    if telling >= MUCH:
+        return "much"
+    return "something" if telling >= LITTLE else "little"
+
 
 SOURCES = 20
 """Sources on a page."""
@@ -22,16 +107,14 @@ async def overview(visit: Visit, site: DashboardSite) -> PageAnswer | RedirectAn
         "total": total,
         "skip": skip,
         "per_page": SOURCES,
-        "height": CHART_HEIGHT,
-        "column": COLUMN,
         "answered": answered and _by_class(answered),
         "plan": visit.access.plan,
     }
     return PageAnswer(template="overview.html", values=values)
 
 
-def _chart(source: SourceOverview) -> list[DayColumn]:
-    return [] if source.daily is None else columns(source.daily)
+def _chart(source: SourceOverview) -> DayChart | None:
+    return None if source.daily is None else day_chart(source.daily.counts, source.daily.first_day)
 
 
 def _by_class(answered: dict[int, int]) -> dict[str, int]:

@@ -1,6 +1,6 @@
 """Handlers of a source's settings: shown as a form, tried on some lists, and stored."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -42,14 +42,14 @@ async def change_settings(visit: Visit, site: DashboardSite) -> PageAnswer | Red
     given = _over(_fields(view.settings), visit.form)
     try:
         # Through the interface's own reader, whose faults the page shows.
-        wanted = decode_settings(encode(given))
+        draft = decode_settings(encode(given))
     except InvalidInput as error:
         return _page(visit, view, given, faults=error.faults, status=422)
     if visit.form.text("do") != "save":
-        return _page(visit, view, given, preview=await compared(visit, view, wanted))
+        return _page(visit, view, given, preview=await compared(visit, view, draft))
     if visit.form.text("seen") != _mark(view):
         return _page(visit, view, given, faults=[Fault(detail=_STALE)], status=409)
-    await visit.services.curation.replace_settings(visit.access, visit.source, wanted)
+    await visit.services.curation.replace_settings(visit.access, visit.source, draft)
     return RedirectAnswer(path=site.link("settings", source=visit.source, said="saved"))
 
 
@@ -57,9 +57,9 @@ def _mark(view: View) -> str:
     return body_tag(encode_settings(view.settings))
 
 
-def _fields(found: SourceSettings) -> dict[str, Any]:
+def _fields(settings: SourceSettings) -> dict[str, Any]:
     """Return settings by the names of the interface."""
-    fields: dict[str, Any] = msgspec.json.decode(encode_settings(found))
+    fields: dict[str, Any] = msgspec.json.decode(encode_settings(settings))
     return fields
 
 
@@ -78,18 +78,13 @@ def _given(form: Form) -> dict[str, Any]:
     weights = zip(form.all("category"), form.all("weight"), strict=False)
     given: dict[str, Any] = {
         "categoryWeights": {name.strip(): number_in(text) for name, text in weights if name.strip() and text.strip()},
-        "interactionWeights": _numbers(form, "interaction-", [kind.value for kind in DEFAULT_INTERACTION_WEIGHTS]),
-        "blend": _numbers(form, "blend-", BLEND.members),
+        "interactionWeights": form.numbers([kind.value for kind in DEFAULT_INTERACTION_WEIGHTS], "interaction-"),
+        "blend": form.numbers(BLEND.members, "blend-"),
     }
     given |= {member.key: bool(form.text(member.key)) for member in _CHECKS}
     given |= {member.key: form.text(member.key).strip() or None for member in _TEXTS}
     names = [member.key for member in _NUMBERS]
-    return given | dict.fromkeys(names) | _numbers(form, "", names)
-
-
-def _numbers(form: Form, prefix: str, names: Iterable[str]) -> dict[str, Any]:
-    texts = {name: form.text(prefix + name) for name in names}
-    return {name: number_in(text) for name, text in texts.items() if text.strip()}
+    return given | dict.fromkeys(names) | form.numbers(names)
 
 
 def _page(visit: Visit, view: View, given: Mapping[str, Any], *, status: int = 200, **more: Any) -> PageAnswer:
