@@ -220,6 +220,14 @@ def _set_aside() -> None:
     gc.freeze()
 
 
+def _access(
+    database: AsyncStorage, current: CurrentSettings, rates: NodeCounts, metrics: Metrics, clock: Clock
+) -> AccessControl:
+    redis = current.now.redis
+    node_rates = None if redis is None else NodeRates(redis, metrics)
+    return AccessControl(database, current, rates, node_rates=node_rates, clock=clock)
+
+
 def wire(
     current: CurrentSettings,
     database: AsyncStorage,
@@ -230,14 +238,13 @@ def wire(
 ) -> Services:
     """Return the services over an open database."""
     settings, present = current.now, Clock(seconds=clock)
-    node_rates = None if settings.redis is None else NodeRates(settings.redis, metrics)
     people_cache = PeopleCache(database, limit_bytes=settings.person_memory_bytes, recent_changes=views.recent_changes)
     inputs = LiveInputs(database, views, people=people_cache, clock=clock)
     shares = page_shares()
     lists, placements = Lists(database, inputs, shares), Placements(database)
     placement_lists = PlacementLists(placements, lists, VariantGuard(database, clock=present), metrics)
     similar_answers = SimilarAnswers(limit_bytes=settings.answer_memory_bytes)
-    access = AccessControl(database, current, rates, node_rates=node_rates, clock=present)
+    access = _access(database, current, rates, metrics, present)
     words = WordTasks(database, WordWriter(database.storage))
     list_ids = ListIds(database.storage.list_secret(), clock=present)
     content = Content(database, views, metrics, current, words)
