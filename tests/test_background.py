@@ -16,19 +16,16 @@ from penchant.settings import CurrentSettings, NodeSettings
 from penchant.telemetry import Metrics
 
 
-def run_for(task: BackgroundTask, metrics: Metrics, ended: asyncio.Event) -> None:
-    async def scene() -> None:
-        background = Background([task], metrics)
-        background.start()
-        async with asyncio.timeout(30):
-            await ended.wait()
-        await background.close()
-
-    asyncio.run(scene())
+async def run_until(ended: asyncio.Event, task: BackgroundTask, metrics: Metrics) -> None:
+    background = Background([task], metrics)
+    background.start()
+    async with asyncio.timeout(30):
+        await ended.wait()
+    await background.close()
 
 
 @pytest.mark.parametrize(("error", "failures"), ((OSError("no"), 1), (StorageUnavailable("away"), None)))
-def test_a_task_goes_on_after_a_failure_which_counts_unless_the_database_is_away(
+async def test_a_task_goes_on_after_a_failure_which_counts_unless_the_database_is_away(
     error: Exception, failures: float | None
 ) -> None:
     metrics, ended, runs = Metrics(), asyncio.Event(), []
@@ -39,13 +36,13 @@ def test_a_task_goes_on_after_a_failure_which_counts_unless_the_database_is_away
             raise error
         ended.set()
 
-    run_for(BackgroundTask(name="work", interval_s=0.01, work=work), metrics, ended)
+    await run_until(ended, BackgroundTask(name="work", interval_s=0.01, work=work), metrics)
 
     assert metrics.registry.get_sample_value("penchant_failures_total", {"where": "work"}) == failures
     assert metrics.registry.get_sample_value("penchant_background_seconds_total", {"task": "work"}) is not None
 
 
-def test_an_elected_task_runs_once_the_one_that_did_it_has_ended(
+async def test_an_elected_task_runs_once_the_one_that_did_it_has_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "ELECTION_INTERVAL_S", 0.01)
@@ -62,20 +59,17 @@ def test_an_elected_task_runs_once_the_one_that_did_it_has_ended(
 
         candidate = Candidate(tmp_path / "lock")
         task = BackgroundTask(name="work", interval_s=600, work=ended.set, elected=candidate)
-        run_for(task, Metrics(), ended)
+        await run_until(ended, task, Metrics())
 
     assert len(looks) == 3
 
 
-def test_a_process_tells_by_name_what_runs_in_it(settings: NodeSettings) -> None:
-    async def scene() -> None:
-        async with open_services(CurrentSettings(settings)) as services:
-            tasks = background_tasks(services, Election(Path(settings.data) / "lock"))
+async def test_a_process_tells_by_name_what_runs_in_it(settings: NodeSettings) -> None:
+    async with asyncio.timeout(30), open_services(CurrentSettings(settings)) as services:
+        tasks = background_tasks(services, Election(Path(settings.data) / "lock"))
+        names = {name for (name,) in services.metrics.counts("penchant_background_seconds", "task")}
+        while names != {task.name for task in tasks}:
+            await asyncio.sleep(0.01)
             names = {name for (name,) in services.metrics.counts("penchant_background_seconds", "task")}
-            while names != {task.name for task in tasks}:
-                await asyncio.sleep(0.01)
-                names = {name for (name,) in services.metrics.counts("penchant_background_seconds", "task")}
 
-            assert len(names) == len(tasks)
-
-    asyncio.run(asyncio.wait_for(scene(), 30))
+        assert len(names) == len(tasks)
