@@ -19,29 +19,10 @@ PIECES = ("a", "b", "c", "d")
 """What is in the lists of most tests."""
 
 
-def list_id(
-    service: Service,
-    *,
-    placement: str = "home",
-    variant: str = "a",
-    user: str | None = "kim",
-    source: str = "s",
-    made_at: float | None = None,
-    pieces: Sequence[str] = PIECES,
-) -> str:
-    """Return the id of a list of a placement with these pieces, as its answer has it."""
+def list_id(service: Service, *, source: str = "s", **shown: Any) -> str:
+    """Return the id of a list of a placement, as its answer has it; it is that of `stored_list_id`."""
     with closing(storage_of(service.settings)) as storage:
-        account = storage.accounts.ensure(service.account)
-        return stored_list_id(
-            storage,
-            account,
-            placement=placement,
-            variant=variant,
-            user=user,
-            source=source,
-            made_at=made_at,
-            pieces=pieces,
-        )
+        return stored_list_id(storage, storage.accounts.ensure(service.account), source=source, **shown)
 
 
 def stored_list_id(

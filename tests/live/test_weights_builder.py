@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from live.conftest import Sources
+from live.conftest import Sources, newest_file
 from penchant.index.compiled import engine
 from penchant.index.people.weights import STAND_INS, FoundStandIns, StandInQuery
 from penchant.live import counting, weighing
@@ -44,8 +44,7 @@ def filled(sources: Sources) -> None:
 
 def built(sources: Sources, folder: Path) -> StoredWeights:
     files = WeightsFiles(folder)
-    published = files.newest(sources.head())
-    assert published is not None
+    published = newest_file(files, sources)
     assert published.stamp.version == sources.head().interactions_version
     stored = files.read(published)
     assert stored is not None
