@@ -21,14 +21,11 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    folder = tmp_path_factory.mktemp("hostile")
-    settings = folder / "penchant.toml"
-    settings.write_text("body-timeout-s = 1\nsend-timeout-s = 2\n")
-    running = Server(folder / "data", "--settings", str(settings))
-    assert running.client.post("/s/content", json=[{"id": "kept", "categories": {}}]).status_code == 202
-    yield running
-    assert running.client.get("/s/ids").json()["content"] == ["kept"]
-    assert running.stop() == 0
+    data = tmp_path_factory.mktemp("hostile") / "data"
+    with Server(data, settings="body-timeout-s = 1\nsend-timeout-s = 2\n") as running:
+        assert running.client.post("/s/content", json=[{"id": "kept", "categories": {}}]).status_code == 202
+        yield running
+        assert running.client.get("/s/ids").json()["content"] == ["kept"]
 
 
 def exchange(server: Server, request: bytes, *, timeout_s: float = 60) -> bytes:
