@@ -17,19 +17,16 @@ from penchant.telemetry import Metrics
 HOUSE = Path(__file__).parents[1] / "ARCHITECTURE.md"
 
 
-def run_for(task: BackgroundTask, metrics: Metrics, ended: asyncio.Event) -> None:
-    async def scene() -> None:
-        background = Background([task], metrics)
-        background.start()
-        async with asyncio.timeout(30):
-            await ended.wait()
-        await background.close()
-
-    asyncio.run(scene())
+async def run_until(ended: asyncio.Event, task: BackgroundTask, metrics: Metrics) -> None:
+    background = Background([task], metrics)
+    background.start()
+    async with asyncio.timeout(30):
+        await ended.wait()
+    await background.close()
 
 
 @pytest.mark.parametrize(("error", "failures"), ((OSError("no"), 1), (StorageUnavailable("away"), None)))
-def test_a_task_goes_on_after_a_failure_which_counts_unless_the_database_is_away(
+async def test_a_task_goes_on_after_a_failure_which_counts_unless_the_database_is_away(
     error: Exception, failures: float | None
 ) -> None:
     metrics, ended, runs = Metrics(), asyncio.Event(), []
@@ -40,13 +37,13 @@ def test_a_task_goes_on_after_a_failure_which_counts_unless_the_database_is_away
             raise error
         ended.set()
 
-    run_for(BackgroundTask(name="work", interval_s=0.01, work=work), metrics, ended)
+    await run_until(ended, BackgroundTask(name="work", interval_s=0.01, work=work), metrics)
 
     assert metrics.registry.get_sample_value("penchant_failures_total", {"where": "work"}) == failures
     assert metrics.registry.get_sample_value("penchant_background_seconds_total", {"task": "work"}) is not None
 
 
-def test_an_elected_task_runs_once_the_one_that_did_it_has_ended(
+async def test_an_elected_task_runs_once_the_one_that_did_it_has_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(services, "ELECTION_INTERVAL_S", 0.01)
@@ -63,7 +60,7 @@ def test_an_elected_task_runs_once_the_one_that_did_it_has_ended(
 
         candidate = Candidate(tmp_path / "lock")
         task = BackgroundTask(name="work", interval_s=600, work=ended.set, elected=candidate)
-        run_for(task, Metrics(), ended)
+        await run_until(ended, task, Metrics())
 
     assert len(looks) == 3
 

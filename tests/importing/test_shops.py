@@ -159,27 +159,23 @@ def test_markup_that_is_broken_or_holds_entities_says_where(folder: Folder, line
 
 
 @pytest.mark.parametrize(
-    ("name", "lines", "said"),
+    ("name", "heading", "id_column", "said"),
     (
-        ("shopify", ("Title,Vendor", "a,b"), "no column Handle"),
-        ("woocommerce", ("Nom,Type", "a,b"), "no columns ID, Type and Name"),
-        ("merchant", ("title,price", "a,b"), "no column id in line 1"),
-        ("tmdb", ("title,price", "a,b"), "no table with the columns id, title and genres"),
+        ("shopify", "Title,Vendor", None, "no column Handle"),
+        ("woocommerce", "Nom,Type", None, "no columns ID, Type and Name"),
+        ("merchant", "title,price", None, "no column id in line 1"),
+        ("tmdb", "title,price", None, "no table with the columns id, title and genres"),
+        ("shopify", "Handle,Type", "Code", "the column Code is missing; found are Handle, Type"),
+        ("woocommerce", "ID,Type,Name", "Code", "the column Code is missing; found are ID, Type, Name"),
     ),
 )
-def test_tables_of_another_kind_are_refused(folder: Folder, name: str, lines: tuple[str, ...], said: str) -> None:
-    folder.write("a.csv", *lines)
+def test_tables_without_the_columns_of_their_kind_or_choice_are_refused(
+    folder: Folder, name: str, heading: str, id_column: str | None, said: str
+) -> None:
+    folder.write("a.csv", heading, "a,b,c")
 
     with pytest.raises(Refused, match=said):
-        folder.read(name)
-
-
-@pytest.mark.parametrize("name", ("shopify", "woocommerce"))
-def test_a_chosen_column_of_ids_that_is_missing_is_told_by_its_name(folder: Folder, name: str) -> None:
-    folder.write("a.csv", "Handle,ID,Type,Name", "a,1,simple,A")
-
-    with pytest.raises(Refused, match="the column Code is missing; found are Handle, ID, Type, Name"):
-        folder.read(name, id_column="Code")
+        folder.read(name, id_column=id_column)
 
 
 @pytest.mark.parametrize("name", ("shopify", "woocommerce"))

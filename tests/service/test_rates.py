@@ -1,6 +1,5 @@
 """Counts of windows that processes share: never more than the limit, whoever dies; and wrong keys by address."""
 
-import asyncio
 import fcntl
 import os
 import subprocess
@@ -155,12 +154,9 @@ def test_the_number_of_addresses_is_bounded() -> None:
     assert len(failed._failures) <= MAX_ADDRESSES
 
 
-def test_a_refusal_that_waits_comes_in_the_end() -> None:
+async def test_a_refusal_that_waits_comes_in_the_end() -> None:
     failed = FailedKeys(monotonic=SetClock(), delay_s=0.001)
 
-    async def scene() -> None:
-        for _ in range(FREE_FAILURES + 5):
-            await failed.slow_down("a")
-
-    asyncio.run(scene())
+    for _ in range(FREE_FAILURES + 5):
+        await failed.slow_down("a")
     assert failed._waiting == 0
