@@ -17,16 +17,24 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from penchant.errors import Fault, InvalidInput
+from penchant.errors import Fault, InvalidInput, PenchantError
 from penchant.importing.checking import CheckedBatch, check
 from penchant.importing.checkpoint import Checkpoint, CheckpointFile
 from penchant.importing.drafts import Draft, DraftKind, interaction_members, stable_event_id
-from penchant.importing.files import Files, Position
+from penchant.importing.files import Files, Position, UnreadableFile
 from penchant.importing.formats import read_drafts
 from penchant.importing.options import ImportOptions
-from penchant.importing.report import ImportTally, InvalidRow, Notes
+from penchant.importing.report import ImportTally, InvalidRow, Notes, gather_faults
 from penchant.importing.targets import BatchResult, Target
-from penchant.model import DAY_MS, MAX_PIECES_PER_SUBMISSION, ListKind, NewInteraction, PieceLimits
+from penchant.importing.verdict import ImportSample
+from penchant.model import (
+    DAY_MS,
+    MAX_PIECES_PER_SUBMISSION,
+    ListKind,
+    NewInteraction,
+    PieceLimits,
+    SourceSettings,
+)
 from penchant.wire import DEFAULT_LIMITS, encode
 
 BATCH_ROWS = MAX_PIECES_PER_SUBMISSION
@@ -36,6 +44,12 @@ SHOWN_EXAMPLES = 3
 """Pieces, and interactions, that a dry run shows."""
 MAX_INVALID = 100
 """Faults that a report lists; all are counted."""
+PICTURE = "image"
+"""The extra that holds the address of a piece's picture, where a format knows one."""
+AS_THEY_ARE = frozenset({"ndjson", "specification"})
+"""Formats that have no columns which an option could name."""
+SHOWN_FILES = 3
+"""Files of which an error says what was found in them."""
 _SINGLE = frozenset({DraftKind.WHITELIST, DraftKind.BLACKLIST, DraftKind.SETTINGS})
 _COUNTS = {
     DraftKind.PIECE: "pieces",
@@ -76,6 +90,9 @@ class Import:
         self.tally = ImportTally()
         self.resumed_at = 0
         self.examples: list[bytes] = []
+        self.sample = ImportSample()
+        self._name = name
+        self._options = options
         self._drafts = read_drafts(name, files, options, self.notes)
         self._files = files
         self._target = target
@@ -108,11 +125,14 @@ class Import:
 
         Raises:
             InvalidInput: a row may not be stored, and is not to be skipped; batches before its own are stored.
+            UnreadableFile: nothing in the files is of the format.
         """
         self._skip(tell)
         for batch in _batches(self._drafts):
             self._take(batch)
             tell(self._progress())
+        if not self.tally.rows:
+            raise _nothing_recognised(self._name, self._files)
         if self._checkpoint is not None:
             self._checkpoint[0].remove()
 
@@ -136,9 +156,23 @@ class Import:
         self._note_invalid(checked)
         if checked.invalid_rows and not self._skip_invalid and self._target is not None:
             raise _stopped(checked.invalid[0], checked.invalid_rows)
+        is_new = self._target is not None and not self.tally.rows and not self._target.created_at()
         self._store(checked, now)
+        if is_new and checked.kind is DraftKind.PIECE:
+            self._set_up()
         self.tally.rows += len(batch)
         self._save()
+
+    def _set_up(self) -> None:
+        """Give a source that this import has made the settings that its pieces call for."""
+        settings = new_source_settings(self.notes)
+        if self._target is None or settings == SourceSettings():
+            return
+        try:
+            self._target.replace_settings(settings)
+        except PenchantError as error:
+            # A key may be for content alone; pieces are no worse for it.
+            self.notes.left_out("(settings)", "imageAttribute", error.detail, 1)
 
     def _save(self) -> None:
         if self._checkpoint is None or self._target is None:
@@ -154,6 +188,7 @@ class Import:
         self.tally.invalid_rows += checked.invalid_rows
         room = MAX_INVALID - len(self.tally.invalid)
         self.tally.invalid = self.tally.invalid + list(checked.invalid[: max(0, room)])
+        gather_faults(self.tally.faults, checked.invalid, by_columns=self._name not in AS_THEY_ARE)
 
     def _store(self, checked: CheckedBatch, now: int) -> None:
         """Store what of a batch may be stored, or only count it without a target, and add it to the tally."""
@@ -165,6 +200,9 @@ class Import:
         if checked.kind is DraftKind.INTERACTION:
             items = [self._finished(each) for each in items]
             tally.expired += self._count_expired(items, now)
+            self.sample.take_interactions(items, now)
+        elif checked.kind is DraftKind.PIECE:
+            self.sample.take_pieces(items)
         if target is not None:
             stored = _send(target, checked.kind, items)
         count = _COUNTS[checked.kind]
@@ -239,6 +277,20 @@ def _stopped(first: InvalidRow, rows: int) -> InvalidInput:
         "--skip-invalid. Run the same command again to go on from here.",
         faults=[Fault(pointer=first.pointer or "(row)", detail=first.detail)],
     )
+
+
+def new_source_settings(notes: Notes) -> SourceSettings:
+    """Return the settings of a source that an import makes, by what its first pieces have: where their pictures are."""
+    has_pictures = any(each.to == f"extras/{PICTURE}" for each in notes.all_mapped())
+    return SourceSettings(image_attribute=f"/{PICTURE}" if has_pictures else None)
+
+
+def _nothing_recognised(name: str, files: Files) -> UnreadableFile:
+    """Return the error of files that hold nothing of a format, with what they hold instead."""
+    found = [f"{file}: {files.findings.get(file, 'no row or entry')}" for file in files.all[:SHOWN_FILES]]
+    more = len(files.all) - len(found)
+    rest = f"; and {more} more files" if more else ""
+    return UnreadableFile(f"Nothing of the format {name} was recognised. Found {'; '.join(found)}{rest}.")
 
 
 def newest_moment(name: str, files: Files, options: ImportOptions) -> int | None:

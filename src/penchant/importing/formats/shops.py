@@ -7,8 +7,8 @@ from xml.etree.ElementTree import Element  # what the safe parser gives
 
 from penchant.importing.drafts import Draft
 from penchant.importing.files import Files, InputFile, TableRow, UnreadableFile, require_columns
-from penchant.importing.formats.tables import plain
 from penchant.importing.markup import local_name, read_items, text_of
+from penchant.importing.measures import plain
 from penchant.importing.options import ImportOptions
 from penchant.importing.pieces import (
     LABEL,

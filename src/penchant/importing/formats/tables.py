@@ -21,8 +21,9 @@ from penchant.importing.drafts import (
     type_of_rating,
 )
 from penchant.importing.files import Files, InputFile, TableRow, UnreadableFile, printable, require_columns
+from penchant.importing.measures import plain
 from penchant.importing.options import ImportOptions, KeywordColumn
-from penchant.importing.pieces import PieceBuilder, merge_rows, split
+from penchant.importing.pieces import ID_NAMES, PieceBuilder, merge_rows, split
 from penchant.importing.report import NO_PLACE, Notes
 from penchant.model import InteractionType
 
@@ -42,6 +43,12 @@ _KEYWORDS = {
     "language": "language languages",
 }
 _CATEGORIES = {name: category for category, names in _KEYWORDS.items() for name in names.split()}
+_DESCRIPTION_NAMES = (
+    "description descriptions desc summary overview synopsis plot body bodyhtml text content abstract blurb "
+    "longdescription shortdescription productdescription articletext storyline lead teaser"
+)
+_DESCRIPTIONS = frozenset(_DESCRIPTION_NAMES.split())
+"""Names of columns, as they are compared, of texts that describe a piece."""
 _COMMA_SEPARATED = {"genre", "tag", "keyword"}
 """Categories whose texts are lists where they hold commas; names of people and of subjects have commas in them."""
 _WITH_COMMA = re.compile(r"-?\d{1,3}(?:\.?\d{3})*,\d+\Z", re.ASCII)
@@ -53,9 +60,6 @@ _BATCH_ROWS = 1_000
 
 
 _ROLE_NAMES = {
-    "id": "id itemid item contentid content pieceid piece productid product articleid article newsid movieid movie "
-    "filmid bookid book songid song trackid track videoid video showid recipeid docid documentid postid gameid "
-    "courseid handle slug sku asin isbn isbn13 ean gtin tconst guid uuid",
     "label": "label title name headline producttitle productname itemname booktitle movietitle originaltitle",
     "user": "userid user uid customerid customer visitorid visitor personid person memberid member readerid reader "
     "viewerid listenerid reviewerid accountid profileid clientid anonymousid sessionid session username",
@@ -66,9 +70,8 @@ _ROLE_NAMES = {
     "unixtime unixreviewtime unixtimestamp timestampms epoch when visittime watchedat viewedat clickedat purchasedat "
     "ratedat orderdate purchasedate reviewdate",
 }
-_NAMES = {role: names.split() for role, names in _ROLE_NAMES.items()}
+_NAMES = {"id": ID_NAMES} | {role: names.split() for role, names in _ROLE_NAMES.items()}
 """Names of the columns of each role, as they are compared, the likeliest first."""
-_RECBOLE_TYPE = re.compile(r":(?:token|float)(?:_seq)?\Z")
 
 
 class Roles(NamedTuple):
@@ -162,7 +165,9 @@ def _take(builder: PieceBuilder, column: str, value: Any, options: ImportOptions
         builder.moment(column, _WINDOW[name], value)
     elif name in _CATEGORIES and not options.keywords:
         category = _CATEGORIES[name]
-        builder.keywords(column, category, _keywords_of(value, column, category))
+        builder.qualities(column, category, _keywords_of(value, column, category))
+    elif name in _DESCRIPTIONS and isinstance(value, str):
+        builder.description(column, value)
     elif isinstance(value, list) and not options.keywords:
         builder.keywords(column, column, value)
     # Points part thousands where commas begin decimals; without a comma a text may as well be a version or a date.
@@ -258,11 +263,6 @@ def note_values(
             else:
                 notes.left_out(file, column, NO_PLACE, row.line)
         yield row
-
-
-def plain(name: str) -> str:
-    """Return a column's name as it is compared: without a type behind a colon, small, letters and digits only."""
-    return "".join(letter for letter in _RECBOLE_TYPE.sub("", name.lower()) if letter.isalnum())
 
 
 def find_roles(columns: Sequence[str], file: InputFile, options: ImportOptions) -> Roles:
