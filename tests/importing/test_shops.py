@@ -160,6 +160,17 @@ def test_a_woocommerce_product_without_id_goes_by_its_sku(folder: Folder) -> Non
     assert problem == ("ID", "Found no id; --id-column names another column of ids.")
 
 
+def test_an_export_of_woocommerce_without_ids_goes_by_sku(folder: Folder) -> None:
+    folder.write("a.csv", "Type,SKU,Name,Visibility in catalogue", "simple,CAP,Cap,hidden")
+
+    (cap,) = folder.read("woocommerce")
+
+    assert (cap["id"], cap["filters"]) == ("CAP", {"availableUntil": "1970-01-01T00:00:00.000Z"})
+    folder.write("a.csv", "Type,Name", "simple,Cap")
+    with pytest.raises(Refused, match="no column ID or SKU; name the column of ids with --id-column"):
+        folder.read("woocommerce")
+
+
 def test_items_of_any_root_are_products_if_they_have_the_fields_of_a_feed(folder: Folder) -> None:
     fields = "<id>1</id><title>Mug</title><variant><id>2</id><price>3</price></variant>"
     folder.write("feed.xml", f"<products><product>{fields}</product></products>")
@@ -222,7 +233,7 @@ def test_markup_that_is_broken_or_holds_entities_says_where(folder: Folder, line
     ("name", "lines", "said"),
     (
         ("shopify", ("Title,Vendor", "a,b"), "no column Handle"),
-        ("woocommerce", ("Nom,Type", "a,b"), "no columns ID, Type and Name"),
+        ("woocommerce", ("Nom,Type", "a,b"), "no columns Type and Name"),
         ("merchant", ("title,price", "a,b"), "no column id in line 1"),
         ("tmdb", ("title,price", "a,b"), "no table with the columns id, title and genres"),
     ),

@@ -223,12 +223,12 @@ class Position(NamedTuple):
 class Files:
     """The files of an import: finds them by name, reads them, and tells how far.
 
-    ``findings`` say what was found in files that hold nothing of the format.
+    ``findings`` find out what there is in files that hold nothing of the format, for an error that says it.
     """
 
     def __init__(self, files: Sequence[InputFile]) -> None:
         self.all = tuple(files)
-        self.findings: dict[InputFile, str] = {}
+        self.findings: dict[InputFile, Callable[[], str]] = {}
         self.opened: set[InputFile] = set()
         self._raw: BinaryIO | None = None
         self._now = Position("", 0, 0)

@@ -22,6 +22,12 @@ HIDDEN_SINCE = "1970-01-01T00:00:00.000Z"
 """Until when a hidden piece is available."""
 LABELS = ("label", "title", "name")
 """What a field is called that names a piece, where nothing else is chosen."""
+_DESCRIPTIONS = (
+    "description descriptions desc summary overview synopsis plot body bodyhtml text content abstract blurb "
+    "longdescription shortdescription productdescription articletext storyline lead teaser"
+)
+DESCRIPTION_NAMES = frozenset(_DESCRIPTIONS.split())
+"""Names of fields, as they are compared, of texts that describe a piece."""
 APART = (
     "an earlier row of this id stands apart, and is replaced by this one; sort the file by id to have such rows merged"
 )
@@ -127,6 +133,10 @@ class PieceBuilder:
         if value is not None and value != "":
             self._set(self._extras, field, member, value, "extras/")
 
+    def has_extra(self, member: str) -> bool:
+        """Return whether a value of the extras is there already."""
+        return member in self._extras
+
     def description(self, field: str, text: Any) -> None:
         """Take what describes a piece, for people to read: without HTML, as the extra `description`.
 
@@ -156,6 +166,8 @@ class PieceBuilder:
             self.catalogs(field, split(value, options.catalogs))
         elif isinstance(value, str) and name in ((options.label_column,) if options.label_column else LABELS):
             self.label(field, value)
+        elif isinstance(value, str) and plain(name) in DESCRIPTION_NAMES:
+            self.description(field, value)
         elif isinstance(value, list):
             self._list(field, name, value)
         elif isinstance(value, dict) and text_is_keyword:

@@ -12,21 +12,24 @@ and the checkpoint.
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
+
+import msgspec
 
 from penchant.errors import Fault, InvalidInput, PenchantError
 from penchant.importing.checking import CheckedBatch, check
 from penchant.importing.checkpoint import Checkpoint, CheckpointFile
 from penchant.importing.drafts import Draft, DraftKind, interaction_members, stable_event_id
-from penchant.importing.files import Files, Position, UnreadableFile
+from penchant.importing.files import Files, Position, UnreadableFile, printable
 from penchant.importing.formats import read_drafts
+from penchant.importing.measures import plain
 from penchant.importing.options import ImportOptions
 from penchant.importing.report import ImportTally, InvalidRow, Notes, gather_faults
 from penchant.importing.targets import BatchResult, Target
-from penchant.importing.verdict import ImportSample
+from penchant.importing.verdict import LOOKED_AT, ImportSample
 from penchant.model import (
     DAY_MS,
     MAX_PIECES_PER_SUBMISSION,
@@ -44,8 +47,12 @@ SHOWN_EXAMPLES = 3
 """Pieces, and interactions, that a dry run shows."""
 MAX_INVALID = 100
 """Faults that a report lists; all are counted."""
-PICTURE = "image"
-"""The extra that holds the address of a piece's picture, where a format knows one."""
+_PICTURES = (
+    "image imageurl imagelink imagesrc picture pictureurl thumbnail thumbnailurl poster posterurl cover coverurl "
+    "coverimage photo photourl img imgurl smallimageurl"
+)
+PICTURE_NAMES = _PICTURES.split()
+"""Names of extras that hold the address of a piece's picture, as they are compared, the likeliest first."""
 AS_THEY_ARE = frozenset({"ndjson", "specification"})
 """Formats that have no columns which an option could name."""
 SHOWN_FILES = 3
@@ -165,7 +172,7 @@ class Import:
 
     def _set_up(self) -> None:
         """Give a source that this import has made the settings that its pieces call for."""
-        settings = new_source_settings(self.notes)
+        settings = new_source_settings(self.sample.pieces.values())
         if self._target is None or settings == SourceSettings():
             return
         try:
@@ -279,15 +286,32 @@ def _stopped(first: InvalidRow, rows: int) -> InvalidInput:
     )
 
 
-def new_source_settings(notes: Notes) -> SourceSettings:
-    """Return the settings of a source that an import makes, by what its first pieces have: where their pictures are."""
-    has_pictures = any(each.to == f"extras/{PICTURE}" for each in notes.all_mapped())
-    return SourceSettings(image_attribute=f"/{PICTURE}" if has_pictures else None)
+class _Extras(msgspec.Struct):
+    extras: dict[str, Any] = {}
+
+
+_extras_of = msgspec.json.Decoder(_Extras)
+
+
+def new_source_settings(pieces: Iterable[bytes]) -> SourceSettings:
+    """Return the settings of a source that an import makes, by its first pieces: where their pictures are."""
+    addresses = {
+        plain(member): member
+        for body in islice(pieces, LOOKED_AT)
+        for member, value in _extras_of.decode(body).extras.items()
+        if isinstance(value, str) and value.startswith(("http://", "https://"))
+    }
+    picture = next((addresses[name] for name in PICTURE_NAMES if name in addresses), None)
+    pointer = None if picture is None else "/" + picture.replace("~", "~0").replace("/", "~1")
+    return SourceSettings(image_attribute=pointer)
 
 
 def _nothing_recognised(name: str, files: Files) -> UnreadableFile:
     """Return the error of files that hold nothing of a format, with what they hold instead."""
-    found = [f"{file}: {files.findings.get(file, 'no row or entry')}" for file in files.all[:SHOWN_FILES]]
+    found = [
+        f"{file}: {printable(files.findings[file]()) if file in files.findings else 'no row or entry'}"
+        for file in files.all[:SHOWN_FILES]
+    ]
     more = len(files.all) - len(found)
     rest = f"; and {more} more files" if more else ""
     return UnreadableFile(f"Nothing of the format {name} was recognised. Found {'; '.join(found)}{rest}.")

@@ -122,9 +122,10 @@ def _woo_keywords(category: str) -> FieldTaker:
     return lambda builder, field, value: builder.keywords(field, category, _values(value))
 
 
-_WOO_NEEDED = ("id", "name", "type")
-_WOO_IDS = ("sku", "handle", "slug", "permalink")
-"""Columns that name a product whose id is empty, the first that does."""
+_WOO_NEEDED = ("name", "type")
+_WOO_IDS = ("id", "sku", "handle", "slug", "permalink")
+"""Columns that name a product, the first that does."""
+_WOO_VISIBILITY = _hide_if(lambda value: value not in {"visible", "catalog", "search"})
 _WOOCOMMERCE: Mapping[str, FieldTaker] = {
     "id": _skip,
     "type": _skip,
@@ -136,7 +137,8 @@ _WOOCOMMERCE: Mapping[str, FieldTaker] = {
     "brands": _woo_keywords("brand"),
     "brand": _woo_keywords("brand"),
     "published": _hide_if(lambda value: value != "1"),
-    "visibilityincatalog": _hide_if(lambda value: value not in {"visible", "catalog", "search"}),
+    "visibilityincatalog": _WOO_VISIBILITY,
+    "visibilityincatalogue": _WOO_VISIBILITY,
     "images": lambda builder, field, value: builder.keep(field, "image", _values(value)[0]),
     "regularprice": extra("price"),
     "saleprice": extra("salePrice"),
@@ -152,13 +154,16 @@ def read_woocommerce(files: Files, options: ImportOptions, notes: Notes) -> Iter
         columns = files.columns(file, options.form)
         names = {plain(column): column for column in columns}
         if not names.keys() >= set(_WOO_NEEDED):
-            raise UnreadableFile(f"{file}: no columns ID, Type and Name; an export of products in English is accepted.")
-        id_column = options.id_column or names["id"]
-        require_columns(file, [id_column], columns)
+            raise UnreadableFile(f"{file}: no columns Type and Name; an export of products in English is accepted.")
+        ids = [names[name] for name in _WOO_IDS if name in names]
+        if options.id_column is not None:
+            require_columns(file, [options.id_column], columns)
+        elif not ids:
+            raise UnreadableFile(f"{file}: no column ID or SKU; name the column of ids with --id-column.")
+        id_column = options.id_column or ids[0]
         rows = _without_variations(files.rows(file, options.form), names["type"], file.name, notes)
         if options.id_column is None:
-            others = [names[name] for name in _WOO_IDS if name in names]
-            rows = _named_otherwise(rows, id_column, others, file.name, notes)
+            rows = _named_otherwise(rows, id_column, ids[1:], file.name, notes)
         yield from merge_rows(rows, file.name, id_column, options, notes, _take_woocommerce)
 
 
@@ -269,7 +274,7 @@ def _feed_items(files: Files, file: InputFile, id_field: str) -> Iterator[TableR
         for name, fields in found.children.items()
         if name != found.root and not fields.isdisjoint({_ID, id_field}) and not _NAMING.isdisjoint(fields)
     ]
-    files.findings[file] = f"{found}; {_ACCEPTED}"
+    files.findings[file] = lambda: f"{found}; {_ACCEPTED}"
     for line, item in read_items(files, file, tags or ("item", "entry")):
         values: dict[str, Any] = {}
         for element in item:

@@ -23,7 +23,7 @@ from penchant.importing.drafts import (
 from penchant.importing.files import Files, InputFile, TableRow, UnreadableFile, printable, require_columns
 from penchant.importing.measures import plain
 from penchant.importing.options import ImportOptions, KeywordColumn
-from penchant.importing.pieces import ID_NAMES, PieceBuilder, merge_rows, split
+from penchant.importing.pieces import DESCRIPTION_NAMES, ID_NAMES, PieceBuilder, merge_rows, split
 from penchant.importing.report import NO_PLACE, Notes
 from penchant.model import InteractionType
 
@@ -43,12 +43,6 @@ _KEYWORDS = {
     "language": "language languages",
 }
 _CATEGORIES = {name: category for category, names in _KEYWORDS.items() for name in names.split()}
-_DESCRIPTION_NAMES = (
-    "description descriptions desc summary overview synopsis plot body bodyhtml text content abstract blurb "
-    "longdescription shortdescription productdescription articletext storyline lead teaser"
-)
-_DESCRIPTIONS = frozenset(_DESCRIPTION_NAMES.split())
-"""Names of columns, as they are compared, of texts that describe a piece."""
 _COMMA_SEPARATED = {"genre", "tag", "keyword"}
 """Categories whose texts are lists where they hold commas; names of people and of subjects have commas in them."""
 _WITH_COMMA = re.compile(r"-?\d{1,3}(?:\.?\d{3})*,\d+\Z", re.ASCII)
@@ -166,7 +160,7 @@ def _take(builder: PieceBuilder, column: str, value: Any, options: ImportOptions
     elif name in _CATEGORIES and not options.keywords:
         category = _CATEGORIES[name]
         builder.qualities(column, category, _keywords_of(value, column, category))
-    elif name in _DESCRIPTIONS and isinstance(value, str):
+    elif name in DESCRIPTION_NAMES and isinstance(value, str):
         builder.description(column, value)
     elif isinstance(value, list) and not options.keywords:
         builder.keywords(column, column, value)
