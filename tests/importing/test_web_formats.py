@@ -6,6 +6,7 @@ import pytest
 
 from importing.conftest import Folder, drafted, run
 from penchant.errors import Refused
+from penchant.importing.formats.schema_org import ingredient_name
 
 RSS = (
     '<?xml version="1.0" encoding="UTF-8"?>',
@@ -201,6 +202,26 @@ def test_a_thing_of_a_page_goes_by_its_own_name_or_the_page_s(
     assert [each["id"] for each in folder.read("schema.org")] == [piece_id]
 
 
+@pytest.mark.parametrize(
+    ("text", "name"),
+    (
+        ("2.5 dl vatten", "vatten"),
+        ("1 1/2 cups (240 g) Flour, sifted", "flour"),
+        ("¼ cup all-purpose flour ((60 g))", "all-purpose flour"),
+        ("600ml/21fl oz double cream", "double cream"),
+        ("1 (14 oz) can of condensed milk", "condensed milk"),
+        ("ca. 3 EL Öl", "öl"),
+        ("1 cup oat milk + 2 tbsp", "oat milk"),
+        ("Salt", "salt"),
+        ("2 garlic cloves (crushed", "garlic cloves"),
+        ("For the sauce:", ""),
+        ("1 " * 100, ""),
+    ),
+)
+def test_ingredients_are_named_without_their_amounts(text: str, name: str) -> None:
+    assert ingredient_name(text) == name
+
+
 def test_of_a_page_only_what_it_is_about_is_taken(folder: Folder) -> None:
     web_page = {"@type": "WebPage", "@id": "w", "name": "Soup - food.example"}
     article = {"@type": "Article", "@id": "a", "headline": "Soup"}
@@ -222,6 +243,14 @@ def test_pages_without_a_thing_say_what_they_have(folder: Folder) -> None:
 
     with pytest.raises(Refused, match=r"things of JSON-LD \(1 WebPage, 1 Question\), none of them to recommend"):
         run("schema.org", folder, None)
+
+
+def test_broken_and_empty_scripts_beside_a_thing_are_left_out(folder: Folder) -> None:
+    scripts = '<script type="application/ld+json"> </script><script type="application/ld+json">{"a" 1}</script>'
+    folder.write("soup.html", page(RECIPE) + scripts)
+
+    assert [each["label"] for each in folder.read("schema.org")] == ["Soup"]
+    assert folder.left_out()["soup.html", "(script)"][1:] == (1, 1)
 
 
 def test_raw_line_breaks_within_texts_of_pages_are_read(folder: Folder) -> None:

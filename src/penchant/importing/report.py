@@ -21,7 +21,7 @@ MAX_ENTRIES = 1_000
 MAX_FAULT_KINDS = 50
 """Kinds of faults that are told apart: the rest are counted together."""
 SHOWN_PLACES = 3
-"""Places of a fault, and files of a field, that a report names."""
+"""Places of a fault that a report names."""
 _OTHERS = "(other fields)"
 _FURTHER_FILES = "(further files)"
 _VARYING = re.compile(r"'(?:[^'\\]|\\.)*'…?|\"(?:[^\"\\]|\\.)*\"…?|\d+")
@@ -333,16 +333,28 @@ def _field_lines(report: ImportReport) -> Iterator[str]:
         yield from (f"  {each}" for each in report.boilerplate)
     if report.left_out:
         yield "Left out:"
-        gone: dict[tuple[str, str], list[OmittedField]] = {}
-        for omitted in report.left_out:
-            gone.setdefault((omitted.field, omitted.reason), []).append(omitted)
-        for (name, reason), lost in gone.items():
-            count, first = sum(each.count for each in lost), lost[0]
-            where = f"first in line {first.line}" if len(lost) == 1 else f"first in {first.file}, line {first.line}"
-            yield f"  {_files_text(each.file for each in lost)}: {name}: {reason} ({count}, {where})"
+        yield from _omitted_lines(report.left_out)
+
+
+def _omitted_lines(omitted: Sequence[OmittedField]) -> Iterator[str]:
+    """Yield what was left out; what has no place is one line."""
+    gone: dict[tuple[str, str], list[OmittedField]] = {}
+    for each in omitted:
+        gone.setdefault((each.field, each.reason), []).append(each)
+    placeless: dict[str, int] = {}
+    for (name, reason), those in gone.items():
+        count, first = sum(each.count for each in those), those[0]
+        if reason == NO_PLACE:
+            placeless[name] = count
+            continue
+        where = f"first in line {first.line}" if len(those) == 1 else f"first in {first.file}, line {first.line}"
+        yield f"  {_files_text(each.file for each in those)}: {name}: {reason} ({count}, {where})"
+    if placeless:
+        files = _files_text(each.file for each in omitted if each.reason == NO_PLACE)
+        yield f"  {files}: {NO_PLACE}: {', '.join(f'{name} ({count})' for name, count in placeless.items())}"
 
 
 def _files_text(names: Iterable[str]) -> str:
-    """Return files in words: each by its name, or how many they are."""
+    """Return files in words: one by its name, several by how many they are."""
     files = list(dict.fromkeys(names))
-    return ", ".join(files) if len(files) <= SHOWN_PLACES else f"{len(files)} files"
+    return files[0] if len(files) == 1 else f"{len(files)} files"

@@ -4,6 +4,7 @@ The lists are those that the index of the product makes, and what is wrong with 
 says (`penchant.index.health`); here it is put into words for somebody who has just imported a file.
 """
 
+import math
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -254,16 +255,18 @@ def _keyword_advice(sample: ImportSample, format_name: str) -> list[str]:
             found = {part.strip() for part in text.split(separator)} if separator else {text}
             kept = [each for each in found if each and len(each) <= MAX_VALUE_LETTERS and not is_measure(each)]
             counts.setdefault((member, separator), Counter()).update(kept)
-    best: dict[str, tuple[int, str]] = {}
+    best: dict[str, tuple[float, str]] = {}
     for (member, separator), values in counts.items():
-        joined = sum(count for count in values.values() if 1 < count < EVERYWHERE * number)
-        # Parted only where that joins more: a comma may as well stand within a name.
-        if joined >= ADVISED_SHARE * number and joined > best.get(member, (0, ""))[0]:
-            best[member] = joined, separator
+        joining = [count for count in values.values() if 1 < count < EVERYWHERE * number]
+        information = sum(count * math.log2(number / count) for count in joining)
+        # Parted only where that tells more: a comma may as well stand within a name.
+        if sum(joining) >= ADVISED_SHARE * number and information > best.get(member, (0.0, ""))[0]:
+            best[member] = information, separator
+    ranked = sorted(best.items(), key=lambda each: (-each[1][0], each[0]))
     return [
         f"--keywords {quoted(f'{member.lower()}={member}' + (f':{separator}' if separator else ''))} makes keywords of "
         f"{printable(member)}, whose values several pieces share"
-        for member, (_, separator) in sorted(best.items(), key=lambda each: (-each[1][0], each[0]))[:SHOWN_ADVICE]
+        for member, (_, separator) in ranked[:SHOWN_ADVICE]
     ]
 
 

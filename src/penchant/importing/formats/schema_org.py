@@ -53,14 +53,19 @@ def read(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
         number = 0
         types = Counter[str]()
         for page in _pages(files, file):
+            things = page.things(notes, file.name, number)
             for detail in page.problems:
+                # Of a page that tells what it is about all the same, a broken script is no loss.
+                if page.is_web and things:
+                    notes.left_out(file.name, "(script)", detail, 1)
+                    continue
                 number += 1
                 yield problem_draft(DraftKind.PIECE, (file.name, number), "", f"{detail} JSON-LD is accepted.")
             types.update(_type(node) for node in page.nodes)
             # A thing may name its author by an ``@id`` alone, whose name stands elsewhere in the document.
             named = [node for node in page.nodes if isinstance(node.get("@id"), str)]
             names = {node["@id"]: name for node in named if (name := _name(node))}
-            for node in page.things(notes, file.name, number):
+            for node in things:
                 number += 1
                 yield _ThingReader(node, (file.name, number), names, options, notes).piece(page)
         files.findings[file] = functools.partial(_found, types)
@@ -156,7 +161,7 @@ def _pages(files: Files, file: InputFile) -> Iterator[_Page]:
         scripts = _ScriptCollector()
         scripts.feed(text.decode("utf-8", "replace"))
         page = _Page(address=scripts.address or page.address, is_web=True)
-        for found in scripts.found:
+        for found in filter(str.strip, scripts.found):
             page.add(found.encode())
     else:
         page.add(text)
@@ -300,20 +305,29 @@ class _ThingReader:
 
 _AMOUNT = r"(?:(?:ca|about|approx|circa|cirka)\.?\s+)?[\d¼½¾⅓⅔⅛⅜⅝⅞][\d\s.,/⁄¼½¾⅓⅔⅛⅜⅝⅞–-]*"  # noqa: RUF001  # as recipes have them
 _UNITS = (
-    "g|gr|gram|grams|gramm|kg|mg|ml|cl|dl|l|liter|liters|litre|litres|cup|cups|tsp|tsps|teaspoon|teaspoons|tbsp|tbsps|"
-    "tablespoon|tablespoons|oz|ounce|ounces|lb|lbs|pound|pounds|pint|pints|quart|quarts|pinch|pinches|dash|dashes|clove|"
-    "cloves|can|cans|jar|jars|slice|slices|stick|sticks|piece|pieces|bunch|handful|package|packages|packet|msk|tsk|krm|"
-    "st|burk|förp|klyfta|klyftor|nypa|el|tl|prise|stück|stk|bund|dose|zehe|zehen|cuillères?|verres?|gousses?|pincée|"
-    "cucharadas?|cucharaditas?|tazas?|dientes?|cucchiai|cucchiaino|cucchiaini|spicchi|spicchio"
+    "g|gr|gram|grams|gramm|kg|mg|ml|cl|dl|l|liter|liters|litre|litres|c|cup|cups|tsp|tsps|"
+    "teaspoon|teaspoons|tbsp|tbsps|tablespoon|tablespoons|fl oz|oz|ounce|ounces|lb|lbs|pound|pounds|"
+    "pint|pints|quart|quarts|pinch|pinches|dash|dashes|drop|drops|clove|cloves|can|cans|jar|jars|"
+    "box|slice|slices|stick|sticks|piece|pieces|bunch|handful|package|packages|packet|msk|tsk|krm|"
+    "st|burk|förp|klyfta|klyftor|nypa|el|tl|prise|stück|stk|ks|bund|dose|zehe|zehen|cuillères?|"
+    "verres?|gousses?|pincée|cucharadas?|cucharaditas?|tazas?|dientes?|cucchiai|cucchiaino|cucchiaini|"
+    "spicchi|spicchio"
 )
-_MEASURED = re.compile(rf"(?:{_AMOUNT})\s*(?:(?:{_UNITS})\b\.?)?\s*(?:(?:of|de|di)\s+|d['’])?", re.IGNORECASE)  # noqa: RUF001
+_OF = r"(?:(?:of|de|di)\s+|d['’])"  # noqa: RUF001  # as above
+_MEASURED = re.compile(rf"{_AMOUNT}\s*(?:(?:{_UNITS})\b\.?)?\s*{_OF}?|(?:{_UNITS})\s+{_OF}", re.IGNORECASE)
 _ASIDE = re.compile(r"\([^()]*\)")
+_AFTER_NAME = re.compile(r"[,(]|\s\+\s")
+"""What comes before how an ingredient is prepared, and what else of it is needed."""
 _LONGEST_INGREDIENT = 200
 
 
 def ingredient_name(text: str) -> str:
-    """Return an ingredient of a recipe without its amount, what stands in brackets, and how it is prepared."""
-    name = _ASIDE.sub(" ", text[:_LONGEST_INGREDIENT]).strip()
+    """Return an ingredient of a recipe without its amount, what stands in brackets, and how it is prepared.
+
+    Of the heading of a part of them (``For the sauce:``) nothing is left.
+    """
+    name = _ASIDE.sub(" ", _ASIDE.sub(" ", text[:_LONGEST_INGREDIENT])).strip()
     while match := _MEASURED.match(name):
-        name = name[match.end() :].strip(" +-–")  # noqa: RUF001  # between two amounts
-    return " ".join(name.partition(",")[0].lower().split())
+        name = name[match.end() :].strip(" /+-–")  # noqa: RUF001  # between two amounts
+    name = _AFTER_NAME.split(name)[0].lower()
+    return "" if name.endswith(":") else " ".join(name.split())
