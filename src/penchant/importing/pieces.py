@@ -70,17 +70,19 @@ class PieceBuilder:
         texts = (plain_name(value) if isinstance(value, str) else value for value in values)
         self.weights(field, category, dict.fromkeys(value for value in texts if self._is_keyword(field, value)))
 
-    def qualities(self, field: str, category: str, values: Iterable[Any]) -> None:
-        """Take texts as keywords of a category, but for numbers, prices and sizes, which join nothing that is alike.
+    def qualities(
+        self, field: str, category: str, values: Iterable[Any], is_left: Callable[[str], bool] = is_measure
+    ) -> None:
+        """Take texts as keywords of a category, but for those that join nothing that is alike: numbers, prices, sizes.
 
-        Those are taken only where ``--keywords`` names their category or field.
+        What ``is_left`` finds is taken only where ``--keywords`` names its category or field.
         """
         if any(plain(field) == plain(each.column) or category == each.category for each in self._options.keywords):
             self.keywords(field, category, values)
             return
         taken = []
         for value in values:
-            if isinstance(value, str) and is_measure(plain_name(value)):
+            if isinstance(value, str) and is_left(plain_name(value)):
                 self.leave(field, f"numbers and sizes; --keywords '{category}={field}' makes keywords of them")
             else:
                 taken.append(value)

@@ -169,16 +169,20 @@ class Notes:
         self._left_out: dict[tuple[str, str, str], list[int]] = {}
         self._seen: set[tuple[str, str]] = set()
         self._categories: dict[str, str] = {}
+        self._first_names: set[str] = set()
         self._joined: dict[tuple[str, str], int] = {}
 
     def category(self, name: str) -> str:
         """Return a category as it was first written: case, plural and blanks make no other one."""
+        if name in self._first_names:
+            return name
         form = normal_form(name)
         if form not in self._categories:
             # Past the bound names stay as they are written.
             if len(self._categories) >= MAX_ENTRIES:
                 return name
             self._categories[form] = name
+            self._first_names.add(name)
         first = self._categories[form]
         if first != name and ((name, first) in self._joined or len(self._joined) < MAX_ENTRIES):
             self._joined[name, first] = self._joined.get((name, first), 0) + 1

@@ -298,11 +298,11 @@ def verdict_lines(source: str, verdict: ImportVerdict, *, dry_run: bool) -> Iter
     """Yield the lines of a verdict for people."""
     if verdict.pieces:
         yield f"What lists come of it{' (nothing is stored)' if dry_run else ''}:"
-        among = f" (judged from {verdict.judged} of them)" if verdict.judged < verdict.pieces else ""
+        first = f" (the first of {verdict.pieces} are judged)" if verdict.judged < verdict.pieces else ""
         sharing = verdict.judged - verdict.alone
         yield (
             f"  {source}: {sharing} of {verdict.judged} pieces share a keyword with another, {verdict.alone} with none"
-            + among
+            + first
         )
         looked_at = "" if verdict.lists >= verdict.pieces else " that were looked at"
         yield (

@@ -21,7 +21,7 @@ from penchant.importing.drafts import (
     type_of_rating,
 )
 from penchant.importing.files import Files, InputFile, TableRow, UnreadableFile, printable, require_columns
-from penchant.importing.measures import plain
+from penchant.importing.measures import is_number, plain
 from penchant.importing.options import ImportOptions, KeywordColumn
 from penchant.importing.pieces import DESCRIPTION_NAMES, ID_NAMES, PieceBuilder, merge_rows, split
 from penchant.importing.report import NO_PLACE, Notes
@@ -159,7 +159,7 @@ def _take(builder: PieceBuilder, column: str, value: Any, options: ImportOptions
         builder.moment(column, _WINDOW[name], value)
     elif name in _CATEGORIES and not options.keywords:
         category = _CATEGORIES[name]
-        builder.qualities(column, category, _keywords_of(value, column, category))
+        builder.qualities(column, category, _keywords_of(value, column, category), is_number)
     elif name in DESCRIPTION_NAMES and isinstance(value, str):
         builder.description(column, value)
     elif isinstance(value, list) and not options.keywords:
