@@ -3,9 +3,16 @@
 from typing import Any
 
 from importing.conftest import Folder, run
-from penchant.importing import ImportOptions, ImportVerdict, JudgedSource, KeywordColumn, StoredTarget, judge
+from penchant.importing import (
+    ImportOptions,
+    ImportVerdict,
+    JudgedSource,
+    KeywordColumn,
+    StoredTarget,
+    judge,
+    new_source_settings,
+)
 from penchant.importing.verdict import verdict_lines
-from penchant.model import SourceSettings
 from penchant.storage import Storage
 from penchant.wire import decode_settings
 
@@ -21,11 +28,13 @@ BOOKS = (
 
 def verdict_of(folder: Folder, name: str = "csv", **options: Any) -> ImportVerdict:
     """Return the verdict of a dry run."""
-    work = run(name, folder, None, options=ImportOptions(**options))
+    chosen = ImportOptions(**options)
+    work = run(name, folder, None, options=chosen)
+    settings = new_source_settings(chosen, work.sample.pieces.values())
     source = JudgedSource(
-        snapshot=work.sample.snapshot(NOW),
+        snapshot=work.sample.snapshot(NOW, settings),
         piece_count=work.tally.pieces,
-        settings=SourceSettings(),
+        settings=settings,
         rows=work.sample.rows,
     )
     return judge(source, work.sample, name, NOW)
@@ -52,6 +61,16 @@ def test_advice_that_was_taken_is_not_given_again(folder: Folder) -> None:
     verdict = verdict_of(folder, keywords=(column("author", "Author"), shelves))
 
     assert (verdict.alone, verdict.empty, verdict.advice) == (0, 0, [])
+
+
+def test_words_of_texts_count_as_they_would_in_the_source(folder: Folder) -> None:
+    folder.write("books.csv", *BOOKS)
+
+    verdict = verdict_of(folder, words=("label", "extras.Review"))
+
+    assert (verdict.alone, verdict.empty) == (0, 0)
+    assert {each.name for each in verdict.categories} == {"words", "author"}
+    assert not any("--words" in each for each in verdict.advice)
 
 
 def test_categories_with_one_value_for_each_piece_or_for_all_are_noise(folder: Folder) -> None:
@@ -113,3 +132,16 @@ def test_settings_of_a_source_that_is_there_stay(folder: Folder, target: StoredT
 
     _, curation = storage.sources.read_curation(storage.accounts.ensure("default"), "s")
     assert not curation.settings
+
+
+def test_a_source_that_an_import_makes_has_words_of_the_members_named(
+    folder: Folder, target: StoredTarget, storage: Storage
+) -> None:
+    folder.write("books.csv", *BOOKS)
+
+    run("csv", folder, target, options=ImportOptions(words=("label", "extras.Review")))
+
+    _, curation = storage.sources.read_curation(storage.accounts.ensure("default"), "s")
+    rule = decode_settings(curation.settings or b"{}").words
+    assert rule is not None
+    assert rule.members == ("label", "extras.Review")

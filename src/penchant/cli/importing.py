@@ -49,6 +49,7 @@ from penchant.importing import (
     fingerprint,
     gather,
     judge,
+    new_source_settings,
     newest_moment,
     parse_column,
     parse_type,
@@ -56,10 +57,10 @@ from penchant.importing import (
     save_standard_input,
     to_text,
 )
-from penchant.model import PieceLimits, SourceSettings
+from penchant.model import PieceLimits
 from penchant.settings import NodeSettings, client_key
 from penchant.storage import Erasure, Storage
-from penchant.wire import DEFAULT_LIMITS, encode, source_problem
+from penchant.wire import DEFAULT_LIMITS, decode_settings, encode, source_problem
 
 CHECKPOINTS = "imports"
 """The folder, in the data folder, of what imports under way have done."""
@@ -235,7 +236,12 @@ def _read_words(members: str | None, no_words: bool) -> tuple[str, ...] | None: 
         raise click.UsageError("--words and --no-words do not go together.")
     if members is None:
         return () if no_words else None
-    return tuple(member.strip() for member in members.split(",") if member.strip())
+    names = [member.strip() for member in members.split(",") if member.strip()]
+    try:
+        decode_settings(encode({"words": {"from": names}}))
+    except InvalidInput as error:
+        raise click.UsageError(f"--words: {error.faults[0].detail}") from error
+    return tuple(names)
 
 
 class _Goal(NamedTuple):
@@ -367,10 +373,11 @@ def _verdict(work: Import, arguments: ImportArguments, goal: _Goal) -> ImportVer
         return None
     # What was stored is stored: without a verdict it is no worse.
     with suppress(PenchantError), goal.reading() as stored:
+        settings = new_source_settings(arguments.options, work.sample.pieces.values())
         source = stored or JudgedSource(
-            snapshot=work.sample.snapshot(now),
+            snapshot=work.sample.snapshot(now, settings),
             piece_count=work.tally.pieces - work.tally.superseded,
-            settings=SourceSettings(),
+            settings=settings,
             rows=work.sample.rows,
             has_all_rows=work.sample.has_all_rows,
         )

@@ -11,7 +11,7 @@ from penchant.importing.formats import FORMATS
 from penchant.importing.options import ImportOptions, KeywordColumn, parse_column, parse_type
 from penchant.importing.remote import RemoteTarget
 from penchant.importing.report import ImportReport, to_text
-from penchant.importing.running import Import, ImportProgress, newest_moment
+from penchant.importing.running import Import, ImportProgress, new_source_settings, newest_moment
 from penchant.importing.targets import StoredTarget, Target
 from penchant.importing.verdict import MAX_STORED_PIECES, ImportVerdict, JudgedSource, judge
 
@@ -39,6 +39,7 @@ __all__ = [
     "fingerprint",
     "gather",
     "judge",
+    "new_source_settings",
     "newest_moment",
     "parse_column",
     "parse_type",

@@ -17,12 +17,10 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-import msgspec
-
 from penchant.errors import Fault, InvalidInput, PenchantError
 from penchant.importing.checking import CheckedBatch, check
 from penchant.importing.checkpoint import Checkpoint, CheckpointFile
-from penchant.importing.drafts import Draft, DraftKind, interaction_members, stable_event_id
+from penchant.importing.drafts import Draft, DraftKind, extras_of, interaction_members, stable_event_id
 from penchant.importing.files import Files, Position, UnreadableFile, printable
 from penchant.importing.formats import read_drafts
 from penchant.importing.measures import plain
@@ -33,12 +31,14 @@ from penchant.importing.verdict import LOOKED_AT, ImportSample
 from penchant.model import (
     DAY_MS,
     MAX_PIECES_PER_SUBMISSION,
+    EncodedPiece,
     ListKind,
     NewInteraction,
     PieceLimits,
     SourceSettings,
 )
 from penchant.wire import DEFAULT_LIMITS, encode
+from penchant.words import WordRule
 
 BATCH_ROWS = MAX_PIECES_PER_SUBMISSION
 BATCH_BYTES = 8 * 1024 * 1024
@@ -163,17 +163,16 @@ class Import:
         self._note_invalid(checked)
         if checked.invalid_rows and not self._skip_invalid and self._target is not None:
             raise _stopped(checked.invalid[0], checked.invalid_rows)
-        is_new = self._target is not None and not self.tally.rows and not self._target.created_at()
+        if checked.kind is DraftKind.PIECE and not self.tally.rows:
+            self._set_up(checked.items)
         self._store(checked, now)
-        if is_new and checked.kind is DraftKind.PIECE:
-            self._set_up()
         self.tally.rows += len(batch)
         self._save()
 
-    def _set_up(self) -> None:
-        """Give a source that this import has made the settings that its pieces call for."""
-        settings = new_source_settings(self.sample.pieces.values())
-        if self._target is None or settings == SourceSettings():
+    def _set_up(self, pieces: Sequence[EncodedPiece]) -> None:
+        """Make a source that there is not with the settings that its first pieces call for."""
+        settings = new_source_settings(self._options, [piece.body for piece in pieces])
+        if self._target is None or settings == SourceSettings() or self._target.created_at():
             return
         try:
             self._target.replace_settings(settings)
@@ -286,24 +285,21 @@ def _stopped(first: InvalidRow, rows: int) -> InvalidInput:
     )
 
 
-class _Extras(msgspec.Struct):
-    extras: dict[str, Any] = {}
+def new_source_settings(options: ImportOptions, pieces: Iterable[bytes]) -> SourceSettings:
+    """Return the settings of a source that an import makes: where its first pieces have pictures, and words.
 
-
-_extras_of = msgspec.json.Decoder(_Extras)
-
-
-def new_source_settings(pieces: Iterable[bytes]) -> SourceSettings:
-    """Return the settings of a source that an import makes, by its first pieces: where their pictures are."""
+    Words are those of the members that the options name.
+    """
     addresses = {
         plain(member): member
         for body in islice(pieces, LOOKED_AT)
-        for member, value in _extras_of.decode(body).extras.items()
+        for member, value in extras_of(body).items()
         if isinstance(value, str) and value.startswith(("http://", "https://"))
     }
     picture = next((addresses[name] for name in PICTURE_NAMES if name in addresses), None)
     pointer = None if picture is None else "/" + picture.replace("~", "~0").replace("/", "~1")
-    return SourceSettings(image_attribute=pointer)
+    words = WordRule(members=options.words) if options.words else None
+    return SourceSettings(image_attribute=pointer, words=words)
 
 
 def _nothing_recognised(name: str, files: Files) -> UnreadableFile:

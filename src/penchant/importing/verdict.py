@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from penchant.importing.drafts import extras_of
 from penchant.importing.files import printable, quoted
 from penchant.importing.measures import is_measure
 from penchant.index import (
@@ -32,6 +33,8 @@ from penchant.index import (
 from penchant.model import DAY_MS, EncodedPiece, InteractionType, NewInteraction, SourceSettings
 from penchant.storage import user_key
 from penchant.wire import decode_stored_piece
+from penchant.wire.words import words_of_piece
+from penchant.words import CATEGORY
 
 MAX_PIECES = 20_000
 """Pieces that are indexed for the verdict of a dry run, and of what went to a server: the first ones."""
@@ -56,8 +59,6 @@ MAX_CATEGORIES = 50
 """Categories of which a verdict tells, those that tell most first."""
 SHOWN_CATEGORIES = 4
 SHOWN_ADVICE = 2
-WORDS = "words"
-"""The category of words of texts."""
 MAX_VALUE_LETTERS = 100
 """A longer text is no keyword, but a text to take words from."""
 LEAST_TEXT_LETTERS = 40
@@ -135,9 +136,13 @@ class ImportSample:
             occurred_at = now if each.occurred_at is None else each.occurred_at
             self.rows.append((user_key(0, each.user_id), each.piece_id, each.type, occurred_at))
 
-    def snapshot(self, now: int) -> Snapshot:
-        """Return an index of the pieces."""
-        pieces = [decode_stored_piece(body, now) for body in self.pieces.values()]
+    def snapshot(self, now: int, settings: SourceSettings) -> Snapshot:
+        """Return an index of the pieces, with words of their texts where settings have these."""
+        rule = settings.words
+        pieces = [
+            decode_stored_piece(body, now, words=() if rule is None else words_of_piece(body, rule).words)
+            for body in self.pieces.values()
+        ]
         return Snapshot.of_segment(build_segment(pieces)) if pieces else Snapshot.empty()
 
 
@@ -160,7 +165,7 @@ def judge(source: JudgedSource, sample: ImportSample, format_name: str, now: int
     """Return the verdict about a source, into which a sample was imported from a format; ``now`` in ms since 1970."""
     found = vocabulary(source.snapshot)
     shown = Filter(moment=now, blacklisted=source.blacklisted)
-    weights = source.settings.category_weights
+    weights = source.settings.category_factors
     reach = Reach(snapshot=source.snapshot, shown=shown, category_weights=weights, most=MAX_LISTS)
     until = time.monotonic() + MAX_S
     while reach.look(_CHUNK) and time.monotonic() < until:
@@ -228,18 +233,10 @@ def _audience(source: JudgedSource, now: int) -> tuple[dict[str, Any], dict[str,
     return audience, {each.name: round(each.telling, 2) for each in told.categories}
 
 
-class _Extras(msgspec.Struct):
-    label: str = ""
-    extras: dict[str, Any] = {}
-
-
-_texts_of = msgspec.json.Decoder(_Extras)
-
-
 def _texts(sample: ImportSample) -> Iterator[tuple[str, str]]:
     """Yield the texts of pieces that play no part in lists, by their member of the extras."""
     for body in islice(sample.pieces.values(), LOOKED_AT):
-        for member, value in _texts_of.decode(body).extras.items():
+        for member, value in extras_of(body).items():
             if isinstance(value, str) and not value.startswith(("http://", "https://")):
                 yield member, value
 
@@ -273,7 +270,7 @@ def _keyword_advice(sample: ImportSample, format_name: str) -> list[str]:
 def _word_advice(sample: ImportSample, spread: Sequence[CategorySpread]) -> list[str]:
     """Return of which texts words could be taken, unless that is done."""
     number = min(LOOKED_AT, len(sample.pieces))
-    if not number or any(each.name == WORDS for each in spread):
+    if not number or any(each.name == CATEGORY for each in spread):
         return []
     letters = Counter[str]()
     for member, text in _texts(sample):

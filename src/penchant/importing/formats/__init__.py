@@ -4,10 +4,8 @@ import contextlib
 from collections.abc import Callable, Iterator, MutableMapping
 from itertools import islice
 
-import msgspec
-
 from penchant.errors import PenchantError
-from penchant.importing.drafts import Draft, DraftKind
+from penchant.importing.drafts import Draft, DraftKind, extras_of
 from penchant.importing.files import Files
 from penchant.importing.formats import (
     analytics,
@@ -63,17 +61,6 @@ MAX_LOOKED_AT = 10 * MAX_TEXTS
 """Pieces that are read for the first texts."""
 
 
-class _Extras(msgspec.Struct, frozen=True):
-    description: str = ""
-
-
-class _Described(msgspec.Struct, frozen=True):
-    extras: _Extras = _Extras()
-
-
-_described = msgspec.json.Decoder(_Described)
-
-
 def read_drafts(name: str, files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     """Yield what the files of a format hold; note the files that it does not know.
 
@@ -94,6 +81,6 @@ def _descriptions(name: str, files: Files, options: ImportOptions) -> Iterator[s
         for draft in islice(FORMATS[name](Files(files.all), options, Notes()), MAX_LOOKED_AT):
             if draft.kind is not DraftKind.PIECE or count >= MAX_TEXTS:
                 return
-            if draft.problem is None and (text := _described.decode(draft.body).extras.description):
+            if draft.problem is None and isinstance(text := extras_of(draft.body).get("description"), str):
                 count += 1
                 yield text

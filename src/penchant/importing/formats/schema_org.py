@@ -104,7 +104,7 @@ def _rank(node: _Node) -> int:
 
 
 @dataclass(slots=True)
-class _Page:
+class _SavedPage:
     """The things of a document, or of all those of a web page; ``address`` is the id of one that has none."""
 
     address: str = ""
@@ -147,20 +147,20 @@ def _decoded(text: bytes) -> Any:
             return msgspec.json.decode(text)
 
 
-def _pages(files: Files, file: InputFile) -> Iterator[_Page]:
+def _pages(files: Files, file: InputFile) -> Iterator[_SavedPage]:
     """Yield what a file holds: one page, one document, or a document a line."""
     if file.ending in ("ndjson", "jsonl"):
         for _, text in files.lines(file):
-            page = _Page()
+            page = _SavedPage()
             page.add(text)
             yield page
         return
     text = files.document(file)
-    page = _Page(address=file.name.rpartition(".")[0])
+    page = _SavedPage(address=file.name.rpartition(".")[0])
     if file.ending in ("html", "htm"):
         scripts = _ScriptCollector()
         scripts.feed(text.decode("utf-8", "replace"))
-        page = _Page(address=scripts.address or page.address, is_web=True)
+        page = _SavedPage(address=scripts.address or page.address, is_web=True)
         for found in filter(str.strip, scripts.found):
             page.add(found.encode())
     else:
@@ -230,7 +230,7 @@ class _ThingReader:
         self._options = options
         self._notes = notes
 
-    def piece(self, page: _Page) -> Draft:
+    def piece(self, page: _SavedPage) -> Draft:
         """Return the piece, or the problem of a thing without an id."""
         chosen = (self._options.id_column,) if self._options.id_column else _IDS
         found = ((name, self._id(self._node.get(name), page.address)) for name in chosen)
