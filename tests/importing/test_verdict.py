@@ -1,13 +1,17 @@
 """The verdict after an import: what lists come of it, by the product's own index, and what would make better ones."""
 
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from importing.conftest import Folder, run
 from penchant.importing import (
+    Import,
     ImportOptions,
     ImportVerdict,
     JudgedSource,
     KeywordColumn,
+    RemoteTarget,
     StoredTarget,
     judge,
     new_source_settings,
@@ -128,10 +132,55 @@ def test_settings_of_a_source_that_is_there_stay(folder: Folder, target: StoredT
     target.submit(())
     folder.write("a.csv", "id,image", "a,https://shop.example/a.jpg")
 
-    run("csv", folder, target)
+    work = run("csv", folder, target, options=ImportOptions(words=("label",)))
 
     _, curation = storage.sources.read_curation(storage.accounts.ensure("default"), "s")
     assert not curation.settings
+    (omitted,) = work.notes.all_left_out()
+    assert (omitted.field, omitted.reason.startswith("the source is there already")) == ("--words", True)
+
+
+def test_a_source_that_takes_no_settings_takes_its_pieces_all_the_same(folder: Folder) -> None:
+    received: list[str] = []
+
+    class ContentOnly(BaseHTTPRequestHandler):
+        """A server whose key is for content alone."""
+
+        def do_GET(self) -> None:
+            self.answer(404, b'{"detail":"none"}')
+
+        def do_PUT(self) -> None:
+            self.answer(403, b'{"detail":"This key may not change settings."}')
+
+        def do_POST(self) -> None:
+            received.append(self.path)
+            self.answer(202, b'{"created":1,"replaced":0}')
+
+        def answer(self, status: int, body: bytes) -> None:
+            self.rfile.read(int(self.headers.get("content-length", 0)))
+            self.send_response(status)
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Keep silent."""
+
+    folder.write("a.csv", "id,image", "a,https://shop.example/a.jpg")
+    with ThreadingHTTPServer(("127.0.0.1", 0), ContentOnly) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        remote = RemoteTarget(f"http://127.0.0.1:{server.server_address[1]}", key="k", source="s")
+        work = Import("csv", folder.files(), ImportOptions(), target=remote)
+        work.run(lambda _done: None)
+        remote.close()
+        server.shutdown()
+        thread.join()
+
+    assert received == ["/s/content"]
+    assert [each.reason for each in work.notes.all_left_out()] == [
+        "The server answered 403: This key may not change settings."
+    ]
 
 
 def test_a_source_that_an_import_makes_has_words_of_the_members_named(

@@ -172,13 +172,18 @@ class Import:
     def _set_up(self, pieces: Sequence[EncodedPiece]) -> None:
         """Make a source that there is not with the settings that its first pieces call for."""
         settings = new_source_settings(self._options, [piece.body for piece in pieces])
-        if self._target is None or settings == SourceSettings() or self._target.created_at():
+        if self._target is None or settings == SourceSettings():
+            return
+        if self._target.created_at():
+            if settings.words is not None:
+                reason = "the source is there already, and keeps its settings: change `words` in these"
+                self.notes.left_out("(settings)", "--words", reason, 1)
             return
         try:
             self._target.replace_settings(settings)
         except PenchantError as error:
             # A key may be for content alone; pieces are no worse for it.
-            self.notes.left_out("(settings)", "imageAttribute", error.detail, 1)
+            self.notes.left_out("(settings)", "imageAttribute, words", error.detail, 1)
 
     def _save(self) -> None:
         if self._checkpoint is None or self._target is None:
