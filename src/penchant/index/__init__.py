@@ -14,10 +14,10 @@ from penchant.index.building import (
 )
 from penchant.index.compiled.engine import makes_weights
 from penchant.index.health import (
-    CategorySpread,
-    CategoryTelling,
     EVERYWHERE,
     EXAMPLES,
+    CategorySpread,
+    CategoryTelling,
     FlatCategory,
     Reach,
     TellingFindings,
