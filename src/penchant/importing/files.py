@@ -4,6 +4,7 @@ import codecs
 import csv
 import gzip
 import io
+import shlex
 import shutil
 import zipfile
 import zlib
@@ -126,11 +127,15 @@ UNSAID = TableForm()
 
 
 class TableRow(NamedTuple):
-    """A row of a table by the names of its columns, or what is wrong with it."""
+    """A row of a table by the names of its columns, or what is wrong with it.
+
+    ``filled`` counts cells that were missing at its end, where a format takes such rows.
+    """
 
     line: int
     values: dict[str, str]
     problem: str | None = None
+    filled: int = 0
 
 
 class JsonEntry(NamedTuple):
@@ -216,10 +221,14 @@ class Position(NamedTuple):
 
 
 class Files:
-    """The files of an import: finds them by name, reads them, and tells how far."""
+    """The files of an import: finds them by name, reads them, and tells how far.
+
+    ``findings`` find out what there is in files that hold nothing of the format, for an error that says it.
+    """
 
     def __init__(self, files: Sequence[InputFile]) -> None:
         self.all = tuple(files)
+        self.findings: dict[InputFile, Callable[[], str]] = {}
         self.opened: set[InputFile] = set()
         self._raw: BinaryIO | None = None
         self._now = Position("", 0, 0)
@@ -265,8 +274,12 @@ class Files:
                 if not line.isspace():
                     yield number, line.rstrip(b"\r\n")
 
-    def rows(self, file: InputFile, form: TableForm = UNSAID) -> Iterator[TableRow]:
-        """Yield the rows of a CSV file below its heading; a quoted value may have several lines."""
+    def rows(self, file: InputFile, form: TableForm = UNSAID, *, fill: bool = False) -> Iterator[TableRow]:
+        """Yield the rows of a CSV file below its heading; a quoted value may have several lines.
+
+        Blanks at both ends of cells go, and so do rows of blank cells. With ``fill`` the cells that a row lacks at its
+        end are empty; otherwise it has a problem.
+        """
         # For the whole process; the default of 128 KiB is less than a description may have.
         csv.field_size_limit(MAX_LINE_BYTES)
         delimiter = form.delimiter or self._delimiter(file, form)
@@ -274,7 +287,7 @@ class Files:
             lines = _RowLines(text, delimiter, file)
             reader = csv.reader(lines, delimiter=delimiter)
             try:
-                names = next(reader, [])
+                names = _names(next(reader, []))
                 lines.begin_row()
                 line = reader.line_num
                 twice = next((name for name in names if names.count(name) > 1), None)
@@ -284,9 +297,9 @@ class Files:
                     lines.begin_row()
                     # A row may have several lines, and the reader says where it ends: it begins behind the row before.
                     line, before = reader.line_num, line
-                    # A blank line is a row without values, and none of the table's.
-                    if values:
-                        yield _row(before + 1, names, values)
+                    # Blank lines are no rows of the table; spreadsheets write them as delimiters.
+                    if any(map(str.strip, values)):
+                        yield _row(before + 1, names, values, fill=fill)
             except csv.Error as error:
                 raise UnreadableFile(f"{file}, line {reader.line_num}: {error}.") from None
 
@@ -294,7 +307,7 @@ class Files:
         """Return the names of a CSV file's columns."""
         delimiter = form.delimiter or self._delimiter(file, form)
         with self._text(file, form) as text:
-            return next(csv.reader(_RowLines(text, delimiter, file), delimiter=delimiter), [])
+            return _names(next(csv.reader(_RowLines(text, delimiter, file), delimiter=delimiter), []))
 
     def separated(self, file: InputFile, names: Sequence[str], separator: str) -> Iterator[TableRow]:
         """Yield the rows of a file without heading or quotes, in UTF-8 or Latin-1."""
@@ -436,12 +449,27 @@ def require_columns(file: InputFile, names: Iterable[str], columns: Sequence[str
         raise UnreadableFile(f"{file}: the column {missing} is missing; found are {shown}.")
 
 
-def _row(line: int, names: Sequence[str], values: Sequence[str]) -> TableRow:
-    if len(values) != len(names):
-        return TableRow(line, {}, f"Found {len(values)} columns; {len(names)} are accepted.")
-    return TableRow(line, dict(zip(names, values, strict=True)))
+def _names(heading: Sequence[str]) -> list[str]:
+    """Return the names of columns without blanks around them; those without a name go by their number, from 1."""
+    return [name.strip() or f"column {number}" for number, name in enumerate(heading, start=1)]
+
+
+def _row(line: int, names: Sequence[str], values: Sequence[str], *, fill: bool = False) -> TableRow:
+    cells = [value.strip() for value in values]
+    # Padding: cells behind the last column that hold nothing.
+    while len(cells) > len(names) and not cells[-1]:
+        cells.pop()
+    missing = len(names) - len(cells)
+    if missing and not (fill and missing > 0):
+        return TableRow(line, {}, f"Found {len(cells)} columns; {len(names)} are accepted.")
+    return TableRow(line, dict(zip(names, cells + [""] * missing, strict=True)), filled=missing)
 
 
 def printable(text: str) -> str:
     """Return a text out of a file so that a terminal shows it and nothing else."""
     return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
+
+
+def quoted(word: str) -> str:
+    """Return a word as it is written in a shell's command."""
+    return shlex.quote(printable(word))

@@ -14,12 +14,15 @@ from penchant.index.building import (
 )
 from penchant.index.compiled.engine import makes_weights
 from penchant.index.health import (
+    EVERYWHERE,
     EXAMPLES,
+    CategorySpread,
     CategoryTelling,
     FlatCategory,
     Reach,
     TellingFindings,
     VocabularyFindings,
+    normal_form,
     telling_by_category,
     vocabulary,
 )
@@ -78,6 +81,7 @@ from penchant.index.strings import Strings, rows_in
 
 __all__ = [
     "DISTANCE_SCALE",
+    "EVERYWHERE",
     "EXAMPLES",
     "GROUPS",
     "HALF_LIFE_DAYS",
@@ -92,6 +96,7 @@ __all__ = [
     "BoolArray",
     "Booster",
     "CategoryCount",
+    "CategorySpread",
     "CategoryTelling",
     "CountedPreferences",
     "EventPages",
@@ -162,6 +167,7 @@ __all__ = [
     "merge_segments",
     "moments_of",
     "newness_scan",
+    "normal_form",
     "offer_of",
     "overlap_parts",
     "people_table",
