@@ -121,6 +121,7 @@ _OF_FORMATS = (
         "--catalogs", metavar="COLUMN[:SEPARATOR]", help="Column or field of catalogs (csv, recombee, metarank)."
     ),
     click.option("--user-column", help="Column of the users' ids (csv)."),
+    click.option("--user", help="Whose interactions are in files that name nobody, such as one person's export."),
     click.option("--type-column", help="Column of what users did (csv)."),
     click.option("--rating-column", help="Column of ratings (csv)."),
     click.option("--time-column", help="Column of times (csv)."),
