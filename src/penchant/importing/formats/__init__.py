@@ -5,16 +5,19 @@ from collections.abc import Callable, Iterator, MutableMapping
 from penchant.importing.drafts import Draft
 from penchant.importing.files import Files
 from penchant.importing.formats import (
+    books,
     feeds,
     films,
     gorse,
     interface,
+    jellyfin,
     metarank,
     recombee,
     research,
     schema_org,
     shops,
     tables,
+    watching,
 )
 from penchant.importing.options import ImportOptions
 from penchant.importing.report import Notes
@@ -40,12 +43,22 @@ FORMATS: MutableMapping[str, Reader] = {
     "recbole": research.read_recbole,
     "imdb": films.read_imdb,
     "tmdb": films.read_tmdb,
+    "goodreads": books.read_goodreads,
+    "calibre": books.read_calibre,
+    "letterboxd": watching.read_letterboxd,
+    "trakt": watching.read_trakt,
+    "jellyfin": jellyfin.read,
 }
+
+MAX_NAMED = 50
+"""Files that a format does not take and that are named one by one; more are counted by the ending of their names."""
 
 
 def read_drafts(name: str, files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     """Yield what the files of a format hold; note the files that it does not know."""
     yield from FORMATS[name](files, options, notes)
-    for file in files.all:
-        if file not in files.opened:
-            notes.left_out(file.name, "(the whole file)", f"no file of {name} that is taken", 1)
+    others = [file for file in files.all if file not in files.opened]
+    for file in others:
+        # A folder of films has thousands beside what describes them.
+        shown = file.name if len(others) <= MAX_NAMED else f"*.{file.ending}"
+        notes.left_out(shown, "(the whole file)", f"no file of {name} that is taken", 1)
