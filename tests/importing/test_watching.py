@@ -181,7 +181,7 @@ def test_what_is_said_of_a_piece_of_trakt_counts_once(folder: Folder) -> None:
 
 
 def test_answers_of_trakt_with_all_they_know_give_keywords_and_a_poster(folder: Folder) -> None:
-    full = HEAT | {
+    full: dict[str, Any] = HEAT | {
         "overview": "Cops &amp; robbers.",
         "genres": ["crime", "thriller"],
         "country": "us",
@@ -194,7 +194,7 @@ def test_answers_of_trakt_with_all_they_know_give_keywords_and_a_poster(folder: 
         "images": {"poster": ["media.trakt.example/heat.webp"], "fanart": []},
     }
     # One answer without more than the name, one with all, and the file that tools write: an object of lists.
-    backup = {"history": [{"watched_at": "2026-08-02T06:41:00Z", "type": "movie", "movie": HEAT}]}
+    backup: dict[str, Any] = {"history": [{"watched_at": "2026-08-02T06:41:00Z", "type": "movie", "movie": HEAT}]}
     backup["watched"] = [{"plays": 2, "last_watched_at": "2026-08-09T06:41:00Z", "movie": full}]
     write_json(folder, {"trakt.json": backup})
 
