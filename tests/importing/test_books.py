@@ -96,6 +96,16 @@ def test_a_rating_that_is_none_is_a_problem_of_its_row(folder: Folder) -> None:
     ]
 
 
+def test_numbers_that_are_none_are_left_out(folder: Folder) -> None:
+    folder.write("a.csv", GOODREADS, DUNE.replace("4.27", "nan").replace(",2005,", ",1e300,").replace(",1965,", ",?,"))
+
+    (dune,) = folder.read("goodreads")
+
+    assert dune["extras"].keys().isdisjoint({"averageRating", "editionYear", "year"})
+    names = "Average Rating", "Year Published", "Original Publication Year"
+    assert {folder.left_out()["a.csv", name][0] for name in names} == {"no number"}
+
+
 def test_another_table_is_no_export_of_goodreads(folder: Folder) -> None:
     folder.write("a.csv", "Title,Author", "Emma,Jane Austen")
 

@@ -185,6 +185,34 @@ def test_files_beside_films_and_shows_are_read_in_all_folders(folder: Folder) ->
     assert reasons == {"neither a piece nor a part of one", "no XML as Kodi and Jellyfin write it"}
 
 
+def test_what_is_no_number_is_left_out(folder: Folder) -> None:
+    folder.write("a.nfo", f"<movie><title>T</title><year>{'9' * 5_000}</year><rating>inf</rating></movie>")
+
+    assert folder.read("jellyfin") == [drafted("T", "T", type=["Movie"])]
+    assert {folder.left_out()["*.nfo", name][0] for name in ("year", "rating")} == {"no number"}
+
+
+def test_albums_have_artists_styles_and_what_is_written_of_them(folder: Folder) -> None:
+    folder.write(
+        "album.nfo",
+        "<album><title>Songs</title><musicbrainzalbumid>7c3b</musicbrainzalbumid><year>2001</year><runtime>0</runtime>",
+        "<albumArtistCredits><artist>Ann Bee</artist></albumArtistCredits><style>Folk</style><review>Quiet.</review>",
+        "</album>",
+    )
+
+    extras = {"musicbrainzalbumId": "7c3b", "year": 2001, "review": "Quiet."}
+    assert folder.read("jellyfin") == [
+        drafted(
+            "musicbrainzalbum:musicalbum:7c3b",
+            "Songs",
+            type=["MusicAlbum"],
+            artist=["Ann Bee"],
+            style=["Folk"],
+            extras=extras,
+        )
+    ]
+
+
 def test_a_piece_without_numbers_goes_by_its_title_and_one_without_both_is_a_problem(folder: Folder) -> None:
     folder.write("a.nfo", "<movie><title>Home video</title><year>2026</year></movie>")
     folder.write("b.nfo", "<movie><plot>x</plot></movie>")

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from penchant.importing.files import Files, InputFile, UnreadableFile, json_problem
+from penchant.importing.pieces import PieceBuilder
 from penchant.wire.syntax import UNREADABLE
 
 
@@ -18,6 +19,14 @@ class AnswerEntry(NamedTuple):
     section: str
     number: int
     value: Any
+
+
+def take_label(builder: PieceBuilder, field: str, value: Any) -> None:
+    """Take a member as the label, which in JSON may be anything."""
+    if isinstance(value, str):
+        builder.label(field, value)
+    else:
+        builder.leave(field, "no label: not a text.")
 
 
 def read_answer(files: Files, file: InputFile) -> Iterator[AnswerEntry]:

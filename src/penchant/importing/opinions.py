@@ -6,6 +6,7 @@ interactions of their own they would add up, so that a film that was watched and
 """
 
 import enum
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from penchant.importing.drafts import Draft, DraftKind, interaction_draft, problem_draft, type_of_rating
@@ -114,12 +115,12 @@ class Opinions:
         else:
             self._by_piece[piece_id] = known._replace(latest=latest)
 
-    def drafts(self) -> list[Draft]:
-        """Return an interaction for each piece, in the order in which pieces were first named, and what is wrong.
+    def drafts(self) -> Iterator[Draft]:
+        """Yield what is wrong, then an interaction for each piece, in the order in which pieces were first named.
 
         An attitude without a time has that of the last thing that is known of the piece.
         """
-        found = list(self._problems)
+        yield from self._problems
         for piece_id, opinion in self._by_piece.items():
             moment = opinion.moment or opinion.latest
             if not moment and not self._options.without_times:
@@ -127,5 +128,4 @@ class Opinions:
                 continue
             time = ("", moment) if moment else None
             who = self._options.user, piece_id
-            found.append(interaction_draft(opinion.where, who=who, kind=opinion.kind, time=time))
-        return found
+            yield interaction_draft(opinion.where, who=who, kind=opinion.kind, time=time)

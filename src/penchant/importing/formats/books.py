@@ -1,5 +1,6 @@
 """Books of one person: the export of a Goodreads library (CSV), and the database of a Calibre library."""
 
+import math
 import re
 import sqlite3
 import tempfile
@@ -60,6 +61,10 @@ def _unquoted(member: str) -> FieldTaker:
     return lambda builder, field, value: builder.keep(field, member, value.removeprefix("=").strip('"'))
 
 
+_NUMBERS_END = 1e9
+"""Beyond all pages and years; what is no number is not below it either."""
+
+
 def _number(member: str) -> FieldTaker:
     """Return what keeps a number other than 0, which stands where none is known."""
 
@@ -67,9 +72,10 @@ def _number(member: str) -> FieldTaker:
         try:
             number = float(value)
         except ValueError:
+            number = math.nan
+        if not abs(number) < _NUMBERS_END:
             builder.leave(field, "no number")
-            return
-        if number:
+        elif number:
             builder.keep(field, member, int(number) if number.is_integer() else number)
 
     return take

@@ -6,15 +6,16 @@ from pathlib import PurePath
 from typing import Any
 from xml.etree.ElementTree import Element  # what the safe parser gives
 
-from penchant.importing.answers import AnswerEntry, read_answer
+from penchant.importing.answers import AnswerEntry, read_answer, take_label
 from penchant.importing.drafts import Draft, DraftKind, problem_draft
 from penchant.importing.files import Files, InputFile, UnreadableFile
 from penchant.importing.formats.films import ACTORS
 from penchant.importing.markup import local_name, read_items, text_of
 from penchant.importing.opinions import Attitude, Opinions
 from penchant.importing.options import ImportOptions
-from penchant.importing.pieces import DESCRIPTION, LABEL, FieldTaker, PieceBuilder, extra, keywords, leave_field, parts
+from penchant.importing.pieces import DESCRIPTION, FieldTaker, PieceBuilder, extra, keywords, leave_field, parts
 from penchant.importing.report import Notes
+from penchant.importing.texts import plain_text
 
 BEST = 10.0
 """The best rating that a person can give, in both."""
@@ -45,6 +46,12 @@ def _people(builder: PieceBuilder, field: str, value: Any) -> None:
         builder.keywords(field, role, by_role.get(role, [])[: ACTORS if role == "actor" else None])
 
 
+def _first_line(builder: PieceBuilder, field: str, value: Any) -> None:
+    """Keep the first of several lines that films are advertised with."""
+    if isinstance(value, list) and value:
+        builder.keep(field, "tagline", value[0])
+
+
 def _provider_ids(builder: PieceBuilder, field: str, value: Any) -> None:
     for service, number in value.items() if isinstance(value, dict) else ():
         builder.keep(f"{field}/{service}", f"{service[:1].lower()}{service[1:]}Id", number)
@@ -64,7 +71,7 @@ def _skip(_builder: PieceBuilder, _field: str, _value: Any) -> None:
 
 
 _ITEM: Mapping[str, FieldTaker] = {
-    "Name": LABEL,
+    "Name": take_label,
     "Overview": DESCRIPTION,
     "Genres": keywords("genre"),
     "Tags": keywords("tag"),
@@ -80,7 +87,7 @@ _ITEM: Mapping[str, FieldTaker] = {
     "CommunityRating": extra("averageRating"),
     "CriticRating": extra("criticRating"),
     "Status": extra("status"),
-    "Taglines": lambda builder, field, value: builder.keep(field, "tagline", next(iter(value), None)),
+    "Taglines": _first_line,
     "PremiereDate": _day,
     "RunTimeTicks": _minutes,
     "ProviderIds": _provider_ids,
@@ -120,7 +127,7 @@ class _Items:
     def pieces(self, file: str, entry: AnswerEntry) -> Iterator[Draft]:
         """Yield the piece of an item, if it is one, and take what its person did."""
         where, item = (file, entry.number), entry.value
-        kind = item.get("Type") if isinstance(item, dict) else None
+        kind = str(item.get("Type")) if isinstance(item, dict) else ""
         if kind in _OWNERS:
             self.count += 1
             owner = item.get(_OWNERS[kind])
@@ -133,7 +140,7 @@ class _Items:
             self.count += 1
             yield self._piece(where, item)
         else:
-            self._notes.left_out(file, str(kind)[:40], _NO_PIECE, entry.number)
+            self._notes.left_out(file, kind[:40] or "(entry)", _NO_PIECE, entry.number)
 
     def _piece(self, where: tuple[str, int], item: Mapping[str, Any]) -> Draft:
         piece_id = item.get("Id")
@@ -247,7 +254,7 @@ class _Folders:
         self._notes.mapped(where[0], "uniqueid" if ids.keys() & set(_SERVICES) else "title", "id")
         builder.label("title", title)
         builder.keywords(tag, "type", [_ROOTS[tag]])
-        builder.description("plot", _first(elements, "plot", "outline", "review"))
+        builder.description("plot", _first(elements, "plot", "outline"))
         for service, number in ids.items():
             builder.keep("uniqueid", f"{service}Id", number)
         for name, found in elements.items():
@@ -309,7 +316,7 @@ def _piece_id(tag: str, ids: Mapping[str, str], title: str, year: str) -> str:
     if service is not None:
         # These count films and shows apart.
         return f"{service}:{_ROOTS[tag].lower()}:{ids[service]}"
-    return f"{title} ({year})" if title and year else title
+    return f"{title} ({year})" if title and _WHOLE.fullmatch(year) else title
 
 
 def _take_elements(builder: PieceBuilder, name: str, found: list[Element]) -> None:
@@ -328,10 +335,23 @@ def _take_elements(builder: PieceBuilder, name: str, found: list[Element]) -> No
 
 
 def _first_text(member: str) -> FieldTaker:
-    """Return what keeps the first of several texts, a number as one."""
-    return lambda builder, field, values: builder.keep(
-        field, member, int(values[0]) if values[0].isdecimal() else values[0]
-    )
+    """Return what keeps the first of several texts."""
+    return lambda builder, field, values: builder.keep(field, member, values[0])
+
+
+_WHOLE = re.compile(r"[0-9]{1,9}")
+
+
+def _first_number(member: str) -> FieldTaker:
+    """Return what keeps the first of several numbers; 0 stands where none is known."""
+
+    def take(builder: PieceBuilder, field: str, values: list[str]) -> None:
+        if not _WHOLE.fullmatch(values[0]):
+            builder.leave(field, "no number")
+        elif number := int(values[0]):
+            builder.keep(field, member, number)
+
+    return take
 
 
 _NFO_TEXTS: Mapping[str, FieldTaker] = {
@@ -351,8 +371,9 @@ _NFO_TEXTS: Mapping[str, FieldTaker] = {
     "tagline": _first_text("tagline"),
     "status": _first_text("status"),
     "trailer": _first_text("trailer"),
-    "year": _first_text("year"),
-    "runtime": _first_text("runtimeMinutes"),
+    "review": lambda builder, field, values: builder.keep(field, "review", plain_text(values[0])),
+    "year": _first_number("year"),
+    "runtime": _first_number("runtimeMinutes"),
     **dict.fromkeys(("premiered", "releasedate"), lambda builder, field, values: _day(builder, field, values[0])),
 }
 """What becomes of elements that hold texts alone."""
@@ -361,6 +382,10 @@ _NFO_TEXTS: Mapping[str, FieldTaker] = {
 def _actors(builder: PieceBuilder, field: str, found: list[Element]) -> None:
     names = [name for element in found if (name := _child(element, "name"))]
     builder.keywords(field, "actor", names[:ACTORS])
+
+
+def _credited(builder: PieceBuilder, field: str, found: list[Element]) -> None:
+    builder.keywords(field, "artist", [name for element in found if (name := _child(element, "artist"))])
 
 
 def _collection(builder: PieceBuilder, field: str, found: list[Element]) -> None:
@@ -387,19 +412,24 @@ def _picture(builder: PieceBuilder, name: str, found: list[Element]) -> None:
         builder.keep(name, "image", address)
 
 
+_DECIMAL = re.compile(r"[0-9]{1,9}(\.[0-9]{1,20})?")
+
+
 def _average(builder: PieceBuilder, name: str, found: list[Element]) -> None:
     """Take what others think on average: the rating that is the default, or the only one."""
     ratings = [child for element in found for child in element] if name == "ratings" else found
     chosen = next((each for each in ratings if each.get("default") == _TRUE), ratings[0] if ratings else None)
     text = "" if chosen is None else _child(chosen, "value") or text_of(chosen)
-    try:
+    # As float() reads them, without its infinities.
+    if _DECIMAL.fullmatch(text):
         builder.keep(name, "averageRating", float(text))
-    except ValueError:
+    else:
         builder.leave(name, "no number")
 
 
 _NFO_ELEMENTS: Mapping[str, FieldTaker] = {
     "actor": _actors,
+    "albumartistcredits": _credited,
     "set": _collection,
     "thumb": _picture,
     "art": _picture,

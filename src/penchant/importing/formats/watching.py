@@ -5,14 +5,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from penchant.importing.answers import AnswerEntry, read_answer
+from penchant.importing.answers import AnswerEntry, read_answer, take_label
 from penchant.importing.drafts import Draft, DraftKind, problem_draft
 from penchant.importing.files import Files, InputFile, UnreadableFile, require_columns
 from penchant.importing.opinions import Attitude, Opinions
 from penchant.importing.options import ImportOptions
 from penchant.importing.pieces import (
     DESCRIPTION,
-    LABEL,
     FieldTaker,
     PieceBuilder,
     extra,
@@ -34,6 +33,7 @@ _ENTRIES = ("diary", "reviews")
 _OTHER_FOLDERS = ("deleted", "orphaned", "lists", "likes")
 """Folders of the export that hold tables of the same names, of what is gone, or of what others wrote."""
 _STEM = re.compile(r"[a-z]+")
+_FOUR_DIGITS = re.compile(r"[0-9]{4}")
 _ATTITUDES = {
     "watched": Attitude.FINISHED,
     "watchlist": Attitude.WANTED,
@@ -135,7 +135,7 @@ def _film_draft(film: _Film, options: ImportOptions, notes: Notes) -> Draft:
     builder = PieceBuilder(notes, *film.where, film.piece_id, options=options)
     notes.mapped(film.where[0], _URI if film.uri else _NAME, "id")
     builder.label(_NAME, film.name)
-    builder.keep(_YEAR, "year", int(film.year) if film.year.isdecimal() else film.year)
+    builder.keep(_YEAR, "year", int(film.year) if _FOUR_DIGITS.fullmatch(film.year) else film.year)
     builder.keep(_URI, "link", film.uri)
     # Named with their tables: the film itself may be named by another first.
     builder.keywords("diary/Tags", "tag", film.tags)
@@ -179,7 +179,7 @@ def _day(builder: PieceBuilder, name: str, value: Any) -> None:
 
 
 _TRAKT: Mapping[str, FieldTaker] = {
-    "title": LABEL,
+    "title": take_label,
     "overview": DESCRIPTION,
     "genres": keywords("genre"),
     "subgenres": keywords("subgenre"),
