@@ -117,7 +117,7 @@ _OF_EVERY_IMPORT = (
     click.option("--json", "as_json", is_flag=True, help="Print the report as JSON on standard output."),
 )
 _OF_FORMATS = (
-    click.option("--id-column", help="Column of the pieces' ids (csv, recombee)."),
+    click.option("--id-column", help="Column of the pieces' ids (csv, recombee, calibre, trakt)."),
     click.option("--label-column", help="Column or field of the label (csv, recombee, metarank)."),
     click.option(
         "--keywords",

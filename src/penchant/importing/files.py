@@ -10,7 +10,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePath, PurePosixPath
 from typing import Any, BinaryIO, NamedTuple, cast
 
 import msgspec
@@ -62,6 +62,11 @@ class InputFile(NamedTuple):
         return name.encode("utf-8", "replace").decode().removesuffix(".gz")
 
     @property
+    def folder(self) -> PurePath:
+        """The folder that it lies in, of a member of an archive within that."""
+        return (self.path / self.member if self.member else self.path).parent
+
+    @property
     def ending(self) -> str:
         """The last part of its name behind a dot, in small letters."""
         return self.name.lower().rpartition(".")[2]
@@ -72,7 +77,7 @@ class InputFile(NamedTuple):
 
 
 def gather(paths: Sequence[Path]) -> list[InputFile]:
-    """Return the files of these paths; of folders and ``.zip`` archives those inside, by name, without hidden ones.
+    """Return the files of these paths; of folders and ``.zip`` archives all those inside, by name, without hidden ones.
 
     Raises:
         Refused: there is none.
@@ -80,9 +85,8 @@ def gather(paths: Sequence[Path]) -> list[InputFile]:
     found: list[InputFile] = []
     for path in paths:
         if path.is_dir():
-            for inner in sorted(path.iterdir()):
-                if inner.is_file() and not inner.name.startswith("."):
-                    found += _unpacked(InputFile(inner, is_named=False))
+            for inner in _inside(path):
+                found += _unpacked(InputFile(inner, is_named=False))
         else:
             found += _unpacked(InputFile(path))
     if not found:
@@ -96,6 +100,17 @@ def save_standard_input(stream: BinaryIO, folder: Path) -> InputFile:
     with path.open("wb") as file:
         shutil.copyfileobj(stream, file)
     return InputFile(path, label=STANDARD_INPUT)
+
+
+def _inside(folder: Path) -> Iterator[Path]:
+    """Yield the files of a folder and of those in it, by name; links to folders are not followed."""
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith("."):
+            continue
+        if path.is_dir() and not path.is_symlink():
+            yield from _inside(path)
+        elif path.is_file():
+            yield path
 
 
 def _unpacked(file: InputFile) -> Iterator[InputFile]:

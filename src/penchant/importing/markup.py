@@ -34,7 +34,12 @@ def read_items(files: Files, file: InputFile, tags: Sequence[str]) -> Iterator[t
         with files.open(file) as stream:
             fed = 0
             while chunk := stream.read(_CHUNK_BYTES):
-                parser.feed(chunk)
+                try:
+                    parser.feed(chunk)
+                except ParseError:
+                    # What ended before the fault is whole.
+                    yield from collector.take()
+                    raise
                 fed += len(chunk)
                 # What is not yet a whole tag waits in the parser.
                 if collector.is_too_large or fed - parser.parser.CurrentByteIndex > MAX_ITEM_LETTERS:

@@ -56,6 +56,11 @@ class PieceBuilder:
         """Take what follows from a further row."""
         self._line = line
 
+    @property
+    def where(self) -> tuple[str, int]:
+        """The file, and the line of the row that is being taken."""
+        return self._file, self._line
+
     def label(self, field: str, text: str) -> None:
         """Take a text as the label."""
         text = plain_name(text)

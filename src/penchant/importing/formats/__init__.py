@@ -9,11 +9,13 @@ from penchant.importing.drafts import Draft, DraftKind, extras_of
 from penchant.importing.files import Files
 from penchant.importing.formats import (
     analytics,
+    books,
     broadcasts,
     feeds,
     films,
     gorse,
     interface,
+    jellyfin,
     libraries,
     metarank,
     recombee,
@@ -21,6 +23,7 @@ from penchant.importing.formats import (
     schema_org,
     shops,
     tables,
+    watching,
     wordpress,
 )
 from penchant.importing.options import ImportOptions
@@ -54,7 +57,15 @@ FORMATS: MutableMapping[str, Reader] = {
     "recbole": research.read_recbole,
     "imdb": films.read_imdb,
     "tmdb": films.read_tmdb,
+    "goodreads": books.read_goodreads,
+    "calibre": books.read_calibre,
+    "letterboxd": watching.read_letterboxd,
+    "trakt": watching.read_trakt,
+    "jellyfin": jellyfin.read,
 }
+
+MAX_NAMED = 50
+"""Files that a format does not take and that are named one by one; more are counted by the ending of their names."""
 
 
 MAX_LOOKED_AT = 10 * MAX_TEXTS
@@ -68,9 +79,11 @@ def read_drafts(name: str, files: Files, options: ImportOptions, notes: Notes) -
     """
     notes.boilerplate = Boilerplate(lambda: _descriptions(name, files, options))
     yield from FORMATS[name](files, options, notes)
-    for file in files.all:
-        if file not in files.opened:
-            notes.left_out(file.name, "(the whole file)", f"no file of {name} that is taken", 1)
+    others = [file for file in files.all if file not in files.opened]
+    for file in others:
+        # A folder of films has thousands beside what describes them.
+        shown = file.name if len(others) <= MAX_NAMED else f"*.{file.ending}"
+        notes.left_out(shown, "(the whole file)", f"no file of {name} that is taken", 1)
 
 
 def _descriptions(name: str, files: Files, options: ImportOptions) -> Iterator[str]:
