@@ -26,6 +26,7 @@ from penchant.experiments import (
     design_effect,
     difference,
     rate_interval,
+    reweighted_rate,
     share_interval,
 )
 from penchant.storage.placement_counts import GROUPS
@@ -187,3 +188,33 @@ def test_the_interval_is_the_one_of_the_paper() -> None:
     assert design_effect(arm) == 1
     assert told(found) == pytest.approx((0.25, 0.25 - radius, 0.25 + radius), rel=1e-12)
     assert 0.016 < radius < 0.022
+
+
+@pytest.mark.parametrize("share", (0.3, 0.9))
+def test_the_interval_of_other_shares_has_the_truth_as_often_as_it_says(share: float) -> None:
+    random, logs, people, given = np.random.default_rng(11), 1_000, 600, 0.4
+    # People with inclinations of their own, who come more often under the variant.
+    inclined = random.beta(2, 18, (logs, people))
+    sees = random.random((logs, people)) < given
+    shown = (10 * random.poisson(np.where(sees, 3.0, 2.0))).astype(np.float64)
+    successes = random.binomial(shown.astype(int), inclined * np.where(sees, 1.3, 1.0)).astype(np.float64)
+    truth = 0.1 * (share * 3 * 1.3 + (1 - share) * 2) / (share * 3 + (1 - share) * 2)
+    present = 0.1 * (given * 3 * 1.3 + (1 - given) * 2) / (given * 3 + (1 - given) * 2)
+
+    found = reweighted_rate(Arm(shown, successes), np.where(sees, share / given, (1 - share) / (1 - given)))
+
+    assert 0.93 <= 1 - np.mean(excludes(found.rate, truth)) <= 0.97
+    assert 0.93 <= 1 - np.mean(excludes(found.difference, truth - present)) <= 0.97
+    assert np.abs(found.rate.value.mean() - truth) < 0.001
+
+
+def test_equal_weights_change_nothing_and_few_heavy_people_count_as_few() -> None:
+    arm = Arm(np.full(100, 10.0), np.arange(100.0) % 3)
+    weights = np.ones(100)
+    weights[:5] = 1_000
+
+    equal, uneven = reweighted_rate(arm, np.full(100, 0.5)), reweighted_rate(arm, weights)
+
+    assert told(equal.difference) == (0, 0, 0)
+    assert (float(equal.rate.value), float(equal.people)) == (float(arm.rate), 100)
+    assert 5 <= float(uneven.people) < 6

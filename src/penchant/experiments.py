@@ -52,6 +52,8 @@ MOST_OF_FEW = 0.25
 ten people who report nothing but successes could turn it."""
 MOST_OF_GROUP = 0.1
 """The same for one group of people: of 64 groups, each has a sixty-fourth on average."""
+PLAIN_QUANTILE = 1.96
+"""Of the normal law: 95 % are within so many standard deviations."""
 
 Numbers = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -167,6 +169,49 @@ def share_interval(own: Numbers, together: Numbers, alpha: float = RATIO_ALPHA) 
     radius = _radius(np.maximum(lists.coin_variance, lists.group_variance), np.asarray(EXPECTED_SHIFT), alpha)
     radius = np.where(lists.n > 0, radius, 1)
     return BoundedRate(lists.rate, np.maximum(0, lists.rate - radius), np.minimum(1, lists.rate + radius))
+
+
+@dataclass(frozen=True, slots=True)
+class ReweightedRate:
+    """What a rate would be under other weights of the same people, and how much that differs from what it was.
+
+    ``people`` is of how many people of equal weight it tells as much.
+    """
+
+    rate: BoundedRate
+    difference: BoundedRate
+    people: Numbers
+
+
+def reweighted_rate(arm: Arm, weights: Numbers) -> ReweightedRate:
+    """Return the rate of what was shown to people, each weighed by how much likelier it would have been.
+
+    ``arm`` has every person as a group of their own. Self-normalised inverse propensity weighting (Swaminathan and
+    Joachims, "The self-normalized estimator for counterfactual learning", 2015): weights are the probability of what
+    a person saw under what is to be estimated, by that under which it was given. Intervals are those of textbooks, by
+    people, for one look (`PLAIN_QUANTILE`); -1 to 1 around a difference of which nothing can be told.
+    """
+    present, other = _influences(arm, np.ones_like(weights)), _influences(arm, weights)
+    weighed = Arm(arm.shown * weights, arm.successes * weights)
+    value = np.asarray(weighed.successes.sum(-1) / np.where(weighed.n > 0, weighed.n, 1))
+    radius = PLAIN_QUANTILE * np.sqrt((other**2).sum(-1))
+    apart = PLAIN_QUANTILE * np.sqrt(((other - present) ** 2).sum(-1))
+    change = value - arm.rate
+    seen = weights * (arm.shown > 0)
+    squares = (seen**2).sum(-1)
+    return ReweightedRate(
+        rate=BoundedRate(value, np.maximum(0, value - radius), np.minimum(1, value + radius)),
+        difference=BoundedRate(change, np.maximum(-1, change - apart), np.minimum(1, change + apart)),
+        people=np.asarray(seen.sum(-1) ** 2 / np.where(squares > 0, squares, 1)),
+    )
+
+
+def _influences(arm: Arm, weights: Numbers) -> Numbers:
+    """Return how much each person moves the weighed rate: the linearised ratio."""
+    shown, successes = arm.shown * weights, arm.successes * weights
+    total = shown.sum(-1, keepdims=True)
+    total = np.where(total > 0, total, 1)
+    return np.asarray((successes - successes.sum(-1, keepdims=True) / total * shown) / total)
 
 
 def _ratio_variance(numerators: Numbers, denominators: Numbers) -> Numbers:

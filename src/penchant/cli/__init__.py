@@ -21,6 +21,7 @@ COMMANDS: Mapping[str, str] = {
     "check": "upkeep.check",
     "reindex": "upkeep.reindex",
     "recommend": "recommend.recommend",
+    "replay": "replay.replay_draft",
     "usage": "keys.usage",
     "audit": "keys.audit",
     "bench": "bench.bench",

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, func, select
+from sqlalchemy import ColumnElement, and_, case, func, select
 
 from penchant.model import InteractionType, StoredImpression
 from penchant.storage.databases.opening import Transactions
 from penchant.storage.hashing import list_person, user_key
-from penchant.storage.impression_ledger import first_key, made_at_of
+from penchant.storage.impression_ledger import SUCCESSES, first_key, made_at_of
 from penchant.storage.placement_counts import CountsTable, counts_by_day, read_counts
 from penchant.storage.schema import impressions, placement_pieces
 from penchant.storage.secrets import LIST_IDS, read_secret
@@ -78,6 +78,23 @@ class ImpressionStore:
                 user_id = people.get(person)
                 if user_id is not None:
                     yield user_id, _passed_over(_newest_first(rows)[:limit])
+
+    def outcomes_by_person(
+        self, source_id: int, incarnation: int, placement: str, since: int
+    ) -> list[tuple[str, int, int]]:
+        """Return, for each person and variant, the variant, how many pieces were shown and how many led to something.
+
+        Of lists of a placement that were made since a moment, for people who are known.
+        """
+        has_led = (impressions.c.led_to.op("&")(SUCCESSES) != 0) & ~impressions.c.repeated
+        led = case((has_led, 1), else_=0)
+        statement = (
+            select(impressions.c.variant, func.count(), func.sum(led))
+            .where(_shown_to_known(source_id, incarnation, placement, since))
+            .group_by(impressions.c.person, impressions.c.variant)
+        )
+        with self._transactions.read() as connection:
+            return [(variant, int(shown), int(led)) for variant, shown, led in connection.execute(statement)]
 
     def read_counts(self, source_id: int, incarnation: int, placement: str, days: tuple[int, int]) -> PlacementCounts:
         """Return the counts of a placement from one UTC day to another, both included, all of one moment."""

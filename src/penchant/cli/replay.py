@@ -1,0 +1,51 @@
+"""``penchant replay``: how a draft of a placement would have done, estimated from what people were shown and did."""
+
+import time
+from contextlib import closing
+from pathlib import Path
+
+import click
+
+from penchant.bootstrap import index_folder, storage_of
+from penchant.cli.options import DataLocation, account_option, data_options, existing_file, view_of
+from penchant.experiments import BoundedRate
+from penchant.service.placements.replays import replay
+from penchant.wire import decode_placement, format_timestamp
+
+
+@click.command(name="replay")
+@data_options
+@account_option
+@click.option("--source", required=True, help="Source of the placement.")
+@click.option("--placement", required=True, help="Placement that the draft would replace.")
+@click.option(
+    "--draft", required=True, type=existing_file, help="File with the draft, as JSON: what PUT would be given."
+)
+def replay_draft(*, location: DataLocation, account: str, source: str, placement: str, draft: Path) -> None:
+    """Estimate from the log how a draft of a placement would have done, where chance allows it, and say so where not.
+
+    A draft may give other shares of people to lists that variants show already, all people to one of them too.
+    """
+    settings = location.settings()
+    spec = decode_placement(draft.read_bytes())
+    with closing(storage_of(settings)) as storage:
+        view = view_of(storage, index_folder(settings), account, source)
+        now = max(time.time_ns() // 1_000_000, view.head.changed_at)
+        replayed = replay(storage, view, placement, spec, now)
+    estimate = replayed.estimate
+    click.echo(
+        f"Shown since {format_timestamp(replayed.since)}: {replayed.shown} pieces to {replayed.people} people,"
+        f" {replayed.successes} led to something, {replayed.present_rate:.2%}."
+    )
+    click.echo(f"Under the draft: {_interval(estimate.rate)}; by as much as {float(estimate.people):.0f} people tell.")
+    click.echo(f"Difference: {_interval(estimate.difference)}; {_verdict(estimate.difference)}.")
+
+
+def _interval(rate: BoundedRate) -> str:
+    return f"{float(rate.value):.2%} (95 %: {float(rate.lower):.2%} to {float(rate.upper):.2%})"
+
+
+def _verdict(rate: BoundedRate) -> str:
+    if rate.lower > 0:
+        return "better, by what was shown"
+    return "worse, by what was shown" if rate.upper < 0 else "undecided"
