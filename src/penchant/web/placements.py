@@ -327,7 +327,7 @@ def _audience_headers(answers: list[PlacementAnswer]) -> dict[str, str]:
     return {AUDIENCE_VERSION_HEADER: str(min(versions))} if versions else {}
 
 
-IMPRESSIONS = OperationTable(Operation, "placements")
+IMPRESSIONS = OperationTable(Operation, "results")
 
 
 class ReportedImpressions(NamedTuple):
