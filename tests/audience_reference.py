@@ -7,8 +7,10 @@ fractions. Nothing of `penchant.index`, `profiles` or `ranking` is used.
 
 import math
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from oracle import SEEN, WEIGHTS, Piece, Term, effective_weights, profile, stated
@@ -67,12 +69,12 @@ class Catalogue:
         norms = [self.norms[piece_id] for piece_id in self.ids if self.vectors[piece_id]]
         self.mean = math.fsum(norms) / len(norms) if norms else 0.0
 
-    def likeness(self, one: str, other: str) -> float:
-        """Content c of a piece with another one as the profile."""
-        profile = {term: self.rarity[term] * value for term, value in self.vectors[one].items()}
-        divisor = _norm(profile) * (self.norms[other] + self.mean / 2)
-        vector = self.vectors[other]
-        return math.fsum(value * vector.get(term, 0.0) for term, value in profile.items()) / divisor if divisor else 0.0
+    def content(self, profile: Mapping[Term, float], piece_id: str) -> float:
+        """Content c of a piece for a profile."""
+        rare = {term: self.rarity[term] * value for term, value in profile.items()}
+        divisor = _norm(rare) * (self.norms[piece_id] + self.mean / 2)
+        vector = self.vectors[piece_id]
+        return math.fsum(value * vector.get(term, 0.0) for term, value in rare.items()) / divisor if divisor else 0.0
 
     def unit(self, piece_id: str) -> dict[Term, int]:
         """The unit vector by which likeness of likes is measured, in units of 2**-16."""
@@ -157,7 +159,7 @@ class Reference:
         """The shares u_jm by stand-in m; none where 50 people like the piece."""
         if self.people[piece_id] >= 50:
             return {}
-        alike = {m: self.catalogue.likeness(piece_id, m) for m in self.people if m != piece_id}
+        alike = {m: self.catalogue.content(self.catalogue.vectors[piece_id], m) for m in self.people if m != piece_id}
         best = sorted((m for m in alike if alike[m] > 0), key=lambda m: (-round(alike[m], 12), m))[:10]
         total = math.fsum(alike[m] for m in best) + 0.5
         return {m: rounded(alike[m] / total, 65_536) for m in best}
@@ -248,26 +250,9 @@ def recommended_parts(
 ) -> dict[str, dict[str, float]]:
     """What each part adds to s of every piece that may be shown."""
     settings = settings or {}
-    weights = settings.get("categoryWeights", {})
     types = WEIGHTS | settings.get("interactionWeights", {})
     taste = profile(pieces, everyone.get(user, []), today, settings, said)
     terms = {piece["id"]: effective_weights(piece) for piece in pieces}
-    frequency = {term: sum(term in own for own in terms.values()) for term in taste}
-    rare = {term: math.log(1 + len(pieces) / frequency[term]) * taste[term] for term in taste}
-
-    def root(own: dict[Term, int]) -> dict[Term, float]:
-        return {term: math.sqrt(weight) * weights.get(term[0], 1) for term, weight in own.items()}
-
-    def norm(vector: dict[Term, float]) -> float:
-        return math.sqrt(sum(value**2 for value in vector.values()))
-
-    norms = [norm(root(own)) for own in terms.values() if own]
-    mean_norm = sum(norms) / len(norms) if norms else 0
-
-    def content(piece_id: str) -> float:
-        vector = root(terms[piece_id])
-        divisor = norm(rare) * (norm(vector) + mean_norm / 2)
-        return sum(rare[term] * vector.get(term, 0) for term in rare) / divisor if divisor else 0.0
 
     def people(piece_id: str) -> float:
         total = 0.0
@@ -280,6 +265,7 @@ def recommended_parts(
     most = max(count.values(), default=0)
     events = [each | {"userId": person} for person, own in everyone.items() for each in own]
     reference = Reference(pieces, events, settings)
+    content = partial(reference.catalogue.content, taste)
     alike = reference.shares(reference.grades(everyone.get(user, [])))
     figures = reference.figures
     even = float(figures.evenness)
@@ -295,7 +281,12 @@ def recommended_parts(
 
     def parts(piece_id: str) -> dict[str, float]:
         if algorithm == "cosine":
-            return {"content": content(piece_id), "audience": 0.0, "popularity": 0.0, "new": 0.0}
+            return {
+                "content": content(piece_id),
+                "audience": 0.0,
+                "popularity": 0.0,
+                "new": 0.0,
+            }
         if algorithm == "jaccard":
             own, good = set(terms[piece_id]), {term for term, score in taste.items() if score > 0}
             overlap = len(own & good) / len(own | good) if own | good else 0.0

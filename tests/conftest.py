@@ -73,6 +73,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.write_line(f"through the client: {json.dumps(ClientService.asked)}")
 
 
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    """The event loop of tests that are coroutines."""
+    return "asyncio"
+
+
 @pytest.fixture
 def settings(tmp_path: Path) -> NodeSettings:
     """Settings of a service in a folder of its own; tests may override it by their own fixture."""

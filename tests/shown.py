@@ -9,7 +9,8 @@ from typing import Any
 
 import httpx
 
-from penchant.service.placements.list_ids import ListIds
+from penchant.clock import Clock
+from penchant.service.placements.impressions import ListIds
 from penchant.storage import Storage, list_person, user_key
 from serving import Service
 
@@ -36,7 +37,7 @@ class ListMaker:
         pieces: Sequence[str] = PIECES,
     ) -> str:
         """Return the id of a list of a placement with these pieces, made at a moment in seconds."""
-        ids = ListIds(self._secret, **({} if made_at is None else {"clock": lambda: made_at}))
+        ids = ListIds(self._secret, **({} if made_at is None else {"clock": Clock(seconds=lambda: made_at)}))
         return ids.make(self._head, placement=placement, variant=variant, user_id=user, pieces=pieces)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from penchant.cluster.plan import WorkPlan
+from penchant.cluster.executor import WorkPlan
 from penchant.cluster.work_folder import StoredPlan, WorkFolder
 from penchant.errors import Refused
 from penchant.importing.checkpoint import Checkpoint, CheckpointFile

@@ -151,12 +151,12 @@ class BoostClass(NamedTuple):
 def boost_classes(matching: AttributeFilter | None, boosts: Sequence[Boost]) -> Iterator[BoostClass]:
     """Yield the classes that boosts cut pieces into, of those that ``matching`` holds for; every piece is in one."""
     for chosen in itertools.product((True, False), repeat=len(boosts)):
-        held, others = (
-            tuple(boost.matching for boost, is_held in zip(boosts, chosen, strict=True) if is_held is wanted)
-            for wanted in (True, False)
+        raised, others = (
+            tuple(boost.matching for boost, is_held in zip(boosts, chosen, strict=True) if is_held is is_raised)
+            for is_raised in (True, False)
         )
         own = () if matching is None else (matching,)
-        must, must_not = (*own, *held), others
+        must, must_not = (*own, *raised), others
         # Line breaks are in no text of a filter: what is joined by them can be told apart.
         text = "\n".join([*(f"+{each.text}" for each in must), *(f"-{each.text}" for each in must_not)])
         clause = ClauseGroup(must=tuple(each.clause for each in must), must_not=tuple(each.clause for each in must_not))

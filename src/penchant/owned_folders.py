@@ -1,10 +1,11 @@
-"""Owned folders: whether what lies in a folder can have been put there by this user and root alone.
+"""Owned folders: whether what lies in a folder can have been put there by this user and root alone; whole files there.
 
 What a process finds in such a folder it may believe: plans that say what to run, machine code, how far an import is.
 Nobody else may write it, nor a folder above, since who writes those can put another folder in its place. In a sticky
 folder, such as /tmp, nobody can: there it is enough that the next one below is ours.
 """
 
+import contextlib
 import functools
 import grp
 import os
@@ -12,6 +13,7 @@ import pwd
 import stat
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 
 def alien_part(folder: Path) -> Path | None:
@@ -53,6 +55,30 @@ def own_folder(folder: Path) -> Path:
     if alien is not None:
         raise PermissionError(f"others can write {alien}, or it is theirs: use a folder of your own")
     return real
+
+
+@contextlib.contextmanager
+def whole_file(path: Path) -> Iterator[BinaryIO]:
+    """Give a file that is ``path`` at the end, synced: a crash leaves the former file or the new one, and no half.
+
+    Until then it lies beside, with ``.new`` at the end of its name; what another try has left there is removed. Who
+    may read it is for the umask to say.
+    """
+    written = path.with_name(path.name + ".new")
+    written.unlink(missing_ok=True)
+    # No link is followed: the file may lie among those of others.
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(written, flags, 0o666), "wb") as file:
+        yield file
+        file.flush()
+        os.fsync(file.fileno())
+    written.replace(path)
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file as `whole_file`."""
+    with whole_file(path) as file:
+        file.write(content)
 
 
 @functools.lru_cache(maxsize=64)

@@ -59,7 +59,7 @@ def revisits(interactions: Sequence[StoredInteraction], settings: SourceSettings
     by_piece: dict[str, list[StoredInteraction]] = {}
     for interaction in interactions:
         by_piece.setdefault(interaction.piece_id, []).append(interaction)
-    found = []
+    revisits = []
     for piece_id, value in piece_values(interactions, settings, today).items():
         own = by_piece[piece_id]
         kinds = [each.type for each in own]
@@ -68,8 +68,8 @@ def revisits(interactions: Sequence[StoredInteraction], settings: SourceSettings
         began = _latest(kinds, _PLAYED) is InteractionType.PLAY
         days = len({each.occurred_at // DAY_MS for each in own}) if len(own) > 1 else 1
         if began or days > 1:
-            found.append(Revisit(piece_id=piece_id, value=value, began=began, days=days, latest=own[0].occurred_at))
-    return found
+            revisits.append(Revisit(piece_id=piece_id, value=value, began=began, days=days, latest=own[0].occurred_at))
+    return revisits
 
 
 def _latest(kinds: Sequence[InteractionType], among: frozenset[InteractionType]) -> InteractionType | None:

@@ -10,11 +10,11 @@ import logging
 import operator
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, values
@@ -71,179 +71,124 @@ class Metrics:
             _reserve_files(folder, os.getpid())
         _keep_values(in_files=folder is not None)
         self.registry = CollectorRegistry()
-        self.requests = Counter(
-            "penchant_requests",
-            "Answered requests.",
-            ["route", "method", "status"],
-            registry=self.registry,
-        )
-        self.request_seconds = Histogram(
-            "penchant_request_seconds",
-            "Time from a request's first byte to the end of its answer.",
-            ["route", "method"],
-            buckets=SECONDS_BUCKETS,
-            registry=self.registry,
-        )
-        self.problems = Counter("penchant_problems", "Errors answered, by code.", ["code"], registry=self.registry)
-        self.browser_key_refusals = self._counter(
-            "penchant_browser_key_refusals", "Errors answered to browser keys, by key and code.", "key_id", "code"
-        )
-        self.failures = self._counter(
-            "penchant_failures", "Unexpected exceptions; each is logged with its traceback.", "where"
-        )
-        self.background_seconds = self._counter(
-            "penchant_background_seconds", "Time that tasks beside requests have taken, by task.", "task"
-        )
-        self.pieces_submitted = self._counter("penchant_pieces_submitted", "Pieces accepted in submissions.")
-        self.interactions_recorded = self._counter("penchant_interactions_recorded", "Interactions stored.")
-        self.preferences_replaced = self._counter("penchant_preferences_replaced", "Preferences stored or removed.")
-        self.commit_seconds = Histogram(
-            "penchant_commit_seconds",
-            "Time from a change's arrival to its commit.",
-            ["lane"],
-            buckets=SECONDS_BUCKETS,
-            registry=self.registry,
-        )
-        self.follow_seconds = Histogram(
-            "penchant_follow_seconds",
-            "Time to bring a source's snapshot up to date.",
-            ["feed"],
-            buckets=SECONDS_BUCKETS,
-            registry=self.registry,
-        )
-        self.rows_purged = Counter("penchant_rows_purged", "Rows removed by housekeeping.", registry=self.registry)
+        self._add_request_metrics()
         self._add_storage_metrics()
         self._add_index_metrics()
         self._add_feed_metrics()
 
+    def _counter(self, name: str, text: str, *labels: str) -> Counter:
+        return Counter(name, text, labels, registry=self.registry)
+
+    def _gauge(self, name: str, text: str, *labels: str, mode: Literal["livesum", "max"] = "livesum") -> Gauge:
+        """Return a gauge whose values of all live processes are added up, or of which the greatest counts."""
+        return Gauge(name, text, labels, registry=self.registry, multiprocess_mode=mode)
+
+    def _histogram(self, name: str, text: str, *labels: str, buckets: Sequence[float] = SECONDS_BUCKETS) -> Histogram:
+        return Histogram(name, text, labels, buckets=buckets, registry=self.registry)
+
+    def _add_request_metrics(self) -> None:
+        """Make the metrics of requests, changes, and what runs beside them."""
+        counter, histogram = self._counter, self._histogram
+        self.requests = counter("penchant_requests", "Answered requests.", "route", "method", "status")
+        self.request_seconds = histogram(
+            "penchant_request_seconds", "Time from a request's first byte to the end of its answer.", "route", "method"
+        )
+        self.problems = counter("penchant_problems", "Errors answered, by code.", "code")
+        self.browser_key_refusals = counter(
+            "penchant_browser_key_refusals", "Errors answered to browser keys, by key and code.", "key_id", "code"
+        )
+        self.failures = counter(
+            "penchant_failures", "Unexpected exceptions; each is logged with its traceback.", "where"
+        )
+        self.background_seconds = counter(
+            "penchant_background_seconds", "Time that tasks beside requests have taken, by task.", "task"
+        )
+        self.pieces_submitted = counter("penchant_pieces_submitted", "Pieces accepted in submissions.")
+        self.interactions_recorded = counter("penchant_interactions_recorded", "Interactions stored.")
+        self.preferences_replaced = counter("penchant_preferences_replaced", "Preferences stored or removed.")
+        self.commit_seconds = histogram(
+            "penchant_commit_seconds", "Time from a change's arrival to its commit.", "lane"
+        )
+        self.follow_seconds = histogram(
+            "penchant_follow_seconds", "Time to bring a source's snapshot up to date.", "feed"
+        )
+        self.rows_purged = counter("penchant_rows_purged", "Rows removed by housekeeping.")
+
     def _add_storage_metrics(self) -> None:
         """Make the metrics of the database: queues, groups, connections, reads, and keys and lists that were cached."""
-        self.queued_changes = self._gauge("penchant_queued_changes", "Changes that wait for their commit.", "lane")
-        self.queued_bytes = self._gauge("penchant_queued_bytes", "Bodies of changes that wait.", "lane")
-        self.group_changes = Histogram(
-            "penchant_group_changes",
-            "Changes that share a commit.",
-            ["lane"],
-            buckets=GROUP_BUCKETS,
-            registry=self.registry,
+        counter, gauge, histogram = self._counter, self._gauge, self._histogram
+        self.queued_changes = gauge("penchant_queued_changes", "Changes that wait for their commit.", "lane")
+        self.queued_bytes = gauge("penchant_queued_bytes", "Bodies of changes that wait.", "lane")
+        self.group_changes = histogram(
+            "penchant_group_changes", "Changes that share a commit.", "lane", buckets=GROUP_BUCKETS
         )
-        self.queue_seconds = Histogram(
-            "penchant_queue_seconds",
-            "How long the first change of a group waited.",
-            ["lane"],
-            buckets=SECONDS_BUCKETS,
-            registry=self.registry,
+        self.queue_seconds = histogram("penchant_queue_seconds", "How long the first change of a group waited.", "lane")
+        self.connections = gauge("penchant_database_connections", "Database connections in use.")
+        self.connections_opened = counter("penchant_database_connections_opened", "Database connections made.")
+        self.read_wait_seconds = histogram("penchant_read_wait_seconds", "How long reads waited for a thread.")
+        self.key_checks = counter("penchant_key_checks", "Keys looked up, remembered or read.", "cache")
+        self.similar_answers = counter("penchant_similar_answers", "Similar lists, remembered or searched.", "cache")
+        self.filtered_lists = counter("penchant_filtered_lists", "Lists with a filter or boosts.", "parameter")
+        self.remembered_people = counter(
+            "penchant_remembered_people", "People who asked for recommendations, remembered or read.", "cache"
         )
-        self.connections = self._gauge("penchant_database_connections", "Database connections in use.")
-        self.connections_opened = Counter(
-            "penchant_database_connections_opened", "Database connections made.", registry=self.registry
-        )
-        self.read_wait_seconds = Histogram(
-            "penchant_read_wait_seconds",
-            "How long reads waited for a thread.",
-            buckets=SECONDS_BUCKETS,
-            registry=self.registry,
-        )
-        self.key_checks = Counter(
-            "penchant_key_checks", "Keys looked up, remembered or read.", ["cache"], registry=self.registry
-        )
-        self.similar_answers = Counter(
-            "penchant_similar_answers", "Similar lists, remembered or searched.", ["cache"], registry=self.registry
-        )
-        self.filtered_lists = Counter(
-            "penchant_filtered_lists", "Lists with a filter or boosts.", ["parameter"], registry=self.registry
-        )
-        self.remembered_people = Counter(
-            "penchant_remembered_people",
-            "People who asked for recommendations, remembered or read.",
-            ["cache"],
-            registry=self.registry,
-        )
-        self.remembered_people_bytes = self._gauge(
+        self.remembered_people_bytes = gauge(
             "penchant_remembered_people_bytes", "Memory of what people did who asked for recommendations lately."
         )
 
     def _add_feed_metrics(self) -> None:
         """Make the metrics of what pages report as seen, and of the change feed."""
-        self.impressions_recorded = Counter(
-            "penchant_impressions_recorded", "Pieces of lists stored as seen.", registry=self.registry
-        )
-        self.impressions_beyond = Counter(
+        counter, gauge = self._counter, self._gauge
+        self.impressions_recorded = counter("penchant_impressions_recorded", "Pieces of lists stored as seen.")
+        self.impressions_beyond = counter(
             "penchant_impressions_beyond",
             "Pieces of lists not stored as seen, beyond what counts of a person, or of lists for nobody, on a day.",
-            registry=self.registry,
         )
-        self.changes_sent = Counter(
-            "penchant_changes_sent", "Changes of pieces sent to followers.", registry=self.registry
+        self.changes_sent = counter("penchant_changes_sent", "Changes of pieces sent to followers.")
+        self.placement_lists = counter("penchant_placement_lists", "Lists of placements, by kind.", "kind", "outcome")
+        self.stopped_lists = counter("penchant_stopped_lists", "Lists instead of worse variants.")
+        self.waiting_followers = gauge("penchant_waiting_followers", "Requests that wait for a change.")
+
+    def _add_index_metrics(self) -> None:
+        """Make the metrics of the index: what is loaded, merged, weighed, built, mapped and unloaded."""
+        counter, gauge, histogram = self._counter, self._gauge, self._histogram
+        self.loaded_sources = gauge(
+            "penchant_loaded_sources", "Sources with a snapshot in memory, counted in each worker."
         )
-        self.placement_lists = Counter(
-            "penchant_placement_lists", "Lists of placements, by kind.", ["kind", "outcome"], registry=self.registry
+        self.loaded_pieces = gauge(
+            "penchant_loaded_pieces", "Pieces in the snapshots in memory, counted in each worker."
         )
-        self.stopped_lists = Counter(
-            "penchant_stopped_lists", "Lists instead of worse variants.", registry=self.registry
+        self.loaded_bytes = gauge(
+            "penchant_loaded_bytes", "Memory of the snapshots, mapped files included, counted in each worker."
         )
-        self.waiting_followers = self._gauge("penchant_waiting_followers", "Requests that wait for a change.")
+        self.index_lag = gauge(
+            "penchant_index_lag_versions", "Versions that loaded sources stood behind the database when last asked for."
+        )
+        self.merge_seconds = histogram("penchant_merge_seconds", "Merges of index segments within a worker.")
+        self.weigh_seconds = histogram(
+            "penchant_weigh_seconds", "Making of the weights of what people like within a worker."
+        )
+        self.build_seconds = histogram(
+            "penchant_build_seconds", "How long builds of files of the index took.", buckets=BUILD_BUCKETS
+        )
+        self.last_build = gauge(
+            "penchant_last_build_timestamp_seconds", "When a file of the index was last built.", mode="max"
+        )
+        self.sources_unloaded = counter(
+            "penchant_sources_unloaded", "Snapshots let go to keep within the memory budget."
+        )
+        self.segments_built = counter("penchant_segments_built", "Segment files built.")
+        self.segments_mapped = counter("penchant_segments_mapped", "Segment files mapped.")
+        self.likes_built = counter("penchant_likes_built", "Likes files built.")
+        self.weights_built = counter("penchant_weights_built", "Weights files built.")
+        self.weights_mapped = counter("penchant_weights_mapped", "Weights files mapped.")
+        self.likes_mapped = counter("penchant_likes_mapped", "Likes files mapped.")
 
     def count_browser_refusal(self, key_id: str, code: str) -> None:
         """Count an error that was answered to a browser key."""
         if len(self._refused_keys) < MAX_LABELLED_KEYS:
             self._refused_keys.add(key_id)
         self.browser_key_refusals.labels(key_id if key_id in self._refused_keys else "others", code).inc()
-
-    def _counter(self, name: str, text: str, *labels: str) -> Counter:
-        return Counter(name, text, labels, registry=self.registry)
-
-    def _gauge(self, name: str, text: str, *labels: str) -> Gauge:
-        """Return a gauge whose values of all live processes are added up."""
-        return Gauge(name, text, labels, registry=self.registry, multiprocess_mode="livesum")
-
-    def _add_index_metrics(self) -> None:
-        """Make the metrics of the index: what is loaded, merged, weighed, built, mapped and unloaded."""
-        self.loaded_sources = self._gauge(
-            "penchant_loaded_sources", "Sources with a snapshot in memory, counted in each worker."
-        )
-        self.loaded_pieces = self._gauge(
-            "penchant_loaded_pieces", "Pieces in the snapshots in memory, counted in each worker."
-        )
-        self.loaded_bytes = self._gauge(
-            "penchant_loaded_bytes", "Memory of the snapshots, mapped files included, counted in each worker."
-        )
-        self.index_lag = self._gauge(
-            "penchant_index_lag_versions", "Versions that loaded sources stood behind the database when last asked for."
-        )
-        self.merge_seconds = Histogram(
-            "penchant_merge_seconds",
-            "Merges of index segments within a worker.",
-            buckets=SECONDS_BUCKETS,
-            registry=self.registry,
-        )
-        self.weigh_seconds = Histogram(
-            "penchant_weigh_seconds",
-            "Making of the weights of what people like within a worker.",
-            buckets=SECONDS_BUCKETS,
-            registry=self.registry,
-        )
-        self.build_seconds = Histogram(
-            "penchant_build_seconds",
-            "How long builds of files of the index took.",
-            buckets=BUILD_BUCKETS,
-            registry=self.registry,
-        )
-        self.last_build = Gauge(
-            "penchant_last_build_timestamp_seconds",
-            "When a file of the index was last built.",
-            registry=self.registry,
-            multiprocess_mode="max",
-        )
-        self.sources_unloaded = Counter(
-            "penchant_sources_unloaded", "Snapshots let go to keep within the memory budget.", registry=self.registry
-        )
-        self.segments_built = Counter("penchant_segments_built", "Segment files built.", registry=self.registry)
-        self.segments_mapped = Counter("penchant_segments_mapped", "Segment files mapped.", registry=self.registry)
-        self.likes_built = Counter("penchant_likes_built", "Likes files built.", registry=self.registry)
-        self.weights_built = Counter("penchant_weights_built", "Weights files built.", registry=self.registry)
-        self.weights_mapped = Counter("penchant_weights_mapped", "Weights files mapped.", registry=self.registry)
-        self.likes_mapped = Counter("penchant_likes_mapped", "Likes files mapped.", registry=self.registry)
 
     def files_built(self, kind: str) -> Counter:
         """Return the counter of built index files, by kind."""
@@ -362,14 +307,14 @@ class _PeopleFormatter(logging.Formatter):
     """One line for people: time, level, message, then names with values; a traceback on lines of its own."""
 
     def format(self, record: logging.LogRecord) -> str:
-        told = [_moment(record), record.levelname, record.getMessage()]
+        words = [_moment(record), record.levelname, record.getMessage()]
         fields = _fields(record)
         if fields["request_id"] is None:
             del fields["request_id"]
-        told += [f"{name}={_shown(value)}" for name, value in fields.items()]
+        words += [f"{name}={_shown(value)}" for name, value in fields.items()]
         if record.exc_info:
-            told.append("\n" + self.formatException(record.exc_info))
-        return " ".join(told)
+            words.append("\n" + self.formatException(record.exc_info))
+        return " ".join(words)
 
 
 class _JsonFormatter(logging.Formatter):

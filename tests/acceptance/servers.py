@@ -11,6 +11,7 @@ import tempfile
 import time
 from contextlib import closing
 from pathlib import Path
+from typing import Self
 
 import httpx
 
@@ -51,12 +52,16 @@ def new_key(data: Path, database: str | None = None, *, account: str = "default"
 
 
 class Server:
-    """``penchant serve`` on a data folder; with a certificate that its settings name, over TLS."""
+    """``penchant serve`` on a data folder, until its block ends; with a certificate that its settings name, over TLS.
+
+    ``settings`` are written to ``settings_file``, beside the data folder.
+    """
 
     def __init__(
         self,
         data: Path,
         *options: str,
+        settings: str = "",
         database: str | None = None,
         kernels: Path = KERNELS,
         port: int | None = None,
@@ -64,6 +69,10 @@ class Server:
     ) -> None:
         self.data = data
         self.database = database
+        self.settings_file = data.parent / "settings.toml"
+        if settings:
+            self.settings_file.write_text(settings)
+            options = (*options, "--settings", str(self.settings_file))
         self.port = port or free_port()
         self.url = f"{'http' if certificate is None else 'https'}://127.0.0.1:{self.port}"
         where = ["--data", str(data), *(["--database", database] if database else [])]
@@ -85,6 +94,15 @@ class Server:
         except BaseException:
             self.kill()
             raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
+        if error is not None:
+            self.kill()
+        elif self.process.poll() is None:
+            assert self.stop() == 0
 
     def _wait(self) -> None:
         deadline = time.monotonic() + STARTING_S

@@ -36,12 +36,11 @@ def loaded(
     folder = folder_of(request.param)
     with gzip.open(folder / "pieces.ndjson.gz", "rt", encoding="utf-8") as file:
         pieces = [json.loads(line) for line in file]
-    server = Server(tmp_path_factory.mktemp("golden") / "data")
-    submit(server.client, "set", pieces)
-    paged = [piece | {"filters": {"catalogs": [f"page-{place // PAGE}"]}} for place, piece in enumerate(pieces)]
-    submit(server.client, "paged", paged)
-    yield server.client, folder
-    assert server.stop() == 0
+    with Server(tmp_path_factory.mktemp("golden") / "data") as server:
+        submit(server.client, "set", pieces)
+        paged = [piece | {"filters": {"catalogs": [f"page-{place // PAGE}"]}} for place, piece in enumerate(pieces)]
+        submit(server.client, "paged", paged)
+        yield server.client, folder
 
 
 def submit(client: httpx.Client, source: str, pieces: list[dict[str, Any]]) -> None:

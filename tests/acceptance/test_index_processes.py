@@ -94,10 +94,9 @@ def expected(data: Path) -> dict[tuple[str, str], list[tuple[str, float]]]:
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of a service that has ended, and that two workers and a builder have filled: a source with a file."""
     folder = tmp_path_factory.mktemp("filled") / "data"
-    server = Server(folder, "--workers", "2")
-    submit(server, 0, SMALLEST_FILE + 1_000)
-    wait_until(lambda: len(segments(folder)) == 1, patience_s=PATIENCE_S)
-    assert server.stop() == 0
+    with Server(folder, "--workers", "2") as server:
+        submit(server, 0, SMALLEST_FILE + 1_000)
+        wait_until(lambda: len(segments(folder)) == 1, patience_s=PATIENCE_S)
     return folder
 
 
@@ -110,23 +109,20 @@ def data(tmp_path: Path, filled: Path) -> Path:
 @pytest.fixture
 def server(data: Path) -> Iterator[Server]:
     """Two workers on the copy."""
-    running = Server(data, "--workers", "2")
-    wait_until(lambda: builder_of(data) != [], patience_s=PATIENCE_S)
-    yield running
-    if running.process.poll() is None:
-        assert running.stop() == 0
+    with Server(data, "--workers", "2") as running:
+        wait_until(lambda: builder_of(data) != [], patience_s=PATIENCE_S)
+        yield running
 
 
 def test_workers_that_map_a_file_answer_as_an_index_in_memory(data: Path) -> None:
     wanted = expected(data)
 
     for workers in ("1", "3"):
-        again = Server(data, "--workers", workers)
-        assert answered(again) == wanted
-        submit(again, 0, 100)
-        assert answered(again) == wanted
-        assert again.metric("penchant_segments_mapped_total") > 0
-        assert again.stop() == 0
+        with Server(data, "--workers", workers) as again:
+            assert answered(again) == wanted
+            submit(again, 0, 100)
+            assert answered(again) == wanted
+            assert again.metric("penchant_segments_mapped_total") > 0
 
 
 @pytest.mark.parametrize("where", (0.0, 0.6))  # tests/live has every other place
@@ -139,14 +135,12 @@ def test_a_file_that_is_damaged_between_starts_is_built_anew(data: Path, where: 
     checked = command("check", "--data", str(data))
     assert (checked.returncode, "damaged" in checked.stdout or "no segment" in checked.stdout) == (1, True)
 
-    again = Server(data)
-    assert answered(again) == wanted
-    wait_until(
-        lambda: command("check", "--data", str(data)).returncode == 0 and len(segments(data)) == 1,
-        patience_s=PATIENCE_S,
-    )
-
-    assert again.stop() == 0
+    with Server(data) as again:
+        assert answered(again) == wanted
+        wait_until(
+            lambda: command("check", "--data", str(data)).returncode == 0 and len(segments(data)) == 1,
+            patience_s=PATIENCE_S,
+        )
     assert "cannot be used" in again.log()
 
 

@@ -27,13 +27,9 @@ PIECES = (
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    folder = tmp_path_factory.mktemp("legacy")
-    file = folder / "penchant.toml"
-    file.write_text("legacy-paths = true\n")
-    running = Server(folder / "data", "--settings", str(file))
-    replay(running, "POST /films/ HTTP/1.1", PIECES)
-    yield running
-    assert running.stop() == 0
+    with Server(tmp_path_factory.mktemp("legacy") / "data", settings="legacy-paths = true\n") as running:
+        replay(running, "POST /films/ HTTP/1.1", PIECES)
+        yield running
 
 
 def replay(server: Server, request_line: str, body: str | None = None) -> Any:

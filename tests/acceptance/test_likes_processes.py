@@ -68,12 +68,11 @@ def recommended(server: Server, audience: int = SMALLEST_LIKES) -> Lists:
 def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Lists]:
     """A folder of a service of two workers that has ended, with a source that has a likes file, and its last lists."""
     folder = tmp_path_factory.mktemp("filled") / "data"
-    server = Server(folder, "--workers", "2")
-    submit(server)
-    record(server, 0, SMALLEST_LIKES)
-    wait_until(lambda: version(folder) == SMALLEST_LIKES, patience_s=PATIENCE_S)
-    lists = recommended(server)
-    assert server.stop() == 0
+    with Server(folder, "--workers", "2") as server:
+        submit(server)
+        record(server, 0, SMALLEST_LIKES)
+        wait_until(lambda: version(folder) == SMALLEST_LIKES, patience_s=PATIENCE_S)
+        lists = recommended(server)
     return folder, lists
 
 
@@ -90,25 +89,22 @@ def wanted(filled: tuple[Path, Lists]) -> Lists:
 
 
 def test_workers_start_from_a_file_and_go_over_to_newer_ones(data: Path, wanted: Lists) -> None:
-
-    again = Server(data, "--workers", "2")
-    assert recommended(again) == wanted
-    before = again.metric("penchant_likes_mapped_total")
-    assert 1 <= before <= 2
-    record(again, SMALLEST_LIKES, SMALLEST_LIKES + LEAST_INTERACTIONS)
-    wait_until(lambda: version(data) == SMALLEST_LIKES + LEAST_INTERACTIONS, patience_s=PATIENCE_S)
-    audience = SMALLEST_LIKES + LEAST_INTERACTIONS
-    wanted = recommended(again, audience)
-    wait_until(lambda: again.metric("penchant_likes_mapped_total") > before, patience_s=PATIENCE_S)
-    assert recommended(again, audience) == wanted
-    assert command("check", "--data", str(data)).returncode == 0
-    assert again.stop() == 0
+    with Server(data, "--workers", "2") as again:
+        assert recommended(again) == wanted
+        before = again.metric("penchant_likes_mapped_total")
+        assert 1 <= before <= 2
+        record(again, SMALLEST_LIKES, SMALLEST_LIKES + LEAST_INTERACTIONS)
+        wait_until(lambda: version(data) == SMALLEST_LIKES + LEAST_INTERACTIONS, patience_s=PATIENCE_S)
+        audience = SMALLEST_LIKES + LEAST_INTERACTIONS
+        wanted = recommended(again, audience)
+        wait_until(lambda: again.metric("penchant_likes_mapped_total") > before, patience_s=PATIENCE_S)
+        assert recommended(again, audience) == wanted
+        assert command("check", "--data", str(data)).returncode == 0
 
     for path in files(data):
         path.unlink()
-    alone = Server(data)
-    assert recommended(alone, audience) == wanted
-    assert alone.stop() == 0
+    with Server(data) as alone:
+        assert recommended(alone, audience) == wanted
 
 
 @pytest.mark.parametrize("where", (0.0, 0.95))  # tests/live has every other place
@@ -121,26 +117,23 @@ def test_a_file_that_is_damaged_between_starts_is_counted_anew(data: Path, wante
     checked = command("check", "--data", str(data))
     assert (checked.returncode, "damaged" in checked.stdout or "no likes file" in checked.stdout) == (1, True)
 
-    again = Server(data)
-    assert recommended(again) == wanted
-    assert again.stop() == 0
+    with Server(data) as again:
+        assert recommended(again) == wanted
     assert "cannot be used" in again.log()
     assert command("reindex", "--data", str(data)).returncode == 0
     assert command("check", "--data", str(data)).returncode == 0
 
 
 def test_who_is_erased_is_gone_from_lists_at_once_and_from_the_file_soon(data: Path) -> None:
-    server = Server(data, "--workers", "2")
-    for number in range(0, 60, 3):
-        assert server.client.delete(f"/s/users/u{number}").status_code in {200, 202, 204}
-    wanted = recommended(server, SMALLEST_LIKES + 20)
+    with Server(data, "--workers", "2") as server:
+        for number in range(0, 60, 3):
+            assert server.client.delete(f"/s/users/u{number}").status_code in {200, 202, 204}
+        wanted = recommended(server, SMALLEST_LIKES + 20)
 
-    wait_until(lambda: version(data) == SMALLEST_LIKES + 20, patience_s=PATIENCE_S)
+        wait_until(lambda: version(data) == SMALLEST_LIKES + 20, patience_s=PATIENCE_S)
 
-    assert recommended(server, SMALLEST_LIKES + 20) == wanted
-    assert server.stop() == 0
+        assert recommended(server, SMALLEST_LIKES + 20) == wanted
     for path in files(data):
         path.unlink()
-    alone = Server(data)
-    assert recommended(alone, SMALLEST_LIKES + 20) == wanted
-    assert alone.stop() == 0
+    with Server(data) as alone:
+        assert recommended(alone, SMALLEST_LIKES + 20) == wanted

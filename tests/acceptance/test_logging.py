@@ -23,13 +23,9 @@ _FIELD = re.compile(r"""(\w+)=("(?:[^"\\]|\\.)*"|\S+)""")
 
 @pytest.fixture(params=("text", "json"))
 def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
-    settings = tmp_path / "settings.toml"
-    settings.write_text(f'log-format = "{request.param}"\nlog-requests = true\n')
-    running = Server(tmp_path / "data", "--settings", str(settings))
-    running.client.post("/s/content", json=[{"id": "a", "categories": {}}])
-    yield running
-    if running.process.poll() is None:
-        assert running.stop() == 0
+    with Server(tmp_path / "data", settings=f'log-format = "{request.param}"\nlog-requests = true\n') as running:
+        running.client.post("/s/content", json=[{"id": "a", "categories": {}}])
+        yield running
 
 
 def lines_of(server: Server) -> list[dict[str, Any]]:

@@ -22,25 +22,26 @@ INTERACTIONS = 120
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
     """A server with pieces, lists and interactions."""
-    running = Server(tmp_path / "data")
-    pieces = [
-        {"id": f"p{n:04}", "categories": {"tag": [f"w{n % 7}", f"x{n % 31}", {"key": f"y{n % 61}", "weight": n % 9}]}}
-        for n in range(PIECES)
-    ]
-    for begin in range(0, PIECES, 2_000):
-        assert running.client.post("/s/content", json=pieces[begin : begin + 2_000]).status_code == 202
-    done = [
-        {"userId": f"u{n % 5}", "type": kind, "contentId": f"p{n * 37 % PIECES:04}", "eventId": str(n)}
-        for n, kind in enumerate(["Watch", "RateLike", "Click", "RateDislike"] * (INTERACTIONS // 4))
-    ]
-    recorded = running.client.post("/s/interactions", json=done)
-    assert recorded.status_code == 200
-    assert recorded.headers["x-penchant-interactions-version"] == str(INTERACTIONS)
-    assert running.client.put("/s/blacklist", json=["p0007", "p0100"]).status_code == 200
-    assert running.client.delete("/s/content", params={"id": "p0008"}).status_code == 202
-    yield running
-    if running.process.poll() is None:
-        running.stop()
+    with Server(tmp_path / "data") as running:
+        pieces = [
+            {
+                "id": f"p{n:04}",
+                "categories": {"tag": [f"w{n % 7}", f"x{n % 31}", {"key": f"y{n % 61}", "weight": n % 9}]},
+            }
+            for n in range(PIECES)
+        ]
+        for begin in range(0, PIECES, 2_000):
+            assert running.client.post("/s/content", json=pieces[begin : begin + 2_000]).status_code == 202
+        done = [
+            {"userId": f"u{n % 5}", "type": kind, "contentId": f"p{n * 37 % PIECES:04}", "eventId": str(n)}
+            for n, kind in enumerate(["Watch", "RateLike", "Click", "RateDislike"] * (INTERACTIONS // 4))
+        ]
+        recorded = running.client.post("/s/interactions", json=done)
+        assert recorded.status_code == 200
+        assert recorded.headers["x-penchant-interactions-version"] == str(INTERACTIONS)
+        assert running.client.put("/s/blacklist", json=["p0007", "p0100"]).status_code == 200
+        assert running.client.delete("/s/content", params={"id": "p0008"}).status_code == 202
+        yield running
 
 
 def answers(client: httpx.Client, key: str) -> dict[str, bytes]:

@@ -28,10 +28,8 @@ def answers(server: Server) -> bool:
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
-    running = Server(tmp_path / "not" / "there" / "yet")
-    yield running
-    if running.process.poll() is None:
-        running.stop()
+    with Server(tmp_path / "not" / "there" / "yet") as running:
+        yield running
 
 
 @pytest.fixture(autouse=True)

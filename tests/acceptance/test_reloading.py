@@ -49,12 +49,10 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def server(tmp_path: Path, file: Path) -> Iterator[Server]:
-    running = Server(tmp_path / "data", "--workers", "2", "--settings", str(file))
-    wait_until(lambda: len(list(running.data.glob("metrics/*/counter_*.db"))) >= 2)
-    running.client.post("/s/content", json=[{"id": "a", "categories": {}}])
-    yield running
-    if running.process.poll() is None:
-        assert running.stop() == 0
+    with Server(tmp_path / "data", "--workers", "2", "--settings", str(file)) as running:
+        wait_until(lambda: len(list(running.data.glob("metrics/*/counter_*.db"))) >= 2)
+        running.client.post("/s/content", json=[{"id": "a", "categories": {}}])
+        yield running
 
 
 @pytest.fixture

@@ -34,14 +34,10 @@ recommendations-per-month = {QUOTA}
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
     """Two workers, and a source with two pieces that are alike."""
-    file = tmp_path / "settings.toml"
-    file.write_text(SETTINGS)
-    running = Server(tmp_path / "data", "--workers", "2", "--settings", str(file))
-    wait_until(lambda: len(answering(running)) == 2)
-    ask(running, "POST", "/s/content", json=[piece("a", "x"), piece("b", "x")])
-    yield running
-    if running.process.poll() is None:
-        assert running.stop() == 0
+    with Server(tmp_path / "data", "--workers", "2", settings=SETTINGS) as running:
+        wait_until(lambda: len(answering(running)) == 2)
+        ask(running, "POST", "/s/content", json=[piece("a", "x"), piece("b", "x")])
+        yield running
 
 
 def ask(server: Server, method: str, path: str, *, key: str = "", **options: object) -> httpx.Response:
@@ -59,7 +55,7 @@ def statuses(server: Server, path: str, *, key: str = "", times: int) -> list[in
 
 
 def new_key(server: Server, *, plan: str = "full", account: str = "default") -> str:
-    words = ("--data", str(server.data), "--settings", str(server.data.parent / "settings.toml"))
+    words = ("--data", str(server.data), "--settings", str(server.settings_file))
     created = command("keys", "create", *words, "--plan", plan, "--account", account)
     assert created.returncode == 0, created.stderr
     return created.stdout.strip()

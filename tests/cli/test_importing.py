@@ -230,3 +230,54 @@ def test_on_a_terminal_a_bar_tells_how_far_it_is(tmp_path: Path) -> None:
     assert "━" in told.decode()
     assert "s: a.ndjson" in told.decode()
     assert "6000 pieces stored" in told.decode()
+
+
+def test_the_verdict_is_about_all_that_the_source_has(imported: Run, tmp_path: Path) -> None:
+    imported(write(tmp_path / "a.ndjson", piece("a", "x"), piece("b", "x"), piece("c", "y")))
+    file = write(tmp_path / "b.ndjson", piece("d", "z"))
+
+    people, programs = imported(file), imported(file, "--json")
+
+    verdict = json.loads(programs.stdout)["verdict"]
+    assert (verdict["pieces"], verdict["alone"], verdict["empty"]) == (4, 2, 2)
+    assert "  s: 2 of 4 pieces share a keyword with another, 2 with none\n" in people.stderr
+    assert json.loads(imported(file, "--json", "--dry-run").stdout)["verdict"]["pieces"] == 1
+
+
+def test_faults_of_one_kind_are_one_line_with_what_helps(imported: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id,sku,title\n" + "".join(f",s{n},Name {n}\n" for n in range(5)) + "6,s6,Six\n")
+    words = (str(tmp_path / "a.csv"), "--from", "csv", "--skip-invalid")
+
+    people, programs = imported(*words), imported(*words, "--json")
+
+    assert json.loads(programs.stdout)["faults"] == [
+        {
+            "pointer": "id",
+            "detail": "Found no id; --id-column sku takes that column, which has one.",
+            "remedy": "",
+            "count": 5,
+            "first": [{"file": "a.csv", "line": line} for line in (2, 3, 4)],
+        }
+    ]
+    assert "  5 rows, first a.csv, lines 2, 3, 4: id: Found no id; --id-column sku takes" in people.stderr
+    assert imported(*words, "--id-column", "sku", "--json").exit_code == 0
+
+
+def test_files_in_which_nothing_is_recognised_are_an_error(imported: Run, tmp_path: Path) -> None:
+    file = write(tmp_path / "feed.xml", "<products>" + "<product><Namn>Mugg</Namn></product>" * 12 + "</products>")
+
+    refused = imported(file, "--from", "merchant")
+
+    assert refused.exit_code == 1
+    assert isinstance(refused.exception, Refused)
+    assert "feed.xml: a <products> with 12 <product>; Google's feed has <item>" in refused.exception.detail
+
+
+def test_members_of_words_are_checked_before_anything_is_read(imported: Run, tmp_path: Path) -> None:
+    file = write(tmp_path / "a.ndjson", piece("a", "x"))
+
+    many = imported(file, "--words", ",".join(f"extras.m{number}" for number in range(9)))
+    both = imported(file, "--words", "label", "--no-words")
+
+    assert (many.exit_code, both.exit_code) == (2, 2)
+    assert "--words:" in many.stderr

@@ -156,7 +156,7 @@ def test_what_is_wrong_is_told(service: Service, refused: Running, tmp_path: Pat
     users = tmp_path / "users.txt"
     users.write_text("u1\nu\x012\n")
 
-    assert refused(*where, "--source", "other")[1].endswith("has no source of this name.")
+    assert refused(*where, "--source", "other")[1].endswith("has no source 'other'.")
     assert "no placement 'home'" in refused(*where, "--source", "s", "--placement", "home")[1]
     assert "--placement" in refused(*where, "--source", "s", "--content", "a")[1]
     assert "users.txt, line 2: Found a control character" in refused(*where, "--source", "s", "--users", str(users))[1]

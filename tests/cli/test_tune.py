@@ -168,7 +168,7 @@ def test_too_few_people_are_told_and_nothing_is_applied(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "told"),
     (
-        (["--source", "none"], 1, "The account has no source of this name"),
+        (["--source", "none"], 1, "The account 'default' has no source 'none'."),
         (["--source", "none", "--rollback"], 1, "The account 'default' has no source 'none'."),
         (["--source", "s", "--rollback"], 1, "No tuned settings of 's' were applied from this data folder."),
         (["--folder", ".", "--apply"], 2, "--apply and --rollback are for a --source"),

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from penchant.cli import tuned
-from penchant.cli.tuned import TunedSource
+from penchant.cli import tune
+from penchant.cli.tune import TunedSource
 from penchant.errors import Refused, UnknownSource
 from penchant.evaluation.metrics import Estimate
 from penchant.evaluation.tuning import TuningResult
@@ -91,11 +91,11 @@ def test_settings_with_an_objection_are_not_put_in_force(
         source.apply(result)
 
     assert source.settings() == DEFAULTS
-    assert not (tmp_path / tuned.FOLDER).exists()
+    assert not (tmp_path / tune.FOLDER).exists()
 
 
 def test_so_many_changes_are_kept(source: TunedSource, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tuned, "MOST", 2)
+    monkeypatch.setattr(tune, "MOST", 2)
     for number in range(1, 5):
         source.apply(judged(source.settings(), days(number)))
 
@@ -109,7 +109,7 @@ def test_so_many_changes_are_kept(source: TunedSource, monkeypatch: pytest.Monke
 
 def test_a_file_that_cannot_be_read_is_told_and_left(source: TunedSource, tmp_path: Path) -> None:
     source.apply(judged(DEFAULTS, days(10)))
-    (file,) = (tmp_path / tuned.FOLDER).iterdir()
+    (file,) = (tmp_path / tune.FOLDER).iterdir()
     file.write_text("[{")
 
     with pytest.raises(Refused, match="cannot be read"):
@@ -122,7 +122,7 @@ def test_a_file_that_cannot_be_read_is_told_and_left(source: TunedSource, tmp_pa
 def test_only_its_owner_can_read_the_file(source: TunedSource, tmp_path: Path) -> None:
     source.apply(judged(DEFAULTS, days(10)))
 
-    assert (tmp_path / tuned.FOLDER).stat().st_mode & 0o077 == 0
+    assert (tmp_path / tune.FOLDER).stat().st_mode & 0o077 == 0
 
 
 def test_a_source_that_is_not_there_has_none(storage: Storage, tmp_path: Path) -> None:

@@ -15,8 +15,7 @@ import pytest
 from client.parameters import parameters_of
 from penchant import client
 from penchant.client import errors
-from penchant.client.batches import MAX_BODY_BYTES
-from penchant.client.flows import MAX_INTERACTIONS, MAX_PIECES
+from penchant.client.flows import MAX_BODY_BYTES, MAX_INTERACTIONS, MAX_PIECES
 from penchant.client.methods import Methods
 from penchant.client.requests import Algorithm, Basis, ListingRequest, Pages, Request
 from penchant.model import Algorithm as ServedAlgorithm

@@ -5,9 +5,8 @@ from datetime import UTC, date, datetime, timedelta, timezone
 import pytest
 
 from penchant.client import AsyncClient, Client, UnreadableAnswer
-from penchant.client.batches import MAX_BODY_BYTES, batches
 from penchant.client.exchange import ServiceConnection
-from penchant.client.flows import record_interaction
+from penchant.client.flows import MAX_BODY_BYTES, batches, record_interaction
 from penchant.client.operations import get_content, metrics, recommend, similar_content
 from penchant.wire import encode
 

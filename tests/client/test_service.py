@@ -37,11 +37,9 @@ ODD = "a/b %2F?#é ☕"
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A service in a process of its own, with two workers."""
-    folder = tmp_path_factory.mktemp("client")
-    (folder / "penchant.toml").write_text("min-version-timeout-s = 0.3\n")
-    running = Server(folder / "data", "--workers", "2", "--settings", str(folder / "penchant.toml"))
-    yield running
-    assert running.stop() == 0
+    data = tmp_path_factory.mktemp("client") / "data"
+    with Server(data, "--workers", "2", settings="min-version-timeout-s = 0.3\n") as running:
+        yield running
 
 
 class Either:

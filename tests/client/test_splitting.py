@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penchant.client import UnreadableAnswer
-from penchant.client.splitting import Splitter
+from penchant.client.exchange import Splitter
 
 TEXTS = st.text(st.sampled_from('a"\\[]{},: é\n\x00'), max_size=6)
 VALUES = st.recursive(

@@ -20,7 +20,7 @@ STORED = StoredPlan(request={"of": "s"}, about={"version": 7}, plan=PLAN)
 @pytest.fixture(autouse=True)
 def known(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have plans of the tests' own work believed when they are read."""
-    monkeypatch.setattr("penchant.cluster.plan.WORKS", frozenset({PLAN.work}))
+    monkeypatch.setattr("penchant.cluster.executor.WORKS", frozenset({PLAN.work}))
 
 
 def write(parts: Iterator[bytes], file: BinaryIO) -> None:
@@ -97,7 +97,6 @@ def test_the_output_is_written_in_order_with_a_manifest(tmp_path: Path) -> None:
     assert msgspec.json.decode((tmp_path / "out.manifest.json").read_bytes(), type=Manifest) == manifest
     assert (manifest.count, manifest.bytes, manifest.about) == (95, 95, {"version": 7})
     assert manifest.sha256 == hashlib.sha256(TEXT).hexdigest()
-    assert [(part.begin, part.end, part.bytes) for part in manifest.parts][-1] == (90, 95, 5)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "out.manifest.json"]
 
 

@@ -49,17 +49,15 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path, demo: Path) -> Path:
 
 @pytest.fixture
 def server(folder: Path) -> Iterator[Server]:
-    running = Server(folder / "penchant-data")
-    yield running
-    assert running.stop() == 0
+    with Server(folder / "penchant-data") as running:
+        yield running
 
 
 @pytest.fixture(scope="module")
 def idle_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server for all documents that ask none."""
-    running = Server(tmp_path_factory.mktemp("idle") / "penchant-data")
-    yield running
-    assert running.stop() == 0
+    with Server(tmp_path_factory.mktemp("idle") / "penchant-data") as running:
+        yield running
 
 
 def is_run(block: Block) -> bool:

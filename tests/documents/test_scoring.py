@@ -73,7 +73,7 @@ def rows(worked: Worked) -> Iterator[str]:
     for term, value in worked.rare.items():
         yield row("/".join(term), worked.frequency(term), value / worked.profile[term], worked.profile[term], value)
     for piece, content in worked.content.items():
-        yield row(piece, vector_norm(worked.roots(piece)), content)
+        yield row(piece, worked.catalogue.norms[piece], content)
     yield from audience_rows(worked)
     blended = worked.blended(0.1, 0.8, 0.1)
     for entry in by_distance({piece: -s for piece, s in blended.items() if piece not in KNOWN}, 9):
@@ -130,7 +130,7 @@ def test_numbers_in_the_text_follow_from_the_definitions(worked: Worked) -> None
     for number in (
         f"‖minestrone‖ is {vector_norm(worked.weights['minestrone']):.3f}",
         f"its length ‖f P‖ is {vector_norm(worked.rare):.1f}",
-        f"mean length m is {worked.mean_norm:.3f}",
+        f"mean length m is {worked.catalogue.mean:.3f}",
         f"N = {figures.likes} likes of T = {figures.pieces} pieces",
         f" / (5.6 + 1) = {float(figures.evenness):.4f}",
         f"λ is {float(figures.telling):.3f}",

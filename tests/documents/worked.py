@@ -1,6 +1,6 @@
 """The numbers of ``docs/scoring.md``, worked out from the definitions: plain sums over the pieces that it submits.
 
-Rows come as they are printed there. Nothing of the service is used; only what a keyword weighs comes from the oracle.
+Rows come as they are printed there. Nothing of the service is used.
 """
 
 import math
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from audience_reference import Reference, grades_of
+from audience_reference import Reference
 from oracle import WEIGHTS, effective_weights
 
 Term = tuple[str, str]
@@ -33,8 +33,8 @@ class Worked:
         self.asked = asked
         self.person = person
         self.credit = {each: (1.0 if each == new else 0.0) * (1 - 1 / len(pieces)) for each in self.weights}
-        told = [each | {"day": 0} for each in interactions]
-        self.reference = Reference(list(pieces), told)
+        self.reference = Reference(list(pieces), [each | {"day": 0} for each in interactions])
+        self.catalogue = self.reference.catalogue
         self.others = [each for each in self.weights if each != asked]
 
     def jaccard(self, category_weights: Mapping[str, int] | None = None) -> Iterator[tuple[str, float, float, float]]:
@@ -56,14 +56,13 @@ class Worked:
 
     def likes(self, person: str) -> dict[str, int]:
         """Return what a person likes, each piece with its grade, in the order of the interactions."""
-        own = [each | {"day": 0} for each in self.interactions if each["userId"] == person]
-        grades = grades_of(own, set(self.weights), dict(WEIGHTS), 1_000)
+        grades, own = self.reference.likes[person], [each for each in self.interactions if each["userId"] == person]
         return {each["contentId"]: grades[each["contentId"]] for each in own if each["contentId"] in grades}
 
     @cached_property
     def people(self) -> list[str]:
         """Everybody, in the order of the page."""
-        return list(dict.fromkeys(each["userId"] for each in self.interactions))
+        return list(self.reference.likes)
 
     @cached_property
     def sums(self) -> dict[Term, float]:
@@ -104,31 +103,17 @@ class Worked:
     @cached_property
     def rare(self) -> dict[Term, float]:
         """The profile, each term times how rare it is."""
-        count = len(self.weights)
-        return {term: math.log(1 + count / self.frequency(term)) * value for term, value in self.profile.items()}
-
-    def roots(self, piece: str) -> dict[Term, float]:
-        """Return a piece's terms with the square roots of their weights."""
-        return {term: math.sqrt(weight) for term, weight in self.weights[piece].items()}
-
-    @cached_property
-    def mean_norm(self) -> float:
-        """The mean length of the pieces."""
-        return sum(vector_norm(self.roots(each)) for each in self.weights) / len(self.weights)
+        return {term: self.catalogue.rarity[term] * value for term, value in self.profile.items()}
 
     @cached_property
     def content(self) -> dict[str, float]:
         """Part c of every piece."""
-        return {
-            piece: dot(self.rare, roots) / (vector_norm(self.rare) * (vector_norm(roots) + self.mean_norm / 2))
-            for piece in self.weights
-            for roots in [self.roots(piece)]
-        }
+        return {piece: self.catalogue.content(self.profile, piece) for piece in self.weights}
 
     @cached_property
     def liking(self) -> dict[str, int]:
         """How many people liked each piece."""
-        return {piece: sum(piece in self.likes(person) for person in self.people) for piece in self.weights}
+        return {piece: self.reference.people[piece] for piece in self.weights}
 
     @cached_property
     def popularity(self) -> dict[str, float]:

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from penchant.evaluation.contest import Contest, made_here
+from penchant.evaluation.contest import Contest, Evaluation, made_here
 from penchant.evaluation.histories import SourceHistory, history_of
-from penchant.evaluation.report import Evaluation
 from penchant.evaluation.trials import EvaluationRequest
 from penchant.model import DAY_MS, IndexedPiece, InteractionType, SourceSettings, Term
 

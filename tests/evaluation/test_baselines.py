@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from evaluation.conftest import drawn, made
-from penchant.evaluation import baselines
-from penchant.evaluation.histories import SourceHistory
-from penchant.evaluation.knowledge import Knowledge, relevant_pieces
+from penchant.evaluation import contenders
+from penchant.evaluation.histories import Knowledge, SourceHistory, relevant_pieces
 from penchant.evaluation.metrics import NOTHING
 from penchant.evaluation.splits import SplitRule, split
 from penchant.evaluation.trials import RELEVANT
@@ -33,8 +32,8 @@ def likes_of(knowledge: Knowledge) -> FloatArray:
 
 def linear(knowledge: Knowledge, method: str, value: float) -> FloatArray:
     pieces = np.flatnonzero(knowledge.liked_counts)
-    gram = baselines.shared_likes(knowledge, pieces, by_person=method == "RP3beta")
-    fit = {"EASE": baselines.by_ease, "RP3beta": baselines.by_walks}.get(method, baselines.by_neighbours)
+    gram = contenders.shared_likes(knowledge, pieces, by_person=method == "RP3beta")
+    fit = {"EASE": contenders.by_ease, "RP3beta": contenders.by_walks}.get(method, contenders.by_neighbours)
     return fit(knowledge, pieces, gram, value)(EVERYBODY).astype(np.float64)
 
 
@@ -51,7 +50,7 @@ def test_ease_is_the_best_linear_model_without_self_similarity(knowledge: Knowle
 
 
 def test_ials_scores_by_the_factors_that_fit_likes_best(knowledge: Knowledge, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(baselines, "FACTORS", 4)
+    monkeypatch.setattr(contenders, "FACTORS", 4)
     likes, unliked = likes_of(knowledge), 0.3
     pieces = np.flatnonzero(likes.any(axis=0))
     liked = likes[:, pieces]
@@ -60,22 +59,22 @@ def test_ials_scores_by_the_factors_that_fit_likes_best(knowledge: Knowledge, mo
         # Weighted ridge regression of each row by itself, as a whole.
         found = np.zeros((len(targets), 4))
         for row, target in enumerate(targets):
-            shrinkage = baselines.SHRINKAGE * (target.sum() + unliked * len(others))
+            shrinkage = contenders.SHRINKAGE * (target.sum() + unliked * len(others))
             system = others.T @ np.diag(target + unliked) @ others + shrinkage * np.eye(4)
             found[row] = np.linalg.solve(system, others.T @ target)
         return found
 
     factors = np.random.default_rng(0).normal(0, 0.1 / 2, (len(pieces), 4))
-    for _ in range(baselines.ROUNDS):
+    for _ in range(contenders.ROUNDS):
         factors = best(liked.T, best(liked, factors))
-    scores = baselines.by_factors(knowledge, pieces, unliked)(EVERYBODY)
+    scores = contenders.by_factors(knowledge, pieces, unliked)(EVERYBODY)
 
     assert scores[:, pieces] == pytest.approx(best(liked, factors) @ factors.T, abs=1e-3)
     assert not scores[:, np.setdiff1d(np.arange(knowledge.piece_count), pieces)].any()
 
 
 def test_item_knn_adds_up_damped_cosines_of_neighbours(knowledge: Knowledge, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(baselines, "NEIGHBOURS", 5)
+    monkeypatch.setattr(contenders, "NEIGHBOURS", 5)
     likes = likes_of(knowledge)
     norms = np.linalg.norm(likes, axis=0)
     similar = likes.T @ likes / (np.outer(norms, norms) + 2)
@@ -98,7 +97,7 @@ def test_rp3beta_adds_up_the_chances_of_walks(knowledge: Knowledge) -> None:
 def test_lists_are_the_full_sort_without_what_is_seen(knowledge: Knowledge) -> None:
     scores = np.random.default_rng(0).integers(0, 4, (30, 20)).astype(np.float32)
 
-    lists = baselines.best_unseen(scores.copy(), knowledge, EVERYBODY)
+    lists = contenders.best_unseen(scores.copy(), knowledge, EVERYBODY)
 
     for person, listed in enumerate(lists.tolist()):
         unseen = sorted(set(range(20)) - set(knowledge.seen[person].tolist()))
@@ -107,7 +106,7 @@ def test_lists_are_the_full_sort_without_what_is_seen(knowledge: Knowledge) -> N
 
 
 def test_chance_is_the_same_every_time_but_not_for_everybody(knowledge: Knowledge) -> None:
-    one, other = (baselines.by_chance(knowledge, 5)(EVERYBODY) for _ in range(2))
+    one, other = (contenders.by_chance(knowledge, 5)(EVERYBODY) for _ in range(2))
 
     assert (one == other).all()
     assert (one[0] != one[1]).any()
@@ -116,16 +115,16 @@ def test_chance_is_the_same_every_time_but_not_for_everybody(knowledge: Knowledg
 def test_people_without_likes_get_what_is_popular(knowledge: Knowledge) -> None:
     alone = replace(knowledge, events=knowledge.events.take(knowledge.events.people != 7))
     pieces = np.flatnonzero(alone.liked_counts)
-    ease = baselines.by_ease(alone, pieces, baselines.shared_likes(alone, pieces), 3.0)
+    ease = contenders.by_ease(alone, pieces, contenders.shared_likes(alone, pieces), 3.0)
 
-    scores = baselines.or_popular(ease, alone)(EVERYBODY)
+    scores = contenders.or_popular(ease, alone)(EVERYBODY)
 
     assert (scores[7] == alone.liked_counts).all()
     assert (np.delete(scores, 7, axis=0) == np.delete(ease(EVERYBODY), 7, axis=0)).all()
 
 
 def test_popular_is_what_most_people_like(knowledge: Knowledge) -> None:
-    assert (baselines.by_popularity(knowledge)(EVERYBODY)[7] == likes_of(knowledge).sum(axis=0)).all()
+    assert (contenders.by_popularity(knowledge)(EVERYBODY)[7] == likes_of(knowledge).sum(axis=0)).all()
 
 
 def judged(rows: list[tuple[str, str, str, int]]) -> tuple[Knowledge, list[int], list[IntArray]]:

@@ -3,7 +3,6 @@
 import json
 import time
 from dataclasses import replace
-from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
@@ -11,9 +10,8 @@ import pytest
 from evaluation.conftest import drawn, evaluate, made
 from penchant.errors import InvalidInput
 from penchant.evaluation.contenders import PENCHANT
-from penchant.evaluation.histories import TYPES, SourceHistory, history_of
-from penchant.evaluation.knowledge import Knowledge
-from penchant.evaluation.report import Evaluation, as_json, svg
+from penchant.evaluation.contest import Evaluation, as_json
+from penchant.evaluation.histories import TYPES, Knowledge, SourceHistory, history_of
 from penchant.evaluation.served import ServedSource
 from penchant.evaluation.splits import SplitRule, split
 from penchant.evaluation.trials import EvaluationRequest
@@ -96,24 +94,11 @@ def test_nothing_to_judge_is_told() -> None:
         evaluate(watched, EvaluationRequest(split=SplitRule(), relevant=(InteractionType.RATE_LIKE,)))
 
 
-def test_the_json_is_the_report_and_the_plot_tells_every_method(report: Evaluation) -> None:
+def test_the_json_is_the_report(report: Evaluation) -> None:
     read = json.loads(as_json(report))
-    picture = ET.fromstring(svg(report))  # noqa: S314  # our own text
 
+    assert [each["name"] for each in read["methods"]] == [each.name for each in report.methods]
     assert read["methods"][3]["warmPeople"]["ndcg10"].keys() == {"value", "low", "high"}
-    name = "{http://www.w3.org/2000/svg}"
-    assert picture.get("role") == "img"
-    assert [picture.find(f"{name}{each}").get("id") for each in ("title", "desc")] == ["title", "desc"]  # type: ignore[union-attr]
-    assert picture.get("aria-labelledby") == "title desc"
-    told = picture.findtext(f"{name}desc") or ""
-    assert all(f"{method} 0." in told for method in PLAIN)
-    assert len(picture.findall(f".//{name}circle")) == len(report.methods)
-
-
-def test_a_plot_of_nothing_is_still_a_picture(report: Evaluation) -> None:
-    members = {name: getattr(report, name) for name in Evaluation.__struct_fields__} | {"methods": [], "name": "<a>"}
-
-    assert "NDCG@10 on &lt;a&gt;" in svg(Evaluation(**members))
 
 
 def test_new_pieces_count_as_new_at_the_moment_and_others_not() -> None:

@@ -12,8 +12,7 @@ from answers import rows_of_likes
 from evaluation.conftest import drawn, evaluate, made
 from penchant.errors import InvalidInput
 from penchant.evaluation.contenders import PENCHANT
-from penchant.evaluation.histories import SourceHistory
-from penchant.evaluation.knowledge import Knowledge
+from penchant.evaluation.histories import Knowledge, SourceHistory
 from penchant.evaluation.served import ServedSource
 from penchant.evaluation.splits import KnowledgeLimits, SplitRule, split
 from penchant.evaluation.trials import EvaluationRequest, known_part

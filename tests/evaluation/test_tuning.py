@@ -9,10 +9,9 @@ import pytest
 
 from evaluation.conftest import drawn, made
 from penchant.errors import InvalidInput
-from penchant.evaluation import setting_changes
+from penchant.evaluation import tuning
 from penchant.evaluation.histories import SourceHistory, history_of
 from penchant.evaluation.metrics import Estimate
-from penchant.evaluation.setting_changes import changed_members, weight_faults
 from penchant.evaluation.splits import SplitRule
 from penchant.evaluation.trials import EvaluationRequest
 from penchant.evaluation.tuning import (
@@ -20,9 +19,11 @@ from penchant.evaluation.tuning import (
     TuningRequest,
     TuningResult,
     TuningTrial,
+    changed_members,
     gather_here,
     objections,
     tune,
+    weight_faults,
 )
 from penchant.model import DAY_MS, Blend, IndexedPiece, InteractionType, SourceSettings, Term
 
@@ -208,7 +209,7 @@ def test_of_100_sources_without_signal_5_in_100_at_most_get_a_proposal() -> None
 @pytest.mark.slow
 def test_categories_that_mislead_are_weighed_less(monkeypatch: pytest.MonkeyPatch) -> None:
     """People like pieces of one theme; a second category, of far greater weights, says nothing."""
-    monkeypatch.setattr(setting_changes, "BLENDS", ())
+    monkeypatch.setattr(tuning, "BLENDS", ())
     random = np.random.default_rng(0)
     pieces = [
         IndexedPiece(
@@ -235,7 +236,7 @@ def test_categories_that_mislead_are_weighed_less(monkeypatch: pytest.MonkeyPatc
 
 def test_a_source_whose_people_like_what_is_new_gets_it_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everybody knows what is popular; of the rest few people like what is old, and all what nobody knew before."""
-    monkeypatch.setattr(setting_changes, "BLENDS", ())
+    monkeypatch.setattr(tuning, "BLENDS", ())
     popular, rare, fresh = ([f"{letter}{number:02d}" for number in range(10)] for letter in "par")
     random = np.random.default_rng(0)
     rows = [("early", each, InteractionType.RATE_LIKE, 300 * DAY_MS) for each in rare[:4]]

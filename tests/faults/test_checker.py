@@ -56,9 +56,14 @@ def bench(node: Node) -> Iterator[Bench]:
     made.client.close()
 
 
-def test_what_is_stored_as_acknowledged_is_found_well(bench: Bench) -> None:
+@pytest.mark.parametrize("told", (True, False))
+def test_what_is_stored_as_acknowledged_is_found_well_and_what_was_not_may_be_stored_or_not(
+    bench: Bench, *, told: bool
+) -> None:
     bench.submit(1)
-    bench.submit(2)
+    bench.submit(2, told=told)
+    if not told:
+        bench.ledger.history(bench.thing).begin(3)
 
     assert bench.found() == {"lost": 0, "torn": 0, "wrong": 0}
 
@@ -69,14 +74,6 @@ def test_what_was_acknowledged_and_not_stored_is_lost(bench: Bench) -> None:
     history.acknowledge(history.begin(2))
 
     assert bench.found()["lost"] == 1
-
-
-def test_what_was_not_acknowledged_may_be_stored_or_not(bench: Bench) -> None:
-    bench.submit(1)
-    bench.submit(2, told=False)
-    bench.ledger.history(bench.thing).begin(3)
-
-    assert bench.found() == {"lost": 0, "torn": 0, "wrong": 0}
 
 
 def test_a_submission_of_which_a_part_is_stored_is_torn(bench: Bench) -> None:

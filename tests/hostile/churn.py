@@ -9,7 +9,7 @@ import sqlite3
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -234,16 +234,10 @@ def growth_of(samples: Sequence[Sample]) -> list[str]:
     return found
 
 
-@contextlib.contextmanager
-def churned_server(folder: Path, kernels: Path = KERNELS) -> Iterator[Server]:
-    """Give a service that lets sources be made as fast as they can, and end it."""
-    settings = folder / "penchant.toml"
-    settings.write_text("source-creations-per-minute = 0\nlongest-delay-s = 0\n")
-    server = Server(folder / "data", "--settings", str(settings), kernels=kernels)
-    try:
-        yield server
-    finally:
-        assert server.stop() == 0
+def churned_server(folder: Path, kernels: Path = KERNELS) -> Server:
+    """Return a service that lets sources be made as fast as they can."""
+    settings = "source-creations-per-minute = 0\nlongest-delay-s = 0\n"
+    return Server(folder / "data", settings=settings, kernels=kernels)
 
 
 def main() -> None:

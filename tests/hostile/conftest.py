@@ -14,12 +14,9 @@ STRANGER = "127.0.0.2"
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    folder = tmp_path_factory.mktemp("hostile")
-    settings = folder / "penchant.toml"
-    settings.write_text("header-timeout-s = 2\nbody-timeout-s = 5\n")
-    running = Server(folder / "data", "--settings", str(settings))
-    yield running
-    assert running.stop() == 0
+    data = tmp_path_factory.mktemp("hostile") / "data"
+    with Server(data, settings="header-timeout-s = 2\nbody-timeout-s = 5\n") as running:
+        yield running
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -308,16 +308,10 @@ def _with_holes(value: Any, picked: set[int], numbers: Iterator[int]) -> Any:
     return f"hole-{number}" if number in picked else value
 
 
-@contextmanager
-def fuzzed_server(folder: Path) -> Iterator[Server]:
-    """Give a service that is quick to say that a version is not there yet, and end it."""
-    file = folder / "penchant.toml"
-    file.write_text("min-version-timeout-s = 0.02\nsource-creations-per-minute = 0\nlongest-delay-s = 0\n")
-    server = Server(folder / "data", "--settings", str(file))
-    try:
-        yield server
-    finally:
-        assert server.stop() == 0
+def fuzzed_server(folder: Path) -> Server:
+    """Return a service that is quick to say that a version is not there yet."""
+    settings = "min-version-timeout-s = 0.02\nsource-creations-per-minute = 0\nlongest-delay-s = 0\n"
+    return Server(folder / "data", settings=settings)
 
 
 def main() -> None:

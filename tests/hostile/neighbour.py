@@ -135,16 +135,6 @@ class Neighbour:
         return Comparison(name, found)
 
 
-@contextlib.contextmanager
-def attacked_server(folder: Path) -> Iterator[Server]:
-    """Give a service with the settings that it has by default, and end it."""
-    server = Server(folder / "data")
-    try:
-        yield server
-    finally:
-        assert server.stop() == 0
-
-
 def main() -> None:
     """Print a row for each attack: p50 and p99 from quiet to attacked, their ratio's median and worst, refusals."""
     parser = argparse.ArgumentParser(description="Measure what a tenant notices of another one's attacks.")
@@ -155,7 +145,7 @@ def main() -> None:
     unknown = set(chosen.names) - {*SINGLE, ALL}
     if unknown:
         parser.error(f"no attack has the name {', '.join(sorted(unknown))}; there are {', '.join((*SINGLE, ALL))}")
-    with tempfile.TemporaryDirectory() as folder, attacked_server(Path(folder)) as server:
+    with tempfile.TemporaryDirectory() as folder, Server(Path(folder) / "data") as server:
         neighbour = Neighbour(server)
         neighbour.warm(WARMING_S)
         for name in chosen.names:

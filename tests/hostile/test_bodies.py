@@ -16,12 +16,11 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    running = Server(tmp_path_factory.mktemp("bodies") / "data")
-    pieces = [attacks.long_piece(name, 3) for name in "ab"]
-    assert running.client.post("/s/content", json=pieces).status_code == 202
-    yield running
-    assert running.client.get("/s/content/a/similar").status_code == 200
-    assert running.stop() == 0
+    with Server(tmp_path_factory.mktemp("bodies") / "data") as running:
+        pieces = [attacks.long_piece(name, 3) for name in "ab"]
+        assert running.client.post("/s/content", json=pieces).status_code == 202
+        yield running
+        assert running.client.get("/s/content/a/similar").status_code == 200
 
 
 class Cost:

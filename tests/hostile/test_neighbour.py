@@ -4,14 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from hostile.neighbour import ALL, Neighbour, attacked_server
+from acceptance.servers import Server
+from hostile.neighbour import ALL, Neighbour
 
 SECONDS = 4.0
 
 
 @pytest.mark.slow
 def test_all_attacks_at_once_have_no_neighbour_refused(tmp_path: Path) -> None:
-    with attacked_server(tmp_path) as server:
+    with Server(tmp_path / "data") as server:
         ((_, attacked),) = Neighbour(server).compare(ALL, rounds=1, seconds=SECONDS).rounds
         log = server.log()
 

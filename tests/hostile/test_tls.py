@@ -31,12 +31,10 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(certificate: Path) -> Iterator[Server]:
-    settings = certificate.with_name("penchant.toml")
     key = certificate.with_name("key.pem")
-    settings.write_text(f'header-timeout-s = 2\ntls-certificate = "{certificate}"\ntls-key = "{key}"\n')
-    running = Server(certificate.with_name("data"), "--settings", str(settings), certificate=certificate)
-    yield running
-    assert running.stop() == 0
+    settings = f'header-timeout-s = 2\ntls-certificate = "{certificate}"\ntls-key = "{key}"\n'
+    with Server(certificate.with_name("data"), settings=settings, certificate=certificate) as running:
+        yield running
 
 
 @pytest.fixture(scope="module")

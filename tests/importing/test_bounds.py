@@ -102,12 +102,12 @@ def test_as_many_columns_as_may_be_and_any_number_of_quoted_commas_are_read(tmp_
     path = tmp_path / "wide.csv"
     names = [f"c{n}" for n in range(MAX_COLUMNS)]
     many = ",".join("x" * 5_000)
-    path.write_text(f'{",".join(names)}\n"{many}\n{many}"{"," * (MAX_COLUMNS - 1)}\n{"," * (MAX_COLUMNS - 1)}\n')
+    path.write_text(f'{",".join(names)}\n"{many}\n{many}"{"," * (MAX_COLUMNS - 1)}\nx{"," * (MAX_COLUMNS - 1)}\n')
 
     first, second = rows(path)
 
     assert first["c0"] == f"{many}\n{many}"
-    assert (len(first), set(second.values())) == (MAX_COLUMNS, {""})
+    assert (len(first), set(second.values())) == (MAX_COLUMNS, {"", "x"})
 
 
 def test_long_rows_are_counted_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

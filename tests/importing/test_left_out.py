@@ -34,6 +34,16 @@ def test_hidden_files_of_a_folder_are_not_read(folder: Folder) -> None:
     assert len(folder.read("ndjson")) == 1
 
 
+def test_folders_in_a_folder_are_read_and_links_to_folders_are_not(folder: Folder) -> None:
+    (folder.path / "b" / "deep").mkdir(parents=True)
+    (folder.path / ".hidden").mkdir()
+    for name in ("a.ndjson", "b/b.ndjson", "b/deep/c.ndjson", ".hidden/d.ndjson"):
+        folder.write(name, f'{{"id":"{name}","categories":{{}}}}')
+    (folder.path / "b" / "deep" / "around").symlink_to(folder.path, target_is_directory=True)
+
+    assert [piece["id"] for piece in folder.read("ndjson")] == ["a.ndjson", "b/b.ndjson", "b/deep/c.ndjson"]
+
+
 def test_a_byte_order_mark_is_no_part_of_a_file(folder: Folder) -> None:
     folder.write("a.ndjson", '\ufeff{"id":"a","categories":{}}')
     folder.write("b.csv", "\ufeffid,genre", "b,x")

@@ -2,8 +2,9 @@
 
 import pytest
 
-from importing.conftest import Folder, drafted
+from importing.conftest import Folder, drafted, run
 from penchant.errors import Refused
+from penchant.importing import KeywordColumn
 
 SHOPIFY = (
     (
@@ -31,15 +32,45 @@ def test_a_shopify_product_is_one_piece_of_all_its_variants(folder: Folder) -> N
         category=["Furniture", "Tables"],
         type=["Table"],
         tag=["oak", "solid"],
-        size=["S", "L"],
         color=["Natural", "Black"],
-        extras={"sku": "T-S", "price": "250.00", "image": "https://shop.example/1.jpg"},
+        extras={"description": "Solid.", "sku": "T-S", "price": "250.00", "image": "https://shop.example/1.jpg"},
     )
     assert mug["categories"] == {"brand": ["Acme"], "type": ["Mug"]}
     assert mug["filters"] == {"availableUntil": "1970-01-01T00:00:00.000Z"}
     left = folder.left_out()
     assert left["products_export.csv", "Variant Price"][0].startswith("another value in a further row")
-    assert ("products_export.csv", "Body (HTML)") in left
+    assert left["products_export.csv", "Option1 Value"][0].startswith("numbers and sizes; --keywords 'size=Option1 Va")
+
+
+def test_sizes_of_a_shop_are_keywords_where_that_is_asked_for(folder: Folder) -> None:
+    folder.write("products_export.csv", *SHOPIFY)
+    sizes = KeywordColumn(column="Option1 Value", category="size")
+
+    table, _ = folder.read("shopify", keywords=(sizes,))
+
+    assert table["categories"]["size"] == ["S", "L"]
+
+
+def test_padded_and_short_rows_of_a_shop_and_entities_are_read(folder: Folder) -> None:
+    folder.write(
+        "a.csv",
+        "Handle ,Title,Vendor,Tags,Option1 Name,Option1 Value,,",
+        'cake   ,Cake &amp; cream, Acme ,"sweet , party",Sizes ,5&quot; x 7.2&quot;,,',
+        ",,,,,,,",
+        "pie,Pie,Acme,,Colors,Red",
+        "tart,Tart,Acme,,color,Blue",
+    )
+
+    cake, pie, tart = folder.read("shopify")
+
+    assert cake == drafted("cake", "Cake & cream", brand=["Acme"], tag=["sweet", "party"])
+    assert (pie["categories"]["colors"], tart["categories"]["colors"]) == (["Red"], ["Blue"])
+    assert [(each.category, each.into, each.count) for each in folder.notes.all_joined()] == [("color", "colors", 1)]
+    assert folder.left_out()["a.csv", "(row)"] == (
+        "ends early; the cells that are missing at its end count as empty",
+        2,
+        4,
+    )
 
 
 def test_the_newer_headings_of_shopify_are_known(folder: Folder) -> None:
@@ -80,7 +111,7 @@ def test_a_woocommerce_product_has_its_attributes_and_variations_are_left_out(fo
         category=["Clothing", "Hoodies", "Sale"],
         tag=["warm", "red, white"],
         color=["Blue", "Green"],
-        extras={"sku": "HOOD", "price": "45", "image": "https://shop.example/a.jpg"},
+        extras={"sku": "HOOD", "description": "Warm.", "price": "45", "image": "https://shop.example/a.jpg"},
     )
     assert cap["filters"] == {"availableUntil": "1970-01-01T00:00:00.000Z"}
     assert folder.left_out()["wc-product-export.csv", "(row)"][1:] == (1, 3)
@@ -115,7 +146,47 @@ def test_a_merchant_feed_gives_its_products(folder: Folder) -> None:
     assert shirt["filters"] == {"availableUntil": "2026-12-31T11:00:00.000Z"}
     assert shirt["extras"]["price"] == "15.00 EUR"
     assert (other["id"], mug["id"]) == ("shirt-2", "mug")
-    assert folder.left_out()["feed.xml", "description"][1:] == (1, 3)
+    assert shirt["extras"]["description"] == "Soft."
+    assert "shipping" not in shirt["extras"]
+
+
+def test_a_woocommerce_product_without_id_goes_by_its_sku(folder: Folder) -> None:
+    folder.write("a.csv", "ID,Type,SKU,Name,Short description", ",simple,CAP,Cap,<p>Blue.</p>", ",simple,,Hat,")
+
+    cap, problem = folder.read("woocommerce")
+
+    assert (cap["id"], cap["extras"]["description"]) == ("CAP", "Blue.")
+    assert folder.left_out()["a.csv", "ID"] == ("empty; SKU names the product instead", 1, 2)
+    assert problem == ("ID", "Found no id; --id-column names another column of ids.")
+
+
+def test_an_export_of_woocommerce_without_ids_goes_by_sku(folder: Folder) -> None:
+    folder.write("a.csv", "Type,SKU,Name,Visibility in catalogue", "simple,CAP,Cap,hidden")
+
+    (cap,) = folder.read("woocommerce")
+
+    assert (cap["id"], cap["filters"]) == ("CAP", {"availableUntil": "1970-01-01T00:00:00.000Z"})
+    folder.write("a.csv", "Type,Name", "simple,Cap")
+    with pytest.raises(Refused, match="no column ID or SKU; name the column of ids with --id-column"):
+        folder.read("woocommerce")
+
+
+def test_items_of_any_root_are_products_if_they_have_the_fields_of_a_feed(folder: Folder) -> None:
+    fields = "<id>1</id><title>Mug</title><variant><id>2</id><price>3</price></variant>"
+    folder.write("feed.xml", f"<products><product>{fields}</product></products>")
+
+    (mug,) = folder.read("merchant")
+
+    assert (mug["id"], mug["label"]) == ("1", "Mug")
+
+
+@pytest.mark.parametrize("root", ("products", "rss"))
+def test_a_foreign_feed_is_refused_with_what_was_found(folder: Folder, root: str) -> None:
+    items = "<item><Artikelnummer>1</Artikelnummer><Namn>Mugg</Namn></item>" * 12
+    folder.write("feed.xml", f"<{root}>{items}</{root}>")
+
+    with pytest.raises(Refused, match=rf"Found .*feed.xml: a <{root}> with 12 <item>; Google's feed has <item> or"):
+        run("merchant", folder, None)
 
 
 def test_products_of_a_group_are_one_piece_where_that_is_asked_for(folder: Folder) -> None:
@@ -159,34 +230,29 @@ def test_markup_that_is_broken_or_holds_entities_says_where(folder: Folder, line
 
 
 @pytest.mark.parametrize(
-    ("name", "lines", "said"),
+    ("name", "heading", "id_column", "said"),
     (
-        ("shopify", ("Title,Vendor", "a,b"), "no column Handle"),
-        ("woocommerce", ("Nom,Type", "a,b"), "no columns ID, Type and Name"),
-        ("merchant", ("title,price", "a,b"), "no column id in line 1"),
-        ("tmdb", ("title,price", "a,b"), "no table with the columns id, title and genres"),
+        ("shopify", "Title,Vendor", None, "no column Handle"),
+        ("woocommerce", "Nom,Type", None, "no columns Type and Name"),
+        ("merchant", "title,price", None, "no column id in line 1"),
+        ("tmdb", "title,price", None, "no table with the columns id, title and genres"),
+        ("shopify", "Handle,Type", "Code", "the column Code is missing; found are Handle, Type"),
+        ("woocommerce", "ID,Type,Name", "Code", "the column Code is missing; found are ID, Type, Name"),
     ),
 )
-def test_tables_of_another_kind_are_refused(folder: Folder, name: str, lines: tuple[str, ...], said: str) -> None:
-    folder.write("a.csv", *lines)
+def test_tables_without_the_columns_of_their_kind_or_choice_are_refused(
+    folder: Folder, name: str, heading: str, id_column: str | None, said: str
+) -> None:
+    folder.write("a.csv", heading, "a,b,c")
 
     with pytest.raises(Refused, match=said):
-        folder.read(name)
+        folder.read(name, id_column=id_column)
 
 
-@pytest.mark.parametrize("name", ("shopify", "woocommerce"))
-def test_a_chosen_column_of_ids_that_is_missing_is_told_by_its_name(folder: Folder, name: str) -> None:
-    folder.write("a.csv", "Handle,ID,Type,Name", "a,1,simple,A")
-
-    with pytest.raises(Refused, match="the column Code is missing; found are Handle, ID, Type, Name"):
-        folder.read(name, id_column="Code")
-
-
-@pytest.mark.parametrize("name", ("shopify", "woocommerce"))
-def test_rows_with_too_few_columns_are_problems_with_their_line(folder: Folder, name: str) -> None:
+def test_rows_with_too_few_columns_are_problems_with_their_line(folder: Folder) -> None:
     folder.write("a.csv", "Handle,ID,Type,Name", "a,1,simple,A", "b,2", "c,3,simple,C")
 
-    first, broken, last = folder.read(name)
+    first, broken, last = folder.read("woocommerce")
 
     assert broken.detail == "Found 2 columns; 4 are accepted."
     assert {first["id"], last["id"]} in ({"a", "c"}, {"1", "3"})

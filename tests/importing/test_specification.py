@@ -77,30 +77,22 @@ def test_what_is_no_answer_says_what_is_accepted(folder: Folder) -> None:
     assert key.pointer == "/key"
 
 
+@pytest.mark.parametrize(
+    ("answers", "counts"), ((("content", "users/kim/interactions"), (2, 1, 0)), (("users/kim/export",), (0, 1, 1)))
+)
 def test_what_a_service_answers_is_imported_into_another(
-    service: Service, folder: Folder, target: StoredTarget
+    service: Service, folder: Folder, target: StoredTarget, answers: tuple[str, ...], counts: tuple[int, int, int]
 ) -> None:
     service.submit("s", piece("a", "x", label="A"), piece("b", "y"))
     service.post("/s/users/kim/interactions/Watch/content/a")
-    (folder.path / "content.json").write_bytes(service.get("/s/content").content)
-    (folder.path / "kim.json").write_bytes(service.get("/s/users/kim/interactions").content)
-
-    work = run("specification", folder, target)
-
-    assert (work.tally.pieces, work.tally.interactions, work.tally.invalid_rows) == (2, 1, 0)
-
-
-def test_the_preferences_in_the_export_of_a_person_are_taken(
-    service: Service, folder: Folder, target: StoredTarget
-) -> None:
-    service.submit("s", piece("a", "x"))
-    service.post("/s/users/kim/interactions/Watch/content/a")
     service.put("/s/users/kim/preferences", json={"hidden": ["a"]})
-    (folder.path / "kim.json").write_bytes(service.get("/s/users/kim/export").content)
+    for number, path in enumerate(answers):
+        (folder.path / f"{number}.json").write_bytes(service.get(f"/s/{path}").content)
 
-    work = run("specification", folder, target)
+    tally = run("specification", folder, target).tally
 
-    assert (work.tally.interactions, work.tally.preferences, work.tally.invalid_rows) == (1, 1, 0)
+    assert (tally.pieces, tally.interactions, tally.preferences) == counts
+    assert tally.invalid_rows == 0
 
 
 def test_lines_of_the_own_shape_tell_what_they_are(folder: Folder) -> None:

@@ -1,12 +1,15 @@
 """Tables as people have them: their delimiters, encodings, column names, times and decimals, and rows of one id."""
 
+import json
 import zipfile
 
 import pytest
 
 from importing.conftest import Folder, drafted
 from penchant.errors import Refused
-from penchant.importing import Files, KeywordColumn, gather
+from penchant.importing import DraftKind, Files, ImportOptions, InputFile, KeywordColumn, gather
+from penchant.importing.formats import read_drafts
+from penchant.model import InteractionType
 
 
 @pytest.mark.parametrize("delimiter", (",", ";", "\t", "|"))
@@ -197,3 +200,25 @@ def test_csv_with_a_column_of_users_holds_interactions(folder: Folder) -> None:
     assert folder.left_out()["a.csv", "shop"][1] == 2
     assert timeless.pointer == "ts"
     assert timeless.detail.startswith("Found no time; without one the row would count as of now")
+
+
+def test_a_table_of_one_person_has_the_interactions_of_whoever_is_named(folder: Folder) -> None:
+    folder.write("a.csv", "isbn,title,rating,date", "7,Dune,5,2026-11-01")
+    folder.write("b.csv", "isbn,title,genres", "7,Dune,desert")
+
+    piece, interaction = folder.read("csv", user="kim")
+
+    assert piece == drafted("7", "Dune", genre=["desert"])
+    expected = {"userId": "kim", "type": "RateLike", "contentId": "7", "timestamp": "2026-11-01T00:00:00.000Z"}
+    assert interaction == expected
+    assert [each["id"] for each in folder.read("csv")] == ["7", "7"]
+
+
+def test_interactions_without_people_ask_for_their_person(folder: Folder) -> None:
+    path = folder.write("a.csv", "isbn,date", "7,2026-11-01")
+    files = Files([InputFile(path, DraftKind.INTERACTION)])
+
+    with pytest.raises(Refused, match="name it with --user-column, or say with --user NAME whose all rows are"):
+        list(read_drafts("csv", files, ImportOptions(), folder.notes))
+    (draft,) = read_drafts("csv", files, ImportOptions(user="kim", types={"*": InteractionType.WATCH}), folder.notes)
+    assert json.loads(draft.body)["userId"] == "kim"

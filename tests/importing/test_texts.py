@@ -1,8 +1,9 @@
-"""Texts: what is left of HTML."""
+"""Texts: what is left of HTML, and of sentences that stand in most of them."""
 
 import pytest
 
-from penchant.importing.texts import plain_text
+from importing.conftest import Folder
+from penchant.importing.texts import common_sentences, plain_text
 
 
 @pytest.mark.parametrize(
@@ -20,3 +21,18 @@ def test_html_leaves_what_people_read(text: str, plain: str) -> None:
 
 def test_twenty_thousand_open_tags_are_read_in_one_pass() -> None:
     assert len(plain_text("<b" * 20_000)) <= 40_000
+
+
+def test_sentences_that_most_texts_have_go(folder: Folder) -> None:
+    rows = [f"{name},Made of {name}. Free shipping! Washable." for name in ("oak", "elm", "ash", "fir", "yew")]
+    folder.write("a.csv", "id,description", *rows)
+
+    texts = [each["extras"]["description"] for each in folder.read("csv")]
+
+    assert texts == [f"Made of {name}." for name in ("oak", "elm", "ash", "fir", "yew")]
+    assert list(folder.notes.boilerplate.found) == ["Free shipping!", "Washable."]
+
+
+def test_of_few_texts_nothing_is_boilerplate() -> None:
+    assert common_sentences(["Free shipping!"] * 4) == []
+    assert common_sentences(["Free shipping!"] * 3 + ["Other."] * 2) == ["Free shipping!"]

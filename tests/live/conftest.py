@@ -10,6 +10,9 @@ import pytest
 
 from databases import prepare_file
 from penchant.index import Snapshot
+from penchant.live import builder as building
+from penchant.live import counting, segment_files
+from penchant.live.array_files import ArrayFiles, PublishedFile
 from penchant.live.builder import Builder
 from penchant.live.following import apply_feed
 from penchant.live.segment_files import SegmentFiles
@@ -87,6 +90,23 @@ class Sources:
         """Remove all rows that no answer needs, tombstones as after a year."""
         while self.storage.upkeep.purge(lambda _: 1, now=int(time.time() * 1000) + 400 * 86_400_000):
             continue
+
+
+def newest_file(files: ArrayFiles[Any], sources: Sources) -> PublishedFile:
+    """Return the newest file of a source, which is there."""
+    found = files.newest(sources.head())
+    assert found is not None
+    return found
+
+
+@pytest.fixture
+def small_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sources of three pieces or interactions have files, which are replaced after two changes."""
+    monkeypatch.setattr(building, "SMALLEST_FILE", 3)
+    monkeypatch.setattr(building, "LEAST_CHANGES", 2)
+    monkeypatch.setattr(segment_files, "ADOPTED_CHANGES", 2)
+    monkeypatch.setattr(counting, "SMALLEST_LIKES", 3)
+    monkeypatch.setattr(counting, "LEAST_INTERACTIONS", 2)
 
 
 @pytest.fixture

@@ -66,33 +66,28 @@ def test_requests_begin_in_the_order_in_which_they_came() -> None:
     assert begun == list(range(TOGETHER + CROWD))
 
 
-def test_whatever_else_comes_waits_for_a_few_of_those_that_stand_in_the_queue() -> None:
+async def test_whatever_else_comes_waits_for_a_few_of_those_that_stand_in_the_queue() -> None:
     clock, begun = SetClock(1.0), list[int]()
     admission = Admission(body_bytes=1, delay_s=1, monotonic=clock)
     everyone = TOGETHER + CROWD
 
-    async def scene() -> int:
-        waiting = [asyncio.create_task(arrive(admission, clock, WORK_S, begun, number)) for number in range(everyone)]
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
-        ahead = len(begun)
-        await asyncio.gather(*waiting)
-        return ahead
+    waiting = [asyncio.create_task(arrive(admission, clock, WORK_S, begun, number)) for number in range(everyone)]
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    ahead = len(begun)
+    await asyncio.gather(*waiting)
 
-    assert asyncio.run(scene()) <= 2 * TOGETHER < everyone
+    assert ahead <= 2 * TOGETHER < everyone
 
 
-def test_one_that_gave_up_takes_nobodys_turn() -> None:
+async def test_one_that_gave_up_takes_nobodys_turn() -> None:
     clock, begun = SetClock(1.0), list[int]()
     admission = Admission(body_bytes=1, delay_s=1, monotonic=clock)
 
-    async def scene() -> None:
-        waiting = [asyncio.create_task(arrive(admission, clock, WORK_S, begun, number)) for number in range(CROWD)]
-        await asyncio.sleep(0)
-        waiting[-2].cancel()
-        await asyncio.gather(*waiting, return_exceptions=True)
-
-    asyncio.run(scene())
+    waiting = [asyncio.create_task(arrive(admission, clock, WORK_S, begun, number)) for number in range(CROWD)]
+    await asyncio.sleep(0)
+    waiting[-2].cancel()
+    await asyncio.gather(*waiting, return_exceptions=True)
     assert begun == [*range(CROWD - 2), CROWD - 1]
 
 
@@ -106,16 +101,13 @@ def test_bodies_take_room_until_it_is_given_back() -> None:
     admission.take(100)
 
 
-def test_what_can_wait_is_refused_while_there_is_a_crowd() -> None:
+async def test_what_can_wait_is_refused_while_there_is_a_crowd() -> None:
     admission = Admission(body_bytes=1, delay_s=0)
 
-    async def scene() -> None:
+    await admission.enter(is_patient=False)
+    waiting = [asyncio.ensure_future(admission.enter()) for _ in range(TOGETHER + CROWD)]
+    await asyncio.sleep(0)
+    with pytest.raises(Overloaded):
         await admission.enter(is_patient=False)
-        waiting = [asyncio.ensure_future(admission.enter()) for _ in range(TOGETHER + CROWD)]
-        await asyncio.sleep(0)
-        with pytest.raises(Overloaded):
-            await admission.enter(is_patient=False)
-        await asyncio.gather(*waiting)
-        await admission.enter(is_patient=False)
-
-    asyncio.run(scene())
+    await asyncio.gather(*waiting)
+    await admission.enter(is_patient=False)

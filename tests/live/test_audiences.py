@@ -14,11 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clocks import DAY_CLOCK
-from live.conftest import Sources
+from live.conftest import Sources, newest_file
 from penchant.errors import PreviewTooLarge
 from penchant.index.people import tally
 from penchant.live import counting
-from penchant.live.array_files import PublishedFile
 from penchant.live.audience_files import LikesFiles
 from penchant.live.builder import LikesBuilder, builder_lock
 from penchant.live.counting import (
@@ -129,12 +128,6 @@ def fill(sources: Sources) -> None:
             sources.record(person, piece, KINDS[place % 2], at=at(place % 9))
 
 
-def newest(files: LikesFiles, sources: Sources) -> PublishedFile:
-    found = files.newest(sources.head())
-    assert found is not None
-    return found
-
-
 NAMES = itertools.count()
 
 
@@ -180,7 +173,7 @@ def test_a_worker_with_files_counts_as_one_from_sql_alone(
 def test_a_worker_that_starts_reads_only_what_came_since_the_file(sources: Sources, likes_files: LikesFiles) -> None:
     fill(sources)
     assert LikesBuilder(sources.storage, likes_files, Metrics(), clock=DAY_CLOCK).build_due() == 1
-    version = newest(likes_files, sources).stamp.version
+    version = newest_file(likes_files, sources).stamp.version
     sources.record("eve", "p2")
     expected = Counter(sources).answers()
 
@@ -226,7 +219,7 @@ def test_a_damaged_file_is_counted_anew(sources: Sources, likes_files: LikesFile
     fill(sources)
     builder = LikesBuilder(sources.storage, likes_files, Metrics(), clock=DAY_CLOCK)
     builder.build_due()
-    published = newest(likes_files, sources)
+    published = newest_file(likes_files, sources)
     content = bytearray(published.path.read_bytes())
     for place in range(int(len(content) * where), int(len(content) * where) + 100):
         content[place] ^= 0x40
@@ -234,7 +227,7 @@ def test_a_damaged_file_is_counted_anew(sources: Sources, likes_files: LikesFile
 
     assert Counter(sources, likes_files).answers() == Counter(sources).answers()
     assert builder.build_due() == 1
-    assert likes_files.read(newest(likes_files, sources)) is not None
+    assert likes_files.read(newest_file(likes_files, sources)) is not None
 
 
 def test_a_file_from_before_a_restore_is_not_counted_on(sources: Sources, tmp_path: Path) -> None:
@@ -250,7 +243,7 @@ def test_a_file_from_before_a_restore_is_not_counted_on(sources: Sources, tmp_pa
 
     assert Counter(restored, files).answers() == Counter(restored).answers()
     assert LikesBuilder(restored.storage, files, Metrics(), clock=DAY_CLOCK).build_due() == 1
-    assert newest(files, restored).stamp.version == restored.head().interactions_version
+    assert newest_file(files, restored).stamp.version == restored.head().interactions_version
     restored.storage.close()
 
 
@@ -259,7 +252,7 @@ def test_a_file_is_replaced_soon_after_a_person_is_erased(sources: Sources, like
     builder = LikesBuilder(sources.storage, likes_files, Metrics(), clock=DAY_CLOCK)
     builder.build_due()
     key = user_key(sources.head().source_id, "ada")
-    before = likes_files.read(newest(likes_files, sources))
+    before = likes_files.read(newest_file(likes_files, sources))
     assert before is not None
     assert before.person(key) is not None
 
@@ -269,7 +262,7 @@ def test_a_file_is_replaced_soon_after_a_person_is_erased(sources: Sources, like
     while not builder.build_due() and time.monotonic() < deadline:
         time.sleep(0.02)
 
-    after = likes_files.read(newest(likes_files, sources))
+    after = likes_files.read(newest_file(likes_files, sources))
     assert after is not None
     assert after.person(key) is None
 
@@ -292,7 +285,7 @@ def test_a_file_is_replaced_at_midnight_only_if_something_expires(sources: Sourc
 
     # The eighth day ago is kept for two days more.
     assert built == [0, 0, 1, 0]
-    likes = likes_files.read(newest(likes_files, sources))
+    likes = likes_files.read(newest_file(likes_files, sources))
     assert likes is not None
     assert len(likes.pieces) == 0
 

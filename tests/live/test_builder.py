@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from answers import stored
 from clocks import TickingClock
-from live.conftest import Sources
+from live.conftest import Sources, newest_file
 from penchant.attributes import Attribute, AttributeType
 from penchant.index import Snapshot
 from penchant.live import builder as building
@@ -41,9 +41,7 @@ CHANGES = st.lists(
 
 
 @pytest.fixture(autouse=True)
-def small_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(building, "SMALLEST_FILE", 3)
-    monkeypatch.setattr(building, "LEAST_CHANGES", 2)
+def small_parts(small_files: None, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001  # comes first
     # So that a build is of many segments.
     for module, name in (source_reader, "BATCH_ROWS"), (following, "READ_PIECES"), (following, "KEPT_PIECES"):
         monkeypatch.setattr(module, name, 2)
@@ -55,16 +53,13 @@ def arrays(snapshot: Snapshot) -> dict[str, Any]:
 
 def built(files: SegmentFiles, sources: Sources) -> dict[str, Any]:
     """Return the arrays of the newest file."""
-    published = files.newest(sources.head())
-    snapshot = None if published is None else files.snapshot(published)
+    snapshot = files.snapshot(newest_file(files, sources))
     assert snapshot is not None
     return arrays(snapshot)
 
 
 def version_of(files: SegmentFiles, sources: Sources) -> int:
-    published = files.newest(sources.head())
-    assert published is not None
-    return published.stamp.version
+    return newest_file(files, sources).stamp.version
 
 
 def test_only_large_sources_have_files(builder: Builder, files: SegmentFiles, sources: Sources) -> None:
@@ -231,8 +226,7 @@ def test_a_damaged_file_is_replaced_from_sql(
 ) -> None:
     sources.submit(*range(10))
     builder.build_due()
-    published = files.newest(sources.head())
-    assert published is not None
+    published = newest_file(files, sources)
     published.path.write_bytes(published.path.read_bytes()[:-500])
     sources.submit(11, 12)
 

@@ -3,9 +3,8 @@
 import pytest
 
 from answers import stored
-from live.conftest import Sources
-from penchant.live import builder as building
-from penchant.live import checking, counting
+from live.conftest import Sources, newest_file
+from penchant.live import checking
 from penchant.live.array_files import PublishedFile, stamp_of
 from penchant.live.audience_files import LikesFiles, likes_stamp_of
 from penchant.live.builder import Builder, LikesBuilder
@@ -16,19 +15,15 @@ from penchant.telemetry import Metrics
 
 
 @pytest.fixture(autouse=True)
-def small_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (building, checking):
-        monkeypatch.setattr(module, "SMALLEST_FILE", 3)
-    monkeypatch.setattr(counting, "SMALLEST_LIKES", 3)
+def small_checks(small_files: None, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001  # comes first
+    monkeypatch.setattr(checking, "SMALLEST_FILE", 3)
 
 
 @pytest.fixture
 def published(builder: Builder, files: SegmentFiles, sources: Sources) -> PublishedFile:
     sources.submit(*range(9))
     builder.build_due()
-    newest = files.newest(sources.head())
-    assert newest is not None
-    return newest
+    return newest_file(files, sources)
 
 
 @pytest.mark.usefixtures("published")
@@ -88,10 +83,8 @@ def test_a_likes_file_and_the_interactions_since_are_what_is_stored(sources: Sou
     assert list(index_problems(sources.storage, sources.folder / "index")) == []
 
 
-def test_a_likes_file_that_differs_is_named(likes: LikesFiles, sources: Sources) -> None:
-    published = likes.newest(sources.head())
-    assert published is not None
-    old = likes.read(published)
+def test_a_likes_file_that_differs_is_named_unless_it_is_of_no_more_use(likes: LikesFiles, sources: Sources) -> None:
+    old = likes.read(newest_file(likes, sources))
     assert old is not None
     likes.publish(likes_stamp_of(sources.head()), old)
 
@@ -99,15 +92,5 @@ def test_a_likes_file_that_differs_is_named(likes: LikesFiles, sources: Sources)
 
     assert problem.startswith("Source s: ")
     assert "moments" in problem
-
-
-def test_a_likes_file_that_is_of_no_use_any_more_is_no_problem(likes: LikesFiles, sources: Sources) -> None:
-    published = likes.newest(sources.head())
-    assert published is not None
-    old = likes.read(published)
-    assert old is not None
-    likes.publish(likes_stamp_of(sources.head()), old)
-
     sources.configure(SourceSettings(retention_days=500))
-
     assert list(index_problems(sources.storage, sources.folder / "index")) == []

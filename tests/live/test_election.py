@@ -34,34 +34,17 @@ def holder(path: Path) -> Iterator[subprocess.Popen[str]]:
         process.kill()
 
 
-def test_one_candidate_wins_and_stays_the_winner(path: Path) -> None:
+def test_one_candidate_wins_and_stays_the_winner_until_it_has_closed(path: Path) -> None:
     first, second = Election(path), Election(path)
+    assert not first.is_won_by_anyone()
 
     assert [first.try_win(), second.try_win(), first.try_win()] == [True, False, True]
-    first.close()
-    second.close()
-
-
-def test_after_the_winner_has_closed_another_can_win(path: Path) -> None:
-    first, second = Election(path), Election(path)
-    first.try_win()
-    first.close()
-
-    assert second.try_win()
-    assert not first.try_win()
-    second.close()
-    second.close()
-
-
-def test_everyone_sees_whether_somebody_has_won(path: Path) -> None:
-    first, second = Election(path), Election(path)
-
-    assert not first.is_won_by_anyone()
-    first.try_win()
-    assert first.is_won_by_anyone()
-    assert second.is_won_by_anyone()
+    assert (first.is_won_by_anyone(), second.is_won_by_anyone()) == (True, True)
     first.close()
     assert not second.is_won_by_anyone()
+    assert (second.try_win(), first.try_win()) == (True, False)
+    second.close()
+    second.close()
 
 
 def test_a_killed_winner_is_one_no_more(path: Path, holder: subprocess.Popen[str]) -> None:

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from live.conftest import Sources
+from live.conftest import Sources, newest_file
 from penchant.attributes import Attribute, AttributeType
 from penchant.errors import StorageUnavailable
-from penchant.index import Segment, Snapshot
+from penchant.index import Segment
 from penchant.live import following
 from penchant.live.array_files import stamp_of
 from penchant.live.builder import Builder
@@ -31,9 +31,7 @@ def build(sources: Sources, files: SegmentFiles) -> bytes:
     """Build the file of a source from its last one and the changes since; return its bytes."""
     head = sources.head()
     Builder(sources.storage, files, Metrics()).build(head, files.newest(head))
-    published = files.newest(head)
-    assert published is not None
-    return published.path.read_bytes()
+    return newest_file(files, sources).path.read_bytes()
 
 
 def rebuilt(sources: Sources, folder: Path) -> bytes:
@@ -93,9 +91,8 @@ def test_an_emptied_source_has_a_file_without_pieces(sources: Sources, tmp_path:
     sources.delete(*range(10))
     build(sources, files)
 
-    published = files.newest(sources.head())
-    found = None if published is None else files.snapshot(published)
-    assert isinstance(found, Snapshot)
+    found = files.snapshot(newest_file(files, sources))
+    assert found is not None
     assert found.piece_count == 0
 
 
@@ -103,7 +100,7 @@ def test_a_build_without_room_says_so_and_leaves_the_last_file(sources: Sources,
     files = SegmentFiles(tmp_path / "index")
     sources.submit(*range(30))
     first = build(sources, files)
-    before = files.newest(sources.head())
+    before = newest_file(files, sources)
     sources.submit(*range(30, 60))
 
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -115,6 +112,5 @@ def test_a_build_without_room_says_so_and_leaves_the_last_file(sources: Sources,
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
     assert files.newest(sources.head()) == before
-    assert before is not None
     assert before.path.read_bytes() == first
     assert [path for path in (tmp_path / "index").rglob("*") if path.is_file()] == [before.path]

@@ -48,23 +48,20 @@ def watched(storage: Storage, before: Callable[[], None]) -> list[int]:
     return asked
 
 
-def test_those_who_wait_share_a_query(any_sources: Sources) -> None:
+async def test_those_who_wait_share_a_query(any_sources: Sources) -> None:
     sources = any_sources
     for name in "abc":
         sources.submit(1, source=name)
     asked = watched(sources.storage, lambda: None)
     heads = Heads(AsyncStorage(sources.storage, Metrics()))
 
-    async def many() -> list[SourceHead | None]:
-        return await asyncio.gather(*(heads.read((sources.account, name)) for name in "abcx" * 25))
-
-    found = asyncio.run(many())
+    found = await asyncio.gather(*(heads.read((sources.account, name)) for name in "abcx" * 25))
 
     assert [None if head is None else head.name for head in found] == ["a", "b", "c", None] * 25
     assert asked == [4]
 
 
-def test_who_comes_during_a_query_sees_what_was_committed_before(sources: Sources) -> None:
+async def test_who_comes_during_a_query_sees_what_was_committed_before(sources: Sources) -> None:
     sources.submit(1)
     begun, go_on = threading.Event(), threading.Event()
 
@@ -75,41 +72,32 @@ def test_who_comes_during_a_query_sees_what_was_committed_before(sources: Source
     asked = watched(sources.storage, hold)
     heads = Heads(AsyncStorage(sources.storage, Metrics()))
 
-    async def scene() -> tuple[SourceHead | None, SourceHead | None]:
-        first = asyncio.create_task(heads.read((sources.account, "s")))
-        await asyncio.to_thread(begun.wait, 60)
-        await asyncio.to_thread(sources.submit, 2)
-        second = asyncio.create_task(heads.read((sources.account, "s")))
-        await asyncio.sleep(0)
-        go_on.set()
-        return await first, await second
+    first = asyncio.create_task(heads.read((sources.account, "s")))
+    await asyncio.to_thread(begun.wait, 60)
+    await asyncio.to_thread(sources.submit, 2)
+    second = asyncio.create_task(heads.read((sources.account, "s")))
+    await asyncio.sleep(0)
+    go_on.set()
+    await first
 
-    _, second = asyncio.run(scene())
-
-    assert second is not None
-    assert second.version == 2
+    assert await second == sources.head()
+    assert sources.head().version == 2
     assert asked == [1, 1]
 
 
-def test_a_cancelled_read_takes_none_of_the_others_along(any_sources: Sources) -> None:
+async def test_a_cancelled_read_takes_none_of_the_others_along(any_sources: Sources) -> None:
     sources = any_sources
     sources.submit(1)
     heads = Heads(AsyncStorage(sources.storage, Metrics()))
 
-    async def scene() -> SourceHead | None:
-        given_up = asyncio.create_task(heads.read((sources.account, "s")))
-        waiting = asyncio.create_task(heads.read((sources.account, "s")))
-        await asyncio.sleep(0)
-        given_up.cancel()
-        return await waiting
+    given_up, waiting = (asyncio.create_task(heads.read((sources.account, "s"))) for _ in range(2))
+    await asyncio.sleep(0)
+    given_up.cancel()
 
-    head = asyncio.run(scene())
-
-    assert head is not None
-    assert head.version == 1
+    assert await waiting == sources.head()
 
 
-def test_a_failure_reaches_all_who_wait_and_nobody_after(any_sources: Sources) -> None:
+async def test_a_failure_reaches_all_who_wait_and_nobody_after(any_sources: Sources) -> None:
     sources = any_sources
     sources.submit(1)
     failing = [True]
@@ -122,33 +110,25 @@ def test_a_failure_reaches_all_who_wait_and_nobody_after(any_sources: Sources) -
     watched(sources.storage, fail)
     heads = Heads(AsyncStorage(sources.storage, Metrics()))
 
-    async def scene() -> tuple[list[Any], SourceHead | None]:
-        reads = (heads.read((sources.account, "s")) for _ in range(3))
-        failed = await asyncio.gather(*reads, return_exceptions=True)
-        return failed, await heads.read((sources.account, "s"))
-
-    failed, head = asyncio.run(scene())
+    reads = (heads.read((sources.account, "s")) for _ in range(3))
+    failed = await asyncio.gather(*reads, return_exceptions=True)
 
     assert [type(each) for each in failed] == [StorageUnavailable] * 3
-    assert head is not None
+    assert await heads.read((sources.account, "s")) is not None
 
 
-def test_a_file_is_read_at_the_end_of_a_turn(tmp_path: Path) -> None:
-    sources = Sources(tmp_path / "data")
+@pytest.mark.parametrize("any_sources", ("sqlite",), indirect=True)
+async def test_a_file_is_read_at_the_end_of_a_turn(any_sources: Sources) -> None:
+    sources = any_sources
     asked = watched(sources.storage, lambda: None)
     heads = Heads(AsyncStorage(sources.storage, Metrics()))
 
-    async def scene() -> tuple[SourceHead | None, SourceHead | None]:
-        first = asyncio.create_task(heads.read((sources.account, "s")))
-        await asyncio.sleep(0)
-        # Committed after the first has asked, before the turn ends: it may be seen. What is committed later must be.
-        sources.submit(1)
-        seen = await first
-        sources.submit(2)
-        return seen, await heads.read((sources.account, "s"))
+    first = asyncio.create_task(heads.read((sources.account, "s")))
+    await asyncio.sleep(0)
+    # Committed after the first has asked, before the turn ends: it may be seen. What is committed later must be.
+    sources.submit(1)
+    assert await first == sources.head()
+    sources.submit(2)
+    assert await heads.read((sources.account, "s")) == sources.head()
 
-    first, second = asyncio.run(scene())
-
-    assert [first and first.version, second and second.version] == [1, 2]
     assert asked == [1, 1]
-    sources.storage.close()

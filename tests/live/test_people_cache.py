@@ -1,7 +1,7 @@
 """Remembered people: whatever happens in between, a list is that of what is stored."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -158,16 +158,6 @@ async def opened(settings: NodeSettings, *, limit_bytes: int = 1 << 20) -> Async
         yield scene
 
 
-def play(settings: NodeSettings, act: Callable[[Scene], Awaitable[None]]) -> None:
-    """Let a test act with a service without a server."""
-
-    async def run() -> None:
-        async with opened(settings) as scene:
-            await act(scene)
-
-    asyncio.run(run())
-
-
 @pytest.fixture(scope="module")
 def runner() -> Iterator[asyncio.Runner]:
     """Run all examples of a test in one event loop."""
@@ -215,19 +205,17 @@ def test_whatever_happens_a_remembered_list_is_that_of_what_is_stored(
     runner.run(run())
 
 
-def test_what_others_do_leaves_a_person_remembered(settings: NodeSettings) -> None:
-    async def act(scene: Scene) -> None:
+async def test_what_others_do_leaves_a_person_remembered(settings: NodeSettings) -> None:
+    async with opened(settings) as scene:
         for user in ("kim", "lee", "kim"):
             await scene.step("record", [(user, InteractionType.WATCH, "p1", 0)])
             await scene.both(PersonalRequest(user_id="kim"))
 
         assert (scene.people.hits, scene.people.misses) == (2, 1)
 
-    play(settings, act)
 
-
-def test_an_interaction_through_another_process_is_in_the_next_list(settings: NodeSettings) -> None:
-    async def act(scene: Scene) -> None:
+async def test_an_interaction_through_another_process_is_in_the_next_list(settings: NodeSettings) -> None:
+    async with opened(settings) as scene:
         request = PersonalRequest(user_id="kim")
         async with open_services(CurrentSettings(settings), clock=scene.clock) as services:
             other = Scene(services, scene.clock)
@@ -246,11 +234,9 @@ def test_an_interaction_through_another_process_is_in_the_next_list(settings: No
                 assert after[0] == after[1] != before[0]
         assert scene.people.hits > 0
 
-    play(settings, act)
 
-
-def test_what_housekeeping_removed_does_not_come_back_with_the_old_settings(settings: NodeSettings) -> None:
-    async def act(scene: Scene) -> None:
+async def test_what_housekeeping_removed_does_not_come_back_with_the_old_settings(settings: NodeSettings) -> None:
+    async with opened(settings) as scene:
         request = PersonalRequest(user_id="kim")
         await scene.step("record", [("kim", InteractionType.WATCH, "p1", 100)])
         before = await scene.both(request)
@@ -264,11 +250,9 @@ def test_what_housekeeping_removed_does_not_come_back_with_the_old_settings(sett
 
         assert after[0] == after[1] != before[0]
 
-    play(settings, act)
 
-
-def test_an_interaction_while_a_person_is_read_is_in_the_next_list(settings: NodeSettings) -> None:
-    async def act(scene: Scene) -> None:
+async def test_an_interaction_while_a_person_is_read_is_in_the_next_list(settings: NodeSettings) -> None:
+    async with opened(settings) as scene:
         request = PersonalRequest(user_id="kim")
         events = [[("kim", InteractionType.WATCH, f"p{number}", number)] for number in (1, 2, 8)]
 
@@ -283,16 +267,14 @@ def test_an_interaction_while_a_person_is_read_is_in_the_next_list(settings: Nod
             assert remembered == stored
             await scene.step("restart", None)
 
-    play(settings, act)
-
 
 @pytest.mark.parametrize("most", (0, 1))
-def test_after_more_than_is_followed_people_are_read_again(
+async def test_after_more_than_is_followed_people_are_read_again(
     settings: NodeSettings, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
     monkeypatch.setattr(people_cache, "MAX_FOLLOWED", most)
 
-    async def act(scene: Scene) -> None:
+    async with opened(settings) as scene:
         request = PersonalRequest(user_id="kim")
         for number in (1, 2, 8):
             await scene.both(request)
@@ -302,16 +284,14 @@ def test_after_more_than_is_followed_people_are_read_again(
         assert remembered == stored
         assert scene.people.misses == (1 if most else 4)
 
-    play(settings, act)
-
 
 @pytest.mark.parametrize(("most", "after", "pieces"), ((9, 0, ["p0", "p1"]), (1, 0, None), (1, 1, ["p1"])))
-def test_what_several_people_did_is_remembered_for_a_later_count(
+async def test_what_several_people_did_is_remembered_for_a_later_count(
     settings: NodeSettings, monkeypatch: pytest.MonkeyPatch, most: int, after: int, pieces: list[str] | None
 ) -> None:
     monkeypatch.setattr(recent_changes, "MAX_REMEMBERED", most)
 
-    async def act(scene: Scene) -> None:
+    async with opened(settings) as scene:
         recent = RecentChanges(scene.services.database)
         for number, user in enumerate(USERS[:2]):
             await scene.step("record", [(user, InteractionType.WATCH, f"p{number}", 0)])
@@ -321,27 +301,22 @@ def test_what_several_people_did_is_remembered_for_a_later_count(
 
         assert pieces == (None if found is None else [each.piece_id for each in found])
 
-    play(settings, act)
+
+async def test_who_is_erased_through_another_process_is_forgotten_without_a_request(settings: NodeSettings) -> None:
+    async with opened(settings) as scene, open_services(CurrentSettings(settings), clock=scene.clock) as services:
+        other, watch = Scene(services, scene.clock), SourceWatch(scene.services.database, [scene.people])
+        for name, value in (("erase", "kim"), ("restart", None)):
+            await scene.step("record", [("kim", InteractionType.WATCH, "p1", 0)])
+            await scene.people.figures(await scene.view(), "kim", int(scene.clock()) // 86_400)
+            await watch.look()
+            assert scene.people.nbytes
+            await other.step(name, value)
+            await watch.look()
+            assert not scene.people.nbytes
 
 
-def test_who_is_erased_through_another_process_is_forgotten_without_a_request(settings: NodeSettings) -> None:
-    async def act(scene: Scene) -> None:
-        async with open_services(CurrentSettings(settings), clock=scene.clock) as services:
-            other, watch = Scene(services, scene.clock), SourceWatch(scene.services.database, [scene.people])
-            for name, value in (("erase", "kim"), ("restart", None)):
-                await scene.step("record", [("kim", InteractionType.WATCH, "p1", 0)])
-                await scene.people.figures(await scene.view(), "kim", int(scene.clock()) // 86_400)
-                await watch.look()
-                assert scene.people.nbytes
-                await other.step(name, value)
-                await watch.look()
-                assert not scene.people.nbytes
-
-    play(settings, act)
-
-
-def test_an_erased_person_is_forgotten_at_once(settings: NodeSettings) -> None:
-    async def act(scene: Scene) -> None:
+async def test_an_erased_person_is_forgotten_at_once(settings: NodeSettings) -> None:
+    async with opened(settings) as scene:
         cache = PeopleCache(scene.services.database, limit_bytes=1 << 20)
         view = await scene.view()
         await cache.figures(view, "kim", int(scene.clock()) // 86_400)
@@ -349,5 +324,3 @@ def test_an_erased_person_is_forgotten_at_once(settings: NodeSettings) -> None:
         cache.forget_person(scene.access.account_id, "s", "kim")
 
         assert not cache.nbytes
-
-    play(settings, act)

@@ -17,8 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from live.conftest import Sources
 from penchant.errors import IndexNotReady, UnknownSource
-from penchant.live import builder as building
-from penchant.live import counting, segment_files, source_cache, views
+from penchant.live import segment_files, source_cache, views
 from penchant.live.audience_files import LikesFiles
 from penchant.live.builder import Builder, FileBuilder, LikesBuilder, builder_lock
 from penchant.live.counting import StoredLikes
@@ -40,12 +39,7 @@ HEAD_HALTS = ("before", "after")
 
 
 @pytest.fixture(autouse=True)
-def small_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(building, "SMALLEST_FILE", 3)
-    monkeypatch.setattr(building, "LEAST_CHANGES", 2)
-    monkeypatch.setattr(segment_files, "ADOPTED_CHANGES", 2)
-    monkeypatch.setattr(counting, "SMALLEST_LIKES", 3)
-    monkeypatch.setattr(counting, "LEAST_INTERACTIONS", 2)
+def halting(small_files: None, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001  # comes first
     monkeypatch.setattr(views, "WAIT_STEP_S", 0)
     # As on PostgreSQL: heads are read in threads, too.
     monkeypatch.setattr(SqliteDatabase, "quick_reads", False)

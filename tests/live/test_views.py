@@ -12,8 +12,7 @@ import pytest
 
 from live.conftest import Sources
 from penchant.errors import IndexNotReady, StorageUnavailable, UnknownSource
-from penchant.index import Filter
-from penchant.live import builder as building
+from penchant.index import Filter, Snapshot
 from penchant.live import counting, segment_files
 from penchant.live.audience_files import LikesFiles
 from penchant.live.builder import Builder, LikesBuilder, builder_lock
@@ -26,16 +25,9 @@ from penchant.model import Algorithm
 from penchant.storage import DeletePieces, DeleteSource
 from penchant.telemetry import Metrics
 
+pytestmark = pytest.mark.usefixtures("small_files")
+
 LATER = 1 << 50
-
-
-@pytest.fixture(autouse=True)
-def small_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(building, "SMALLEST_FILE", 3)
-    monkeypatch.setattr(building, "LEAST_CHANGES", 2)
-    monkeypatch.setattr(segment_files, "ADOPTED_CHANGES", 2)
-    monkeypatch.setattr(counting, "SMALLEST_LIKES", 3)
-    monkeypatch.setattr(counting, "LEAST_INTERACTIONS", 2)
 
 
 @pytest.fixture
@@ -68,6 +60,10 @@ class Following:
     def view(self, source: str = "s") -> View:
         return asyncio.run(self.views.view(self.account, source))
 
+    def adopt(self) -> None:
+        """Go over to newer files."""
+        asyncio.run(self.views.adopt())
+
     def popular(self, source: str = "s") -> list[float]:
         """Return how popular each piece is, by the audience that a request sees."""
         view = self.view(source)
@@ -82,18 +78,18 @@ class Following:
         return self.metrics.registry.get_sample_value(name, labels) or 0.0
 
 
+def nearest(snapshot: Snapshot, piece: str) -> list[tuple[str, float]]:
+    shown = Filter(moment=LATER)
+    found = snapshot.nearest(piece, shown, algorithm=Algorithm.COSINE, category_weights={}, take=30)
+    return [(each.id, each.distance) for each in found]
+
+
 def answers(view: View, piece: str = "p1") -> list[tuple[str, float]]:
-    nearest = view.snapshot.nearest(
-        piece, Filter(moment=LATER), algorithm=Algorithm.COSINE, category_weights={}, take=30
-    )
-    return [(each.id, each.distance) for each in nearest]
+    return nearest(view.snapshot, piece)
 
 
 def expected(sources: Sources, source: str = "s", piece: str = "p1") -> list[tuple[str, float]]:
-    nearest = sources.rebuilt(source).nearest(
-        piece, Filter(moment=LATER), algorithm=Algorithm.COSINE, category_weights={}, take=30
-    )
-    return [(each.id, each.distance) for each in nearest]
+    return nearest(sources.rebuilt(source), piece)
 
 
 def renamed(sources: Sources, table: str, name: str) -> None:
@@ -118,14 +114,11 @@ def test_the_lag_is_what_was_asked_for_and_is_not_there_yet(sources: Sources) ->
     assert following.metric("penchant_merge_seconds_count") == 1
 
 
-def test_many_who_ask_at_once_share_one_catch_up(sources: Sources) -> None:
+async def test_many_who_ask_at_once_share_one_catch_up(sources: Sources) -> None:
     sources.submit(*range(20))
     following = Following(sources, None)
 
-    async def many() -> list[View]:
-        return await asyncio.gather(*(following.views.view(sources.account, "s") for _ in range(50)))
-
-    views = asyncio.run(many())
+    views = await asyncio.gather(*(following.views.view(sources.account, "s") for _ in range(50)))
 
     assert len({id(view) for view in views}) == 1
     assert following.metric("penchant_follow_seconds_count", feed="content") == 1
@@ -179,27 +172,13 @@ def test_a_view_starts_from_a_file_and_adopts_newer_ones(
 
     builder.build(sources.head(), None)
     assert following.view() is followed
-    asyncio.run(following.views.adopt())
+    following.adopt()
     adopted = following.view()
 
     assert (adopted.base_version, len(adopted.snapshot.parts)) == (23, 1)
     assert answers(adopted) == expected(sources)
-    asyncio.run(following.views.adopt())
+    following.adopt()
     assert following.view() is adopted
-
-
-@pytest.mark.usefixtures("elected")
-def test_adopting_survives_a_source_that_is_gone(builder: Builder, files: SegmentFiles, sources: Sources) -> None:
-    sources.submit(*range(20))
-    following = Following(sources, files)
-    following.view()
-    builder.build_due()
-    sources.do(DeleteSource(account_id=sources.account, source="s"))
-
-    asyncio.run(following.views.adopt())
-
-    with pytest.raises(UnknownSource):
-        following.view()
 
 
 @pytest.mark.usefixtures("elected")
@@ -270,33 +249,34 @@ def test_a_count_goes_over_to_a_file_that_is_published_later(
 ) -> None:
     following = Following(sources, files)
     before = following.popular()
-    asyncio.run(following.views.adopt())
+    following.adopt()
     assert following.metric("penchant_likes_mapped_total") == 0
 
     likes_builder.build_due()
-    asyncio.run(following.views.adopt())
-    asyncio.run(following.views.adopt())
+    following.adopt()
+    following.adopt()
     assert following.metric("penchant_likes_mapped_total") == 1
     assert following.popular() == before
 
     for person in range(5):
         sources.record(f"v{person}", "p3")
     likes_builder.build(sources.head(), None)
-    asyncio.run(following.views.adopt())
+    following.adopt()
     assert following.metric("penchant_likes_mapped_total") == 2
     assert following.popular() == Following(sources, None).popular() != before
 
 
-@pytest.mark.usefixtures("elected")
-def test_a_count_survives_a_source_that_is_gone(
-    likes_builder: LikesBuilder, files: SegmentFiles, sources: Sources
+@pytest.mark.usefixtures("elected", "likes_builder")
+@pytest.mark.parametrize("built", ("builder", "likes_builder"))
+def test_a_file_of_a_source_that_is_gone_is_not_adopted(
+    request: pytest.FixtureRequest, files: SegmentFiles, sources: Sources, built: str
 ) -> None:
     following = Following(sources, files)
     following.popular()
-    likes_builder.build_due()
+    assert request.getfixturevalue(built).build_due() == 1
     sources.do(DeleteSource(account_id=sources.account, source="s"))
 
-    asyncio.run(following.views.adopt())
+    following.adopt()
 
     with pytest.raises(UnknownSource):
         following.popular()

@@ -1,13 +1,13 @@
 """The builder makes of files and feeds the weights that a worker makes by itself, bit by bit."""
 
-import asyncio
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from live.conftest import Sources
+from live.conftest import Sources, newest_file
 from penchant.index.compiled import engine
 from penchant.index.people.weights import STAND_INS, FoundStandIns, StandInQuery
 from penchant.live import counting, weighing
@@ -20,6 +20,8 @@ from penchant.live.views import ViewLimits, Views
 from penchant.model import DAY_MS
 from penchant.storage import DeleteSource
 from penchant.telemetry import Metrics
+
+LIMITS = ViewLimits(min_version_timeout_s=60, stale_reads_s=60)
 
 
 @pytest.fixture(autouse=True)
@@ -41,34 +43,26 @@ def filled(sources: Sources) -> None:
 
 def built(sources: Sources, folder: Path) -> StoredWeights:
     files = WeightsFiles(folder)
-    published = files.newest(sources.head())
-    assert published is not None
+    published = newest_file(files, sources)
     assert published.stamp.version == sources.head().interactions_version
     stored = files.read(published)
     assert stored is not None
     return stored
 
 
-def alone(sources: Sources) -> StoredWeights | None:
+async def alone(sources: Sources) -> StoredWeights | None:
     """Return what a worker without a builder makes."""
-    database = AsyncStorage(sources.storage, Metrics())
-    limits = ViewLimits(min_version_timeout_s=60, stale_reads_s=60)
-    views = Views(database, Metrics(), Segments(Metrics()), limits)
-
-    async def scene() -> StoredWeights | None:
+    with closing(AsyncStorage(sources.storage, Metrics())) as database:
+        views = Views(database, Metrics(), Segments(Metrics()), LIMITS)
         view = await views.view(sources.account, "s")
         await views.audience(view, views.today(view), min_version=view.head.interactions_version)
         cached = views._cache.find((sources.account, "s"))
         assert cached is not None
         return cached.weights.made
 
-    made = asyncio.run(scene())
-    database.close()
-    return made
-
 
 @pytest.mark.parametrize("start", ("sql", "likes file"))
-def test_a_file_has_the_weights_that_a_worker_makes(sources: Sources, start: str) -> None:
+async def test_a_file_has_the_weights_that_a_worker_makes(sources: Sources, start: str) -> None:
     folder = sources.folder / "index"
     filled(sources)
     if start == "likes file":
@@ -79,7 +73,7 @@ def test_a_file_has_the_weights_that_a_worker_makes(sources: Sources, start: str
 
     assert [builder.build_due(), builder.build_due()] == [1, 0]
 
-    made, theirs = alone(sources), built(sources, folder)
+    made, theirs = await alone(sources), built(sources, folder)
     assert made is not None
     assert {name: array.tolist() for name, array in made.arrays().items()} == {
         name: array.tolist() for name, array in theirs.arrays().items()
@@ -116,7 +110,7 @@ def test_an_erasure_is_built_at_once_and_other_changes_after_a_rest(sources: Sou
     assert (after_a_like, builder.build_due()) == (0, 1)
 
 
-def test_a_worker_goes_over_to_the_builder_s_files(sources: Sources, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_worker_goes_over_to_the_builder_s_files(sources: Sources, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(weighing, "LOOK_S", 0.0)
     folder = sources.folder / "index"
     filled(sources)
@@ -124,17 +118,16 @@ def test_a_worker_goes_over_to_the_builder_s_files(sources: Sources, monkeypatch
     assert elected.try_win()
     metrics, database = Metrics(), AsyncStorage(sources.storage, Metrics())
     stored = StoredLikes(metrics, LikesFiles(folder), builder_lock(sources.folder), WeightsFiles(folder))
-    limits = ViewLimits(min_version_timeout_s=60, stale_reads_s=60)
-    views = Views(database, metrics, Segments(metrics), limits, stored_likes=stored)
+    views = Views(database, metrics, Segments(metrics), LIMITS, stored_likes=stored)
 
     async def version() -> int:
         view = await views.view(sources.account, "s")
         return (await views.audience(view, views.today(view))).version
 
-    before = asyncio.run(version())
+    before = await version()
     WeightsBuilder(sources.storage, folder, Metrics()).build_due()
 
-    assert (before, asyncio.run(version())) == (0, sources.head().interactions_version)
+    assert (before, await version()) == (0, sources.head().interactions_version)
     assert metrics.registry.get_sample_value("penchant_weights_mapped_total") == 1
     database.close()
     elected.close()

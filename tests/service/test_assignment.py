@@ -6,7 +6,7 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penchant.service.placements.assignment import BucketRun, bucket_of, reassigned, variant_at
+from penchant.service.placements.versions import BucketRun, bucket_of, reassigned, variant_at
 from penchant.wire import BUCKETS
 from strategies import examples
 

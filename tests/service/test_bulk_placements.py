@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from clocks import DAY_CLOCK, DayClock
 from kernel_cache import KERNELS
 from penchant.bootstrap import storage_of
-from penchant.cluster.plan import mapped_files
+from penchant.cluster.executor import mapped_files
 from penchant.errors import PenchantError
 from penchant.index.compiled import engine
 from penchant.live.following import Follower, View

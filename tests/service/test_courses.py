@@ -5,8 +5,7 @@ import pytest
 
 from penchant import experiments
 from penchant.model import InteractionType
-from penchant.service.placements.courses import courses_of
-from penchant.service.placements.tallies import VariantTally, arms_of, tallies_of
+from penchant.service.placements.results import VariantTally, arms_of, courses_of, tallies_of
 from penchant.storage.placement_counts import GROUPS, POSITIONS, SHOWN, SUCCEEDED, CountsTable
 
 NAMES = {"base", "b", "c"}

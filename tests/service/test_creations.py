@@ -3,7 +3,7 @@
 import pytest
 
 from penchant.errors import RateExceeded, StorageUnavailable
-from penchant.service.creations import CreationRate
+from penchant.service.content import CreationRate
 
 
 def create(rate: CreationRate, account_id: int, limit: int) -> None:

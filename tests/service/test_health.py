@@ -127,11 +127,15 @@ def test_categories_of_a_very_large_source_are_not_judged(
     assert done(health, view).categories is None
 
 
-def test_what_was_found_is_kept_for_the_latest_sources(health: CatalogueHealth) -> None:
-    views = [view_of(PIECES, source=number) for number in range(KEPT_OF_ACCOUNT + 1)]
+@pytest.mark.parametrize(("accounts", "most"), ((1, KEPT_OF_ACCOUNT), (MAX_KEPT + 1, MAX_KEPT)))
+def test_the_latest_findings_are_kept_of_an_account_and_of_all(
+    health: CatalogueHealth, accounts: int, most: int
+) -> None:
+    views = [view_of(PIECES, source=number, account=number % accounts) for number in range(most + 1)]
     for view in views:
         done(health, view)
 
+    assert len(health._kept) == most
     assert all(health.findings(view).done for view in views[1:])
     assert not health.findings(views[0]).done
 
@@ -164,15 +168,6 @@ def test_an_account_with_many_sources_displaces_its_own_findings_alone(health: C
         done(health, view_of(PIECES, source=number))
 
     assert health.findings(other).done
-
-
-def test_findings_of_many_accounts_have_a_limit(health: CatalogueHealth) -> None:
-    views = [view_of(PIECES, source=number, account=number) for number in range(MAX_KEPT + 1)]
-    for view in views:
-        done(health, view)
-
-    assert all(health.findings(view).done for view in views[1:])
-    assert len(health._kept) == MAX_KEPT
 
 
 def test_accounts_take_turns(health: CatalogueHealth, monkeypatch: pytest.MonkeyPatch) -> None:

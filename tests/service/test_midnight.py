@@ -1,22 +1,19 @@
 """A request that begins before midnight, UTC, and ends after it, answers as of one of the two days."""
 
-import asyncio
 import itertools
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from clocks import DAY_CLOCK, DAY_S, SetClock
 from factories import piece
-from penchant.bootstrap import open_services
 from penchant.clock import Clock
 from penchant.errors import QuotaExceeded
 from penchant.live.views import View
-from penchant.model import DAY_MS, FULL_PLAN, InteractionType, NewInteraction, Plan, SourceSettings
+from penchant.model import DAY_MS, Plan, SourceSettings
 from penchant.service import Services
 from penchant.service.access import Access
 from penchant.service.lists.inputs import LiveInputs
@@ -24,8 +21,9 @@ from penchant.service.lists.kinds import rank_personal
 from penchant.service.lists.previews import Previews
 from penchant.service.lists.requests import PersonalRequest
 from penchant.service.usage import Usage
-from penchant.settings import CurrentSettings, NodeSettings
-from penchant.wire import PreviewWish, RecommendedPiece, decode_submission
+from penchant.settings import NodeSettings
+from penchant.wire import PreviewWish, RecommendedPiece
+from tenants import Tenant, tenant_of
 
 MIDNIGHT_S = DAY_CLOCK() // DAY_S * DAY_S + DAY_S
 BEFORE_S, AFTER_S = MIDNIGHT_S - 0.1, MIDNIGHT_S + 0.1
@@ -39,26 +37,15 @@ def passing(before: int) -> Callable[[], float]:
     return lambda: next(moments)
 
 
-@asynccontextmanager
-async def watched(settings: NodeSettings) -> AsyncIterator[tuple[Services, View]]:
-    """Open the services, with pieces old and new that a few people have watched on different days."""
-    async with open_services(CurrentSettings(settings), clock=lambda: BEFORE_S) as services:
-        account_id = services.database.storage.accounts.ensure("one")
-        access = Access(key_id="k", account_id=account_id, plan=FULL_PLAN, admin=False)
-        pieces = [piece(name, *keywords) for name, keywords in (("a", "xy"), ("b", "x"), ("c", "yz"), ("d", "z"))]
-        await services.content.submit_pieces(access, "s", decode_submission(msgspec.json.encode(pieces)))
-        await services.curation.replace_settings(access, "s", FORGETFUL)
-        interactions = [
-            NewInteraction(
-                user_id=user,
-                type=InteractionType.WATCH,
-                piece_id=piece_id,
-                occurred_at=int(BEFORE_S * 1000) - days * DAY_MS,
-            )
-            for user, piece_id, days in (("u", "a", 0), ("u", "c", 3), ("v", "a", 9), ("v", "b", 1), ("w", "d", 2))
-        ]
-        await services.people.record(access, "s", interactions)
-        yield services, await services.views.view(account_id, "s")
+@pytest.fixture
+async def tenant(settings: NodeSettings) -> AsyncIterator[Tenant]:
+    """The owner of pieces old and new that a few people have watched on different days."""
+    pieces = [piece(name, *keywords) for name, keywords in (("a", "xy"), ("b", "x"), ("c", "yz"), ("d", "z"))]
+    async with tenant_of(settings, *pieces, clock=lambda: BEFORE_S) as opened:
+        await opened.services.curation.replace_settings(opened.access, "s", FORGETFUL)
+        for user, piece_id, days in (("u", "a", 0), ("u", "c", 3), ("v", "a", 9), ("v", "b", 1), ("w", "d", 2)):
+            await opened.record((user, piece_id, int(BEFORE_S * 1000) - days * DAY_MS))
+        yield opened
 
 
 async def recommended(services: Services, view: View, clock: Callable[[], float]) -> list[RecommendedPiece]:
@@ -67,43 +54,35 @@ async def recommended(services: Services, view: View, clock: Callable[[], float]
     return (await rank_personal(inputs, view, PersonalRequest(user_id="u", include_seen=True))).content()
 
 
-def test_a_list_is_of_one_day(settings: NodeSettings) -> None:
-    async def scene() -> None:
-        async with watched(settings) as (services, view):
-            days = [await recommended(services, view, SetClock(at)) for at in (BEFORE_S, AFTER_S)]
+async def test_a_list_is_of_one_day(tenant: Tenant) -> None:
+    view = await tenant.view()
+    days = [await recommended(tenant.services, view, SetClock(at)) for at in (BEFORE_S, AFTER_S)]
 
-            spanning = [await recommended(services, view, passing(before)) for before in range(1, 4)]
+    spanning = [await recommended(tenant.services, view, passing(before)) for before in range(1, 4)]
 
-            assert days[0] != days[1]
-            assert all(each in days for each in spanning)
-
-    asyncio.run(scene())
+    assert days[0] != days[1]
+    assert all(each in days for each in spanning)
 
 
-def test_a_preview_that_changes_nothing_moves_nothing_at_midnight(settings: NodeSettings) -> None:
-    async def scene() -> None:
-        async with watched(settings) as (services, view):
-            wish = PreviewWish(changes={"retentionDays": 300}, users=("u",))
-            for before in range(1, 6):
-                services.views.forget(view.head.account_id, "s")
-                inputs = LiveInputs(services.database, services.views, clock=passing(before))
-                preview = await Previews(services.database, services.views, inputs).settings(view, wish)
-                assert preview.users[0].before == preview.users[0].after
-
-    asyncio.run(scene())
+async def test_a_preview_that_changes_nothing_moves_nothing_at_midnight(tenant: Tenant) -> None:
+    services, view = tenant.services, await tenant.view()
+    wish = PreviewWish(changes={"retentionDays": 300}, users=("u",))
+    for before in range(1, 6):
+        services.views.forget(view.head.account_id, "s")
+        inputs = LiveInputs(services.database, services.views, clock=passing(before))
+        preview = await Previews(services.database, services.views, inputs).settings(view, wish)
+        assert preview.users[0].before == preview.users[0].after
 
 
-def test_who_is_refused_at_the_end_of_a_month_may_ask_again_at_once(settings: NodeSettings) -> None:
-    async def scene() -> float | None:
-        async with open_services(CurrentSettings(settings)) as services:
-            moments = iter((YEAR_END - 0.1, YEAR_END + 0.1))
-            usage = Usage(services.database, Path(settings.data), clock=Clock(seconds=lambda: next(moments)))
-            plan = Plan(name="small", features=frozenset(), recommendations_per_month=0)
-            try:
-                with pytest.raises(QuotaExceeded) as refused:
-                    await usage.reserve(Access(key_id="k", account_id=7, plan=plan, admin=False))
-            finally:
-                usage.close()
-            return refused.value.retry_after_s
+async def test_who_is_refused_at_the_end_of_a_month_may_ask_again_at_once(
+    tenant: Tenant, settings: NodeSettings
+) -> None:
+    moments = iter((YEAR_END - 0.1, YEAR_END + 0.1))
+    clock = Clock(seconds=lambda: next(moments))
+    plan = Plan(name="small", features=frozenset(), recommendations_per_month=0)
 
-    assert asyncio.run(scene()) == 0
+    usage = Usage(tenant.services.database, Path(settings.data), clock=clock)
+    with closing(usage), pytest.raises(QuotaExceeded) as refused:
+        await usage.reserve(Access(key_id="k", account_id=7, plan=plan, admin=False))
+
+    assert refused.value.retry_after_s == 0

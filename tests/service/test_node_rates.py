@@ -5,13 +5,14 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
 
 from acceptance.servers import Server, command, free_port
+from clocks import SetClock
 from databases import prepared_database
 from penchant.errors import InvalidSettings
 from penchant.service import rates
@@ -72,67 +73,58 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rates, "REDIS_PATIENCE_S", 30.0)
 
 
-def within_a_window(scene: Callable[[], Found]) -> Found:
+async def within_a_window(scene: Callable[[], Awaitable[Found]]) -> Found:
     """Return what a scene finds that took less than a window; a busy machine needs several tries."""
     for _ in range(MOST_TRIES):
         began = time.monotonic()
-        found = scene()
+        found = await scene()
         if time.monotonic() - began < REDIS_WINDOW_S:
             break
-        time.sleep(REDIS_WINDOW_S)
+        await asyncio.sleep(REDIS_WINDOW_S)
     return found
 
 
-def counts(rates: list[NodeRates], times: int) -> list[int | None]:
+@pytest.mark.usefixtures("patient")
+async def test_nodes_count_together(redis: Redis) -> None:
     async def scene() -> list[int | None]:
-        found = [await each.count("key") for _ in range(times) for each in rates]
+        rates = [NodeRates(redis.address, Metrics()) for _ in range(2)]
+        found = [await each.count("key") for _ in range(10) for each in rates]
         for each in rates:
             await each.close()
         return found
 
-    return asyncio.run(scene())
+    assert await within_a_window(scene) == list(range(1, 21))
 
 
 @pytest.mark.usefixtures("patient")
-def test_nodes_count_together(redis: Redis) -> None:
-    found = within_a_window(lambda: counts([NodeRates(redis.address, Metrics()) for _ in range(2)], 10))
-
-    assert found == list(range(1, 21))
-
-
-@pytest.mark.usefixtures("patient")
-def test_a_count_ends_after_a_second_whatever_came_meanwhile(redis: Redis) -> None:
+async def test_a_count_ends_after_a_second_whatever_came_meanwhile(redis: Redis) -> None:
     async def scene() -> list[int]:
-        rates = NodeRates(redis.address, Metrics())
-        await rates.count("key")
-        lives = [redis.life_ms(REDIS_PREFIX + "key")]
-        await rates.count("key")
-        lives.append(redis.life_ms(REDIS_PREFIX + "key"))
+        rates, lives = NodeRates(redis.address, Metrics()), []
+        for _ in range(2):
+            await rates.count("key")
+            lives.append(redis.life_ms(REDIS_PREFIX + "key"))
         await rates.close()
         return lives
 
-    first, second = within_a_window(lambda: asyncio.run(scene()))
+    first, second = await within_a_window(scene)
 
     assert 0 < second <= first <= 1000
 
 
 @pytest.mark.usefixtures("patient")
-def test_without_redis_nobody_is_counted_and_it_is_left_alone_for_a_while(redis: Redis) -> None:
-    now = [100.0]
-    metrics = Metrics()
-    rates = NodeRates(redis.address, metrics, monotonic=lambda: now[0])
+async def test_without_redis_nobody_is_counted_and_it_is_left_alone_for_a_while(redis: Redis) -> None:
+    clock, metrics = SetClock(100.0), Metrics()
+    rates = NodeRates(redis.address, metrics, monotonic=clock)
 
-    async def scene() -> list[int | None]:
-        found = [await rates.count("key")]
-        redis.stop()
-        found += [await rates.count("key") for _ in range(3)]
-        redis.start()
-        now[0] += REDIS_PAUSE_S
-        found.append(await rates.count("key"))
-        await rates.close()
-        return found
+    found = [await rates.count("key")]
+    redis.stop()
+    found += [await rates.count("key") for _ in range(3)]
+    redis.start()
+    clock.now += REDIS_PAUSE_S
+    found.append(await rates.count("key"))
+    await rates.close()
 
-    assert asyncio.run(scene()) == [1, None, None, None, 1]
+    assert found == [1, None, None, None, 1]
     assert metrics.registry.get_sample_value("penchant_failures_total", {"where": "redis"}) == 1
 
 

@@ -1,23 +1,20 @@
 """What is read of a person is of one moment, whatever is written while it is read."""
 
-import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from contextlib import closing
 from typing import ParamSpec, TypeVar
 
-import msgspec
 import pytest
 
 from factories import piece
-from penchant.bootstrap import open_services
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View
-from penchant.model import FULL_PLAN, InteractionType, NewInteraction, StoredInteraction
+from penchant.model import StoredInteraction
 from penchant.service import Services
-from penchant.service.access import Access
 from penchant.service.people import InteractionSelection, People
-from penchant.settings import CurrentSettings, NodeSettings
-from penchant.wire import decode_submission
+from penchant.settings import NodeSettings
+from tenants import tenant_of
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -57,31 +54,19 @@ async def listed(people: People, view: View) -> list[StoredInteraction]:
 
 @pytest.mark.parametrize("read", (exported, listed))
 @pytest.mark.parametrize("erases", (True, False))
-def test_a_change_in_between_neither_repeats_nor_halves_what_is_read(
+async def test_a_change_in_between_neither_repeats_nor_halves_what_is_read(
     settings: NodeSettings, read: Read, *, erases: bool
 ) -> None:
-    async def scene() -> list[StoredInteraction]:
-        async with open_services(CurrentSettings(settings)) as services:
-            account_id = services.database.storage.accounts.ensure("one")
-            access = Access(key_id="k", account_id=account_id, plan=FULL_PLAN, admin=False)
-            body = msgspec.json.encode([piece("a", "x", filters={"catalogs": ["web"]})])
-            await services.content.submit_pieces(access, "s", decode_submission(body))
-            watched = [NewInteraction(user_id="kim", type=InteractionType.WATCH, piece_id="a", occurred_at=None)]
-            await services.people.record(access, "s", watched * MANY)
-            view = await services.views.view(account_id, "s")
+    watched = ("kim", "a", None)
+    async with tenant_of(settings, piece("a", "x", filters={"catalogs": ["web"]})) as tenant:
+        await tenant.record(*[watched] * MANY)
+        services, view = tenant.services, await tenant.view()
 
-            async def change() -> None:
-                if erases:
-                    await services.people.erase(access, "s", "kim")
-                else:
-                    await services.people.record(access, "s", watched)
+        async def change() -> None:
+            await (services.people.erase(tenant.access, "s", "kim") if erases else tenant.record(watched))
 
-            storage = BusyStorage(services, change)
-            try:
-                return await read(People(storage, services.views, services.metrics), view)
-            finally:
-                storage.close()
+        with closing(BusyStorage(services, change)) as storage:
+            found = await read(People(storage, services.views, services.metrics), view)
 
-    versions = Counter(each.version for each in asyncio.run(scene()))
-
+    versions = Counter(each.version for each in found)
     assert len(versions) == versions.total() == MANY

@@ -1,6 +1,5 @@
 """Counts of windows that processes share: never more than the limit, whoever dies; and wrong keys by address."""
 
-import asyncio
 import fcntl
 import os
 import subprocess
@@ -13,8 +12,16 @@ import pytest
 
 from clocks import SetClock
 from penchant.errors import StorageUnavailable
-from penchant.service.counting import BUCKET_SLOTS, BUCKETS, CountingTable
-from penchant.service.rates import FAILURES_WINDOW_S, FREE_FAILURES, MAX_ADDRESSES, FailedKeys, SharedRates
+from penchant.service.rates import (
+    BUCKET_SLOTS,
+    BUCKETS,
+    FAILURES_WINDOW_S,
+    FREE_FAILURES,
+    MAX_ADDRESSES,
+    CountingTable,
+    FailedKeys,
+    SharedRates,
+)
 
 NOW = 1_000.2
 HITTER = """
@@ -27,7 +34,7 @@ print(sum(rates.count("key") <= 5000 for _ in range(4000)))
 """
 HOLDER = """
 import os, pathlib, signal, sys
-from penchant.service.counting import CountingTable
+from penchant.service.rates import CountingTable
 with CountingTable(pathlib.Path(sys.argv[1]), members=3):
     os.kill(os.getpid(), signal.SIGKILL)
 """
@@ -147,12 +154,9 @@ def test_the_number_of_addresses_is_bounded() -> None:
     assert len(failed._failures) <= MAX_ADDRESSES
 
 
-def test_a_refusal_that_waits_comes_in_the_end() -> None:
+async def test_a_refusal_that_waits_comes_in_the_end() -> None:
     failed = FailedKeys(monotonic=SetClock(), delay_s=0.001)
 
-    async def scene() -> None:
-        for _ in range(FREE_FAILURES + 5):
-            await failed.slow_down("a")
-
-    asyncio.run(scene())
+    for _ in range(FREE_FAILURES + 5):
+        await failed.slow_down("a")
     assert failed._waiting == 0

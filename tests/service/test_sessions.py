@@ -1,8 +1,7 @@
 """Sessions at the dashboard: who has one, and until when."""
 
-import asyncio
 import hashlib
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -13,15 +12,12 @@ from penchant.cli.keys import make_key
 from penchant.clock import Clock
 from penchant.errors import Unauthenticated
 from penchant.live.database import AsyncStorage
-from penchant.service.access import AccessControl
+from penchant.service.access import IDLE_S, SEEN_AFTER_S, SESSION_S, AccessControl, Sessions
 from penchant.service.rates import NodeCounts
-from penchant.service.sessions import IDLE_S, SEEN_AFTER_S, SESSION_S, Sessions
 from penchant.settings import CurrentSettings, NodeSettings
 from penchant.storage import Storage, open_storage
 from penchant.storage.sessions import MOST_OF_KEY
 from penchant.telemetry import Metrics
-
-Scene = Callable[[Sessions, SetClock], Coroutine[None, None, None]]
 
 
 @pytest.fixture
@@ -43,98 +39,90 @@ def contents(folder: Path) -> bytes:
     return b"".join(path.read_bytes() for path in folder.iterdir())
 
 
-def play(storage: Storage, folder: Path, scene: Scene) -> None:
-    clock = SetClock(1_000_000.5)
-    with closing(AsyncStorage(storage, Metrics())) as database, closing(NodeCounts.open(folder)) as rates:
+@pytest.fixture
+def clock() -> SetClock:
+    return SetClock(1_000_000.5)
+
+
+@pytest.fixture
+def sessions(storage: Storage, tmp_path: Path, clock: SetClock) -> Iterator[Sessions]:
+    with closing(AsyncStorage(storage, Metrics())) as database, closing(NodeCounts.open(tmp_path)) as rates:
         access = AccessControl(database, CurrentSettings(NodeSettings()), rates, clock=Clock(seconds=clock))
-        asyncio.run(scene(Sessions(database, access, clock=Clock(seconds=clock)), clock))
+        yield Sessions(database, access, clock=Clock(seconds=clock))
 
 
-def test_a_session_is_found_by_its_id_alone(storage: Storage, tmp_path: Path, key: str) -> None:
-    async def scene(sessions: Sessions, _: SetClock) -> None:
-        one, other = [await sessions.begin(key) for _ in range(2)]
+async def test_a_session_is_found_by_its_id_alone(sessions: Sessions, key: str) -> None:
+    one, other = [await sessions.begin(key) for _ in range(2)]
 
-        assert await sessions.read(one.token) == one
-        assert one.access.key_id == key.split("_")[1]
-        assert (one.token, one.proof) != (other.token, other.proof)
-        assert one.token not in one.proof
-        for token in ("", "x", one.proof, one.token[:-1], one.token.upper(), "\N{LATIN SMALL LETTER E WITH ACUTE}"):
-            with pytest.raises(Unauthenticated):
-                await sessions.read(token)
-
-    play(storage, tmp_path, scene)
-
-
-def test_who_reads_the_database_has_no_session(storage: Storage, tmp_path: Path, key: str) -> None:
-    async def scene(sessions: Sessions, _: SetClock) -> None:
-        token = (await sessions.begin(key)).token
-        stored = contents(tmp_path)
-
-        assert hash_of(token) in stored
-        assert token.encode() not in stored
-        assert bytes.fromhex(token) not in stored
+    assert await sessions.read(one.token) == one
+    assert one.access.key_id == key.split("_")[1]
+    assert (one.token, one.proof) != (other.token, other.proof)
+    assert one.token not in one.proof
+    for token in ("", "x", one.proof, one.token[:-1], one.token.upper(), "\N{LATIN SMALL LETTER E WITH ACUTE}"):
         with pytest.raises(Unauthenticated):
-            await sessions.read(hash_of(token).hex())
-
-    play(storage, tmp_path, scene)
-
-
-def test_a_session_is_over_after_a_working_day_however_busy(storage: Storage, tmp_path: Path, key: str) -> None:
-    async def scene(sessions: Sessions, clock: SetClock) -> None:
-        token = (await sessions.begin(key)).token
-        for _ in range(SESSION_S // IDLE_S * 2 - 1):
-            clock.now += IDLE_S / 2
             await sessions.read(token)
+
+
+async def test_who_reads_the_database_has_no_session(sessions: Sessions, tmp_path: Path, key: str) -> None:
+    token = (await sessions.begin(key)).token
+    stored = contents(tmp_path)
+
+    assert hash_of(token) in stored
+    assert token.encode() not in stored
+    assert bytes.fromhex(token) not in stored
+    with pytest.raises(Unauthenticated):
+        await sessions.read(hash_of(token).hex())
+
+
+async def test_a_session_is_over_after_a_working_day_however_busy(
+    sessions: Sessions, clock: SetClock, key: str
+) -> None:
+    token = (await sessions.begin(key)).token
+    for _ in range(SESSION_S // IDLE_S * 2 - 1):
         clock.now += IDLE_S / 2
-        with pytest.raises(Unauthenticated, match="over"):
-            await sessions.read(token)
-
-    play(storage, tmp_path, scene)
+        await sessions.read(token)
+    clock.now += IDLE_S / 2
+    with pytest.raises(Unauthenticated, match="over"):
+        await sessions.read(token)
 
 
 @pytest.mark.parametrize(("seen_s", "lasts_s"), ((SEEN_AFTER_S - 1, IDLE_S), (SEEN_AFTER_S, SEEN_AFTER_S + IDLE_S)))
-def test_a_session_is_over_after_an_idle_hour(
-    storage: Storage, tmp_path: Path, key: str, seen_s: int, lasts_s: int
+async def test_a_session_is_over_after_an_idle_hour(
+    *, storage: Storage, sessions: Sessions, clock: SetClock, key: str, seen_s: int, lasts_s: int
 ) -> None:
     """A request soon after the last one that was noted is not noted itself."""
+    token, begun_at = (await sessions.begin(key)).token, clock.now
+    clock.now = begun_at + seen_s
+    await sessions.read(token)
+    record = storage.sessions.find(hash_of(token))
 
-    async def scene(sessions: Sessions, clock: SetClock) -> None:
-        token, begun_at = (await sessions.begin(key)).token, clock.now
-        clock.now = begun_at + seen_s
+    assert record is not None
+    assert record.seen_at + IDLE_S * 1000 == int((begun_at + lasts_s) * 1000)
+    clock.now = begun_at + lasts_s
+    with pytest.raises(Unauthenticated, match="over"):
         await sessions.read(token)
-        record = storage.sessions.find(hash_of(token))
-
-        assert record is not None
-        assert record.seen_at + IDLE_S * 1000 == int((begun_at + lasts_s) * 1000)
-        clock.now = begun_at + lasts_s
-        with pytest.raises(Unauthenticated, match="over"):
-            await sessions.read(token)
-
-    play(storage, tmp_path, scene)
 
 
-def test_a_session_that_was_ended_is_over_and_its_forms_are_its_own(storage: Storage, tmp_path: Path, key: str) -> None:
-    async def scene(sessions: Sessions, clock: SetClock) -> None:
-        one, other = [await sessions.begin(key) for _ in range(2)]
-        clock.now += SEEN_AFTER_S
-        assert (await sessions.read(one.token)).proof == one.proof
-        await sessions.end(one)
-        await sessions.end(one)
+async def test_a_session_that_was_ended_is_over_and_its_forms_are_its_own(
+    sessions: Sessions, clock: SetClock, key: str
+) -> None:
+    one, other = [await sessions.begin(key) for _ in range(2)]
+    clock.now += SEEN_AFTER_S
+    assert (await sessions.read(one.token)).proof == one.proof
+    await sessions.end(one)
+    await sessions.end(one)
 
-        with pytest.raises(Unauthenticated, match="over"):
-            await sessions.read(one.token)
-        assert await sessions.read(other.token) == other
-
-    play(storage, tmp_path, scene)
+    with pytest.raises(Unauthenticated, match="over"):
+        await sessions.read(one.token)
+    assert await sessions.read(other.token) == other
 
 
-def test_of_too_many_sessions_of_a_key_the_oldest_end(storage: Storage, tmp_path: Path, key: str) -> None:
-    async def scene(sessions: Sessions, clock: SetClock) -> None:
-        begun = []
-        for _ in range(MOST_OF_KEY + 2):
-            clock.now += 1
-            begun.append(await sessions.begin(key))
+async def test_of_too_many_sessions_of_a_key_the_oldest_end(
+    storage: Storage, sessions: Sessions, clock: SetClock, key: str
+) -> None:
+    begun = []
+    for _ in range(MOST_OF_KEY + 2):
+        clock.now += 1
+        begun.append(await sessions.begin(key))
 
-        assert [storage.sessions.find(hash_of(each.token)) is None for each in begun[:4]] == [True, True, False, False]
-
-    play(storage, tmp_path, scene)
+    assert [storage.sessions.find(hash_of(each.token)) is None for each in begun[:4]] == [True, True, False, False]

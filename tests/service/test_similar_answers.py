@@ -1,22 +1,17 @@
 """Remembered lists of similar pieces: their windows, and their memory."""
 
-import asyncio
 import json
 import time
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from factories import piece
-from penchant.bootstrap import open_services
 from penchant.live.views import View
-from penchant.model import EncodedPiece
 from penchant.service.lists.requests import SimilarRequest
 from penchant.service.lists.similar import ENTRY_BYTES, SimilarAnswers, SimilarRanking
-from penchant.settings import CurrentSettings, NodeSettings
-from penchant.storage import SubmitPieces
+from penchant.settings import NodeSettings
 from penchant.wire import parse_timestamp
+from tenants import tenant_of
 
 DAY_MS = 86_400_000
 
@@ -37,62 +32,53 @@ class Scene:
         return [entry["id"] for entry in json.loads(body)["content"]]
 
 
-def play(folder: Path, pieces: list[dict[str, Any]], scene: Callable[[Scene], None], limit_bytes: int = 10_000) -> None:
-    """Submit pieces to a service without a server, and play a scene with it."""
-
-    async def run() -> None:
-        async with open_services(CurrentSettings(NodeSettings(data=str(folder)))) as services:
-            account = await services.database.in_thread(services.database.storage.accounts.ensure, "one")
-            encoded = [EncodedPiece(id=piece["id"], body=json.dumps(piece).encode()) for piece in pieces]
-            await services.database.change(SubmitPieces(account_id=account, source="s", pieces=encoded))
-            scene(Scene(await services.views.view(account, "s"), limit_bytes))
-
-    asyncio.run(run())
+async def scene_of(settings: NodeSettings, *pieces: dict[str, Any], limit_bytes: int = 10_000) -> Scene:
+    """Return the scene of these pieces, once a service without a server has stored them."""
+    async with tenant_of(settings, *pieces) as tenant:
+        return Scene(await tenant.view(), limit_bytes)
 
 
-def test_a_window_that_opens_or_closes_ends_a_remembered_list(tmp_path: Path) -> None:
+async def test_a_window_that_opens_or_closes_ends_a_remembered_list(settings: NodeSettings) -> None:
     opens, closes = "2101-01-01T00:00:00Z", "2102-01-01T00:00:00Z"
+    opens_ms, closes_ms = parse_timestamp(opens), parse_timestamp(closes)
     window = {"availableFrom": opens, "availableUntil": closes}
+    scene = await scene_of(settings, piece("p0", "a"), piece("p1", "a", filters=window), piece("p2", "a"))
 
-    def scene(scene: Scene) -> None:
-        opens_ms, closes_ms = parse_timestamp(opens), parse_timestamp(closes)
-        found = []
-        for moment in (opens_ms - 1, opens_ms, opens_ms + DAY_MS, closes_ms - 1, closes_ms, opens_ms - 1, opens_ms):
-            scene.now_ms = moment
-            found.append(scene.ids())
-        assert found == [["p2"], ["p1", "p2"], ["p1", "p2"], ["p1", "p2"], ["p2"], ["p2"], ["p1", "p2"]]
-        assert (scene.answers.hits, scene.answers.misses) == (2, 5)
+    found = []
+    for moment in (opens_ms - 1, opens_ms, opens_ms + DAY_MS, closes_ms - 1, closes_ms, opens_ms - 1, opens_ms):
+        scene.now_ms = moment
+        found.append(scene.ids())
 
-    play(tmp_path, [piece("p0", "a"), piece("p1", "a", filters=window), piece("p2", "a")], scene)
+    assert found == [["p2"], ["p1", "p2"], ["p1", "p2"], ["p1", "p2"], ["p2"], ["p2"], ["p1", "p2"]]
+    assert (scene.answers.hits, scene.answers.misses) == (2, 5)
 
 
-def test_a_day_stands_for_the_present_until_midnight_and_for_its_end_afterwards(tmp_path: Path) -> None:
+async def test_a_day_stands_for_the_present_until_midnight_and_for_its_end_afterwards(settings: NodeSettings) -> None:
     day_ms = parse_timestamp("2101-01-01T00:00:00Z")
     window = {"availableFrom": "2101-01-01T12:00:00Z"}
+    scene = await scene_of(settings, piece("p0", "a"), piece("p1", "a", filters=window))
 
-    def scene(scene: Scene) -> None:
-        found = []
-        for moment in (day_ms + 1, day_ms + DAY_MS // 2, day_ms + DAY_MS):
-            scene.now_ms = moment
-            found.append(scene.ids(at=day_ms + DAY_MS - 1))
-        assert found == [[], ["p1"], ["p1"]]
+    found = []
+    for moment in (day_ms + 1, day_ms + DAY_MS // 2, day_ms + DAY_MS):
+        scene.now_ms = moment
+        found.append(scene.ids(at=day_ms + DAY_MS - 1))
 
-    play(tmp_path, [piece("p0", "a"), piece("p1", "a", filters=window)], scene)
-
-
-def test_lists_asked_for_least_recently_are_forgotten_first(tmp_path: Path) -> None:
-    def scene(scene: Scene) -> None:
-        for take in (1, 2, 1, 3, 1, 2):
-            scene.ids(take=take)
-        assert (scene.answers.hits, scene.answers.misses) == (2, 4)
-        assert 0 < scene.answers.nbytes <= 2 * (ENTRY_BYTES + 100)
-
-    play(tmp_path, [piece("p0", "a"), piece("p1", "a")], scene, limit_bytes=2 * (ENTRY_BYTES + 100))
+    assert found == [[], ["p1"], ["p1"]]
 
 
-def test_nothing_is_remembered_without_memory_for_it(tmp_path: Path) -> None:
-    def scene(scene: Scene) -> None:
-        assert scene.ids() == scene.ids() == ["p1"]
-        assert (scene.answers.hits, scene.answers.nbytes) == (0, 0)
+async def test_lists_asked_for_least_recently_are_forgotten_first(settings: NodeSettings) -> None:
+    limit_bytes = 2 * (ENTRY_BYTES + 100)
+    scene = await scene_of(settings, piece("p0", "a"), piece("p1", "a"), limit_bytes=limit_bytes)
 
-    play(tmp_path, [piece("p0", "a"), piece("p1", "a")], scene, limit_bytes=0)
+    for take in (1, 2, 1, 3, 1, 2):
+        scene.ids(take=take)
+
+    assert (scene.answers.hits, scene.answers.misses) == (2, 4)
+    assert 0 < scene.answers.nbytes <= limit_bytes
+
+
+async def test_nothing_is_remembered_without_memory_for_it(settings: NodeSettings) -> None:
+    scene = await scene_of(settings, piece("p0", "a"), piece("p1", "a"), limit_bytes=0)
+
+    assert scene.ids() == scene.ids() == ["p1"]
+    assert (scene.answers.hits, scene.answers.nbytes) == (0, 0)

@@ -1,46 +1,35 @@
 """Tastes of very many keywords are worked out in turns, so that one account's people do not take all threads."""
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable
-from contextlib import asynccontextmanager
 from typing import Any
 
-import msgspec
 import pytest
 
 from factories import piece
-from penchant.bootstrap import open_services
 from penchant.errors import Overloaded
 from penchant.index.people import person
 from penchant.live.views import View
-from penchant.model import DAY_MS, FULL_PLAN, Algorithm, InteractionType, NewInteraction
+from penchant.model import DAY_MS, Algorithm
 from penchant.service import Services
-from penchant.service.access import Access
 from penchant.service.lists import inputs
 from penchant.service.lists.requests import PersonalRequest
-from penchant.settings import CurrentSettings, NodeSettings
-from penchant.wire import StatedLikings, decode_submission
+from penchant.settings import NodeSettings
+from penchant.wire import StatedLikings
+from tenants import Tenant, tenant_of
 
 KEYWORDS = 3
 """From more than so many on a taste takes a turn, in these tests."""
 
 
-@asynccontextmanager
-async def opened(settings: NodeSettings) -> AsyncIterator[tuple[Services, View]]:
-    """Open the services, with ``few`` who likes a piece of two keywords, and ``many`` whose pieces have five."""
-    async with open_services(CurrentSettings(settings)) as services:
-        account_id = services.database.storage.accounts.ensure("one")
-        access = Access(key_id="k", account_id=account_id, plan=FULL_PLAN, admin=False)
-        pieces = [piece("a", "x", "y"), piece("b", "y", "z", "w"), piece("c", "x", "w")]
-        await services.content.submit_pieces(access, "s", decode_submission(msgspec.json.encode(pieces)))
-        watched = [
-            NewInteraction(user_id=user, type=InteractionType.WATCH, piece_id=piece_id, occurred_at=None)
-            # What was deleted has no keywords any more, and a piece counts once.
-            for user, piece_id in (("few", "a"), ("few", "a"), ("few", "gone"), ("many", "a"), ("many", "b"))
-        ]
-        await services.people.record(access, "s", watched)
-        services.lists.inputs.tastes.wait_s = 0.05
-        yield services, await services.views.view(account_id, "s")
+@pytest.fixture
+async def tenant(settings: NodeSettings) -> AsyncIterator[Tenant]:
+    """The owner of a source where ``few`` likes a piece of two keywords, and ``many`` pieces that have five."""
+    async with tenant_of(settings, piece("a", "x", "y"), piece("b", "y", "z", "w"), piece("c", "x", "w")) as opened:
+        # What was deleted has no keywords any more, and a piece counts once.
+        for user, piece_id in (("few", "a"), ("few", "a"), ("few", "gone"), ("many", "a"), ("many", "b")):
+            await opened.record((user, piece_id, None))
+        opened.services.lists.inputs.tastes.wait_s = 0.05
+        yield opened
 
 
 def asked(services: Services, view: View, who: str) -> list[Awaitable[Any]]:
@@ -61,52 +50,40 @@ def asked(services: Services, view: View, who: str) -> list[Awaitable[Any]]:
     ]
 
 
-def test_a_taste_of_many_keywords_waits_for_the_account_s_turn(
-    settings: NodeSettings, monkeypatch: pytest.MonkeyPatch
+async def test_a_taste_of_many_keywords_waits_for_the_account_s_turn(
+    tenant: Tenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def run() -> None:
-        async with opened(settings) as (services, view):
-            expected = {who: [await each for each in asked(services, view, who)] for who in ("few", "many")}
-            monkeypatch.setattr(inputs, "MANY_KEYWORDS", KEYWORDS)
-            give_back = await services.lists.inputs.tastes.take(view.head.account_id)
-            assert [await each for each in asked(services, view, "few")] == expected["few"]
-            for each in asked(services, view, "many"):
-                with pytest.raises(Overloaded):
-                    await each
-            give_back()
-            services.lists.inputs.tastes.wait_s = 5.0
-            assert [await each for each in asked(services, view, "many")] == expected["many"]
-
-    asyncio.run(run())
+    services, view = tenant.services, await tenant.view()
+    expected = {who: [await each for each in asked(services, view, who)] for who in ("few", "many")}
+    monkeypatch.setattr(inputs, "MANY_KEYWORDS", KEYWORDS)
+    give_back = await services.lists.inputs.tastes.take(view.head.account_id)
+    assert [await each for each in asked(services, view, "few")] == expected["few"]
+    for each in asked(services, view, "many"):
+        with pytest.raises(Overloaded):
+            await each
+    give_back()
+    services.lists.inputs.tastes.wait_s = 5.0
+    assert [await each for each in asked(services, view, "many")] == expected["many"]
 
 
-def test_a_taste_is_made_from_the_latest_pieces_that_have_not_too_many_keywords(
-    settings: NodeSettings, monkeypatch: pytest.MonkeyPatch
+async def test_a_taste_is_made_from_the_latest_pieces_that_have_not_too_many_keywords(
+    tenant: Tenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ages = [("a", 5), ("c", 4), ("b", 3), ("gone", 2), ("c", 1)]
 
-    async def run() -> None:
-        async with opened(settings) as (services, view):
-            account_id, now = view.head.account_id, services.lists.now(view)
-            watched = [
-                NewInteraction(user_id="u", type=InteractionType.WATCH, piece_id=each, occurred_at=now - days * DAY_MS)
-                for each, days in ages
-            ]
-            access = Access(key_id="k", account_id=account_id, plan=FULL_PLAN, admin=False)
-            await services.people.record(access, "s", watched)
-            later = await services.views.view(account_id, "s")
+    now = tenant.services.lists.now(await tenant.view())
+    await tenant.record(*[("u", piece_id, now - days * DAY_MS) for piece_id, days in ages])
+    view = await tenant.view()
 
-            async def taste_of(most: int) -> dict[str, int]:
-                monkeypatch.setattr(person, "MAX_PROFILE_KEYWORDS", most)
-                found = await services.lists.profile(later, "u")
-                return dict(found[0].categories["genre"]) if found else {}
+    async def taste_of(most: int) -> dict[str, int]:
+        monkeypatch.setattr(person, "MAX_PROFILE_KEYWORDS", most)
+        found = await tenant.services.lists.profile(view, "u")
+        return dict(found[0].categories["genre"]) if found else {}
 
-            # c has two keywords, b three, a two more.
-            assert sorted(await taste_of(7)) == ["w", "x", "y", "z"]
-            assert (await taste_of(7))["y"] > (await taste_of(6))["y"]
-            assert await taste_of(6) == await taste_of(5)
-            assert sorted(await taste_of(5)) == ["w", "x", "y", "z"]
-            assert sorted(await taste_of(4)) == sorted(await taste_of(2)) == ["w", "x"]
-            assert await taste_of(1) == {}
-
-    asyncio.run(run())
+    # c has two keywords, b three, a two more.
+    assert sorted(await taste_of(7)) == ["w", "x", "y", "z"]
+    assert (await taste_of(7))["y"] > (await taste_of(6))["y"]
+    assert await taste_of(6) == await taste_of(5)
+    assert sorted(await taste_of(5)) == ["w", "x", "y", "z"]
+    assert sorted(await taste_of(4)) == sorted(await taste_of(2)) == ["w", "x"]
+    assert await taste_of(1) == {}

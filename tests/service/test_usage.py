@@ -1,7 +1,6 @@
 """Monthly quotas: exact across the workers of a node, whatever ends when."""
 
 import asyncio
-import subprocess
 import sys
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -11,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from acceptance.processes import wait_until
-from penchant.bootstrap.background import Background, BackgroundTask
+from penchant.bootstrap.services import Background, BackgroundTask
 from penchant.clock import Clock
 from penchant.errors import Overloaded, PenchantError, QuotaExceeded
 from penchant.live import database as database_module
@@ -19,7 +18,7 @@ from penchant.live.database import AsyncStorage
 from penchant.model import Plan
 from penchant.service import usage as module
 from penchant.service.access import Access
-from penchant.service.counting import BUCKET_SLOTS, BUCKETS
+from penchant.service.rates import BUCKET_SLOTS, BUCKETS
 from penchant.service.usage import Usage
 from penchant.storage import Outcome, open_storage
 from penchant.telemetry import Metrics
@@ -114,174 +113,146 @@ async def given(usage: Usage, times: int) -> int:
     return count
 
 
-def test_workers_give_exactly_the_quota_together(tmp_path: Path) -> None:
-    async def scene() -> None:
-        async with two_workers(tmp_path) as (first, second, database):
-            assert await given(first, 4) == 4
-            assert await first.flush()
-            assert await given(second, 3) == 3
-            assert await given(first, 2) == 2
-            assert await second.flush()
-            assert await given(second, 5) == 1
-            assert await given(first, 5) == 0
-            assert await first.flush()
-            assert database.storage.accounts.count_answers(7, MONTH) == QUOTA
-
-    asyncio.run(scene())
+async def test_workers_give_exactly_the_quota_together(tmp_path: Path) -> None:
+    async with two_workers(tmp_path) as (first, second, database):
+        assert await given(first, 4) == 4
+        assert await first.flush()
+        assert await given(second, 3) == 3
+        assert await given(first, 2) == 2
+        assert await second.flush()
+        assert await given(second, 5) == 1
+        assert await given(first, 5) == 0
+        assert await first.flush()
+        assert database.storage.accounts.count_answers(7, MONTH) == QUOTA
 
 
-def test_what_was_not_given_does_not_count(tmp_path: Path) -> None:
-    async def scene() -> None:
-        async with two_workers(tmp_path) as (first, second, database):
-            undo = await first.reserve(access(quota=1))
-            with pytest.raises(QuotaExceeded) as refused:
-                await second.reserve(access(quota=1))
-            assert (refused.value.retry_after_s or 0) > 0
-            await first.flush()
-            undo()
+async def test_what_was_not_given_does_not_count(tmp_path: Path) -> None:
+    async with two_workers(tmp_path) as (first, second, database):
+        undo = await first.reserve(access(quota=1))
+        with pytest.raises(QuotaExceeded) as refused:
             await second.reserve(access(quota=1))
-            await second.flush()
-            assert database.storage.accounts.count_answers(7, MONTH) == 1
-
-    asyncio.run(scene())
-
-
-def test_answers_of_one_turn_count_in_the_next(tmp_path: Path) -> None:
-    async def scene() -> None:
-        async with two_workers(tmp_path) as (first, second, _database):
-            for _ in range(QUOTA):
-                await first.reserve(access(quota=None))
-            await asyncio.sleep(0)
-            with pytest.raises(QuotaExceeded):
-                await second.reserve(access())
-
-    asyncio.run(scene())
+        assert (refused.value.retry_after_s or 0) > 0
+        await first.flush()
+        undo()
+        await second.reserve(access(quota=1))
+        await second.flush()
+        assert database.storage.accounts.count_answers(7, MONTH) == 1
 
 
-def test_accounts_and_months_are_counted_apart(tmp_path: Path) -> None:
-    async def scene() -> None:
-        async with two_workers(tmp_path) as (first, second, database):
-            for account in (7, 8, 8):
-                await first.reserve(access(account, quota=None))
-            december = Usage(database, tmp_path, clock=Clock(seconds=lambda: NOVEMBER + 31 * 86_400))
-            await december.reserve(access(quota=1))
-            december.close()
-            await second.flush()
-            assert [database.storage.accounts.count_answers(account, MONTH) for account in (7, 8)] == [1, 2]
-            assert database.storage.accounts.count_answers(7, "2026-12") == 1
+async def test_answers_of_one_turn_count_in_the_next(tmp_path: Path) -> None:
+    async with two_workers(tmp_path) as (first, second, _database):
+        for _ in range(QUOTA):
+            await first.reserve(access(quota=None))
+        await asyncio.sleep(0)
+        with pytest.raises(QuotaExceeded):
+            await second.reserve(access())
 
-    asyncio.run(scene())
+
+async def test_accounts_and_months_are_counted_apart(tmp_path: Path) -> None:
+    async with two_workers(tmp_path) as (first, second, database):
+        for account in (7, 8, 8):
+            await first.reserve(access(account, quota=None))
+        december = Usage(database, tmp_path, clock=Clock(seconds=lambda: NOVEMBER + 31 * 86_400))
+        await december.reserve(access(quota=1))
+        december.close()
+        await second.flush()
+        assert [database.storage.accounts.count_answers(account, MONTH) for account in (7, 8)] == [1, 2]
+        assert database.storage.accounts.count_answers(7, "2026-12") == 1
 
 
 @pytest.mark.parametrize("moment", ("before", "after"))
-def test_the_last_answers_wait_for_a_commit_under_way(tmp_path: Path, moment: str) -> None:
-    async def scene() -> None:
-        async with two_workers(tmp_path) as (first, second, database):
-            held, reached = asyncio.Event(), asyncio.Event()
-            setattr(database, moment, holding(held, reached))
-            assert await given(first, QUOTA - 3) == QUOTA - 3
-            flushing = asyncio.create_task(first.flush())
-            await reached.wait()
-            assert not await second.flush()
+async def test_the_last_answers_wait_for_a_commit_under_way(tmp_path: Path, moment: str) -> None:
+    async with two_workers(tmp_path) as (first, second, database):
+        held, reached = asyncio.Event(), asyncio.Event()
+        setattr(database, moment, holding(held, reached))
+        assert await given(first, QUOTA - 3) == QUOTA - 3
+        flushing = asyncio.create_task(first.flush())
+        await reached.wait()
+        assert not await second.flush()
 
-            asking = asyncio.create_task(given(second, 9))
-            await asyncio.sleep(0.1)
-            held.set()
-            assert await asking == 3
-            assert await flushing
-
-    asyncio.run(scene())
+        asking = asyncio.create_task(given(second, 9))
+        await asyncio.sleep(0.1)
+        held.set()
+        assert await asking == 3
+        assert await flushing
 
 
-def test_an_endless_commit_is_answered_with_overloaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_endless_commit_is_answered_with_overloaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "UNDECIDED_TIMEOUT_S", 0.05)
 
-    async def scene() -> None:
-        async with two_workers(tmp_path) as (first, second, database):
-            held, reached = asyncio.Event(), asyncio.Event()
-            database.before = holding(held, reached)
-            await given(first, QUOTA - 3)
-            flushing = asyncio.create_task(first.flush())
-            await reached.wait()
-            assert await given(second, 3) == 3
-            with pytest.raises(Overloaded):
-                await second.reserve(access())
-            held.set()
-            await flushing
-
-    asyncio.run(scene())
+    async with two_workers(tmp_path) as (first, second, database):
+        held, reached = asyncio.Event(), asyncio.Event()
+        database.before = holding(held, reached)
+        await given(first, QUOTA - 3)
+        flushing = asyncio.create_task(first.flush())
+        await reached.wait()
+        assert await given(second, 3) == 3
+        with pytest.raises(Overloaded):
+            await second.reserve(access())
+        held.set()
+        await flushing
 
 
-def test_what_fails_to_be_counted_is_kept(tmp_path: Path) -> None:
+async def test_what_fails_to_be_counted_is_kept(tmp_path: Path) -> None:
     async def fail() -> None:
         raise PenchantError("no")
 
-    async def scene() -> None:
-        async with two_workers(tmp_path) as (first, second, database):
-            database.before = fail
-            await given(first, 4)
-            await first.flush()
-            assert await given(second, QUOTA) == QUOTA - 4
-            database.before = nothing
-            await second.flush()
-            assert database.storage.accounts.count_answers(7, MONTH) == QUOTA
-
-    asyncio.run(scene())
+    async with two_workers(tmp_path) as (first, second, database):
+        database.before = fail
+        await given(first, 4)
+        await first.flush()
+        assert await given(second, QUOTA) == QUOTA - 4
+        database.before = nothing
+        await second.flush()
+        assert database.storage.accounts.count_answers(7, MONTH) == QUOTA
 
 
-def test_what_is_counted_late_is_counted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_is_counted_late_is_counted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(database_module, "CHANGE_TIMEOUT_S", 0.05)
     held, released = threading.Event(), threading.Event()
 
-    async def scene() -> None:
-        async with two_workers(tmp_path) as (first, second, database):
-            await given(first, 4)
+    async with two_workers(tmp_path) as (first, second, database):
+        await given(first, 4)
 
-            def hold() -> None:
-                with database.storage._transactions.write():
-                    held.set()
-                    released.wait()
+        def hold() -> None:
+            with database.storage._transactions.write():
+                held.set()
+                released.wait()
 
-            holding = asyncio.create_task(asyncio.to_thread(hold))
-            await asyncio.to_thread(held.wait)
-            flushing = asyncio.create_task(first.flush())
-            # Other changes are given up by then; this one is under way, and cannot be taken back.
-            await asyncio.sleep(0.3)
-            released.set()
-            await asyncio.gather(holding, flushing)
-            await second.flush()
-            assert database.storage.accounts.count_answers(7, MONTH) == 4
-
-    asyncio.run(scene())
+        holding = asyncio.create_task(asyncio.to_thread(hold))
+        await asyncio.to_thread(held.wait)
+        flushing = asyncio.create_task(first.flush())
+        # Other changes are given up by then; this one is under way, and cannot be taken back.
+        await asyncio.sleep(0.3)
+        released.set()
+        await asyncio.gather(holding, flushing)
+        await second.flush()
+        assert database.storage.accounts.count_answers(7, MONTH) == 4
 
 
-def test_a_worker_that_ends_leaves_its_counts_to_the_others(tmp_path: Path) -> None:
-    async def scene() -> None:
-        async with two_workers(tmp_path) as (first, second, database):
-            gone = Usage(database, tmp_path, clock=Clock(seconds=lambda: NOVEMBER))
-            assert await given(gone, 4) == 4
-            gone.close()
-            assert await given(first, QUOTA) == QUOTA - 4
-            await second.flush()
-            assert database.storage.accounts.count_answers(7, MONTH) == QUOTA
-
-    asyncio.run(scene())
+async def test_a_worker_that_ends_leaves_its_counts_to_the_others(tmp_path: Path) -> None:
+    async with two_workers(tmp_path) as (first, second, database):
+        gone = Usage(database, tmp_path, clock=Clock(seconds=lambda: NOVEMBER))
+        assert await given(gone, 4) == 4
+        gone.close()
+        assert await given(first, QUOTA) == QUOTA - 4
+        await second.flush()
+        assert database.storage.accounts.count_answers(7, MONTH) == QUOTA
 
 
-def test_what_a_killed_worker_was_counting_is_counted_once(tmp_path: Path) -> None:
-    killed = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], env={"PYTHONPATH": TESTS}, check=False)
-    assert killed.returncode == -9
+async def test_what_a_killed_worker_was_counting_is_counted_once(tmp_path: Path) -> None:
+    killed = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", KILLED, str(tmp_path), env={"PYTHONPATH": TESTS}
+    )
+    assert await killed.wait() == -9
 
-    async def scene() -> None:
-        async with two_workers(tmp_path) as (first, second, database):
-            asking = asyncio.create_task(given(first, QUOTA))
-            await asyncio.sleep(0.1)
-            await second.flush()
-            assert await asking == QUOTA - 4
-            await second.flush()
-            assert database.storage.accounts.count_answers(7, MONTH) == QUOTA
-
-    asyncio.run(scene())
+    async with two_workers(tmp_path) as (first, second, database):
+        asking = asyncio.create_task(given(first, QUOTA))
+        await asyncio.sleep(0.1)
+        await second.flush()
+        assert await asking == QUOTA - 4
+        await second.flush()
+        assert database.storage.accounts.count_answers(7, MONTH) == QUOTA
 
 
 def background(usage: Usage) -> Background:
@@ -291,23 +262,20 @@ def background(usage: Usage) -> Background:
     return running
 
 
-def test_it_flushes_once_more_at_the_end(tmp_path: Path) -> None:
-    async def scene() -> None:
-        async with two_workers(tmp_path) as (first, second, database):
-            running = [(usage, background(usage)) for usage in (first, second)]
-            await given(first, 2)
-            # In a thread: the loop goes on, and flushes.
-            await asyncio.to_thread(wait_until, lambda: database.storage.accounts.count_answers(7, MONTH) == 2)
-            await given(second, 3)
-            for usage, tasks in running:
-                await tasks.close()
-                await usage.finish()
-            assert database.storage.accounts.count_answers(7, MONTH) == 5
-
-    asyncio.run(scene())
+async def test_it_flushes_once_more_at_the_end(tmp_path: Path) -> None:
+    async with two_workers(tmp_path) as (first, second, database):
+        running = [(usage, background(usage)) for usage in (first, second)]
+        await given(first, 2)
+        # In a thread: the loop goes on, and flushes.
+        await asyncio.to_thread(wait_until, lambda: database.storage.accounts.count_answers(7, MONTH) == 2)
+        await given(second, 3)
+        for usage, tasks in running:
+            await tasks.close()
+            await usage.finish()
+        assert database.storage.accounts.count_answers(7, MONTH) == 5
 
 
-def test_what_is_left_is_counted_though_nobody_asks(tmp_path: Path) -> None:
+async def test_what_is_left_is_counted_though_nobody_asks(tmp_path: Path) -> None:
     tries: list[int] = []
 
     async def fail_once() -> None:
@@ -315,31 +283,25 @@ def test_what_is_left_is_counted_though_nobody_asks(tmp_path: Path) -> None:
         if len(tries) == 1:
             raise PenchantError("no")
 
-    async def scene() -> None:
-        async with two_workers(tmp_path) as (first, _, database):
-            gone = Usage(database, tmp_path, clock=Clock(seconds=lambda: NOVEMBER))
-            assert await given(gone, 4) == 4
-            gone.close()
-            database.before = fail_once
-            running = background(first)
-            await asyncio.to_thread(wait_until, lambda: database.storage.accounts.count_answers(7, MONTH) == 4)
-            await running.close()
-
-    asyncio.run(scene())
+    async with two_workers(tmp_path) as (first, _, database):
+        gone = Usage(database, tmp_path, clock=Clock(seconds=lambda: NOVEMBER))
+        assert await given(gone, 4) == 4
+        gone.close()
+        database.before = fail_once
+        running = background(first)
+        await asyncio.to_thread(wait_until, lambda: database.storage.accounts.count_answers(7, MONTH) == 4)
+        await running.close()
 
 
-def test_more_accounts_than_a_bucket_has_room_for_are_overloaded(
+async def test_more_accounts_than_a_bucket_has_room_for_are_overloaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_number", lambda slot: slot[0] * BUCKETS + 7)
 
-    async def scene() -> None:
-        async with two_workers(tmp_path) as (first, second, _):
-            for account in range(1, BUCKET_SLOTS + 1):
-                await first.reserve(access(account, quota=None))
-            with pytest.raises(Overloaded):
-                await second.reserve(access(99))
-            await second.flush()
+    async with two_workers(tmp_path) as (first, second, _):
+        for account in range(1, BUCKET_SLOTS + 1):
+            await first.reserve(access(account, quota=None))
+        with pytest.raises(Overloaded):
             await second.reserve(access(99))
-
-    asyncio.run(scene())
+        await second.flush()
+        await second.reserve(access(99))

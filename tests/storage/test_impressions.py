@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from penchant.clock import Clock
 from penchant.model import DAY_MS, InteractionType, ListIdentity, NewImpression, NewInteraction
-from penchant.service.placements.list_ids import ListIds
+from penchant.service.placements.impressions import ListIds
 from penchant.storage import (
     DeleteSource,
     MoveSide,
@@ -36,7 +37,7 @@ def account(storage: Storage) -> int:
 
 
 def identity(storage: Storage, account: int, user: str | None = "kim", *, days_ago: float = 0) -> ListIdentity:
-    ids = ListIds(storage.list_secret(), clock=lambda: NOW - days_ago * 86_400)
+    ids = ListIds(storage.list_secret(), clock=Clock(seconds=lambda: NOW - days_ago * 86_400))
     of = head(storage, account)
     return ids.read(of, ids.make(of, placement="home", variant="a", user_id=user, pieces=("a", "b")))
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from clocks import SetClock
 from databases import connection_beside, new_database
 from faults.cluster import new_cluster
 from penchant.errors import StorageUnavailable
@@ -20,15 +21,6 @@ CUT = (
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
     " WHERE pid <> pg_backend_pid() AND datname = current_database()"
 )
-
-
-class Clock:
-    """A clock that is set by hand."""
-
-    now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture
@@ -47,11 +39,16 @@ def failing() -> str:
     raise OSError("refused")
 
 
-def test_after_a_failure_others_are_turned_away_until_the_pause_is_over() -> None:
-    clock = Clock()
+def failed_once() -> tuple[Attempts, SetClock]:
+    clock = SetClock(100.0)
     attempts = Attempts(5.0, monotonic=clock)
     with pytest.raises(OSError, match="refused"):
         attempts.make(failing)
+    return attempts, clock
+
+
+def test_after_a_failure_others_are_turned_away_until_the_pause_is_over() -> None:
+    attempts, clock = failed_once()
 
     with pytest.raises(StorageUnavailable):
         attempts.make(lambda: "too early")
@@ -61,11 +58,8 @@ def test_after_a_failure_others_are_turned_away_until_the_pause_is_over() -> Non
 
 
 def test_pauses_double_up_to_the_longest() -> None:
-    clock = Clock()
-    attempts = Attempts(5.0, monotonic=clock)
+    attempts, clock = failed_once()
     pauses: list[float] = []
-    with pytest.raises(OSError, match="refused"):
-        attempts.make(failing)
     failed_at = clock.now
     while len(pauses) < 10:
         clock.now += 0.05
@@ -81,10 +75,7 @@ def test_pauses_double_up_to_the_longest() -> None:
 
 
 def test_one_attempt_at_a_time_while_they_fail() -> None:
-    clock = Clock()
-    attempts = Attempts(5.0, monotonic=clock)
-    with pytest.raises(OSError, match="refused"):
-        attempts.make(failing)
+    attempts, clock = failed_once()
     clock.now += 1
     begun, go_on = threading.Event(), threading.Event()
 

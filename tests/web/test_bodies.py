@@ -10,7 +10,7 @@ import pytest
 
 from acceptance.processes import wait_until
 from factories import piece
-from penchant.service.decoding import INLINE_BYTES
+from penchant.service.shares import INLINE_BYTES
 from penchant.settings import NodeSettings
 from penchant.web import compression
 from penchant.web.bodies import LIST_BODY, MAX_GZIP_MEMBERS

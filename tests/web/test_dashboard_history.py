@@ -7,7 +7,7 @@ import pytest
 
 from penchant.service.placements import curves as service_curves
 from penchant.service.placements.curves import months_until
-from penchant.web.dashboard.history import steps
+from penchant.web.dashboard.pictures import steps
 from serving import Service
 from shown import show
 from visitors import Visitor, words

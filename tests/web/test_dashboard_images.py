@@ -6,7 +6,7 @@ import pytest
 
 from factories import piece
 from penchant.settings import NodeSettings
-from penchant.web.dashboard.images import image_sources, is_shown
+from penchant.web.dashboard.shown import image_sources, is_shown
 from serving import Service
 from visitors import HOME, Visitor, fields_of, text_of
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from penchant.service.placements.courses import CoursePoint, VariantCourse
+from penchant.service.placements.results import CoursePoint, VariantCourse
 from penchant.web.dashboard.pictures import course_picture
 from serving import Service
 from shown import list_id, report, show

@@ -1,7 +1,7 @@
 """Which people a piece would suit best (interface, section 9)."""
 
 from datetime import timedelta
-from itertools import count
+from itertools import count, cycle
 from typing import Any
 
 import pytest
@@ -43,6 +43,7 @@ def do(service: Service, source: str, user: str, done: Events) -> None:
     done=DONE,
     said=st.lists(SAID, max_size=3),
     weights=CATEGORY_WEIGHTS,
+    labels=st.lists(st.sampled_from(("", "shark", "shark boat", "boat gull")), min_size=1, max_size=4),
     query=QUERIES,
 )
 def test_it_is_the_score_of_each_persons_own_list(  # noqa: PLR0917  # strategies arrive as parameters
@@ -52,11 +53,18 @@ def test_it_is_the_score_of_each_persons_own_list(  # noqa: PLR0917  # strategie
     done: list[Events],
     said: list[dict[str, Any]],
     weights: dict[str, float],
+    labels: list[str],
     query: str,
 ) -> None:
     source, piece_id = f"s{next(NUMBERS)}", str(pieces[0]["id"])
-    service.submit(source, *({**each, "filters": {"availableFrom": "2020-01-01T00:00:00Z"}} for each in pieces))
-    ok(service.put(f"/{source}/settings", json={"categoryWeights": weights}))
+    service.submit(
+        source,
+        *(
+            {**each, "filters": {"availableFrom": "2020-01-01T00:00:00Z"}, "label": words}
+            for each, words in zip(pieces, cycle(labels), strict=False)
+        ),
+    )
+    ok(service.put(f"/{source}/settings", json={"categoryWeights": weights, "words": {"language": "none"}}))
     people = {f"u{number}": list(each) for number, each in enumerate(done)}
     for user, each in people.items():
         do(service, source, user, each)

@@ -1,13 +1,15 @@
 """Results of placements: what is counted, against what, of which days, for whom; and what they say of it."""
 
 import time
+from functools import partial
 from typing import Any
 
 import pytest
 
 from factories import piece
+from penchant.clock import Clock
 from penchant.model import DAY_MS, ListIdentity, NewImpression
-from penchant.service.placements.list_ids import ListIds
+from penchant.service.placements.impressions import ListIds
 from penchant.storage import RecordImpressions
 from serving import Service
 from shown import list_id, report, show
@@ -112,7 +114,7 @@ def test_results_are_of_the_days_that_are_asked_for(shop: Service) -> None:
         assert head is not None
         for days_ago, piece_id in ((20, "a"), (10, "b"), (0, "c")):
             moment = int(time.time() * 1000) - days_ago * DAY_MS
-            ids = ListIds(storage.list_secret(), clock=lambda moment=moment: moment / 1000)  # type: ignore[misc]
+            ids = ListIds(storage.list_secret(), clock=Clock(seconds=partial(float, moment / 1000)))
             made = ids.make(head, placement="home", variant="b", user_id="kim", pieces="abc")
             shown: ListIdentity = ids.read(head, made)
             seen = NewImpression(identity=shown, piece_id=piece_id, position=1, shown_at=moment)

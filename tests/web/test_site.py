@@ -18,8 +18,7 @@ from penchant.web.routes import OPERATIONS
 from penchant.web.site.library import Library
 from penchant.web.site.reference import ADDRESS, curl
 from penchant.web.site.rendering import rendered
-from penchant.web.site.searching import SearchEntry, search, words_of
-from penchant.web.site.serving import DocumentSite
+from penchant.web.site.serving import DocumentSite, SearchEntry, search, words_of
 from serving import Applications, Service
 
 ROOT = Path(__file__).parents[2]

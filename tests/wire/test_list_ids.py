@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penchant.clock import Clock
 from penchant.model import MAX_TAKE
-from penchant.service.placements.list_ids import ListIds
+from penchant.service.placements.impressions import ListIds
 from penchant.storage import SourceHead
 from penchant.wire import MAX_LIST_NAMES_BYTES, decode_list_id, encode_list_id
 from penchant.wire.list_ids import position_in_list
@@ -96,7 +97,7 @@ def test_keys_of_lists_sort_by_time() -> None:
 
 
 def test_a_list_for_one_person_is_nobody_else_s() -> None:
-    ids = ListIds(SECRET, clock=lambda: 1_700_000_000.5)
+    ids = ListIds(SECRET, clock=Clock(seconds=lambda: 1_700_000_000.5))
     head = SourceHead(4711, 1, "s", 1, 1, 0, 0, 0, 0, 0)
     for_kim = ids.make(head, placement="home", variant="a", user_id="kim", pieces=())
     for_all = ids.make(head, placement="home", variant="a", user_id=None, pieces=())

@@ -1,13 +1,18 @@
-"""Engine figures: how fast the index is alone, one Python call a query and one thread, beside exact peers."""
+"""Engine figures: how fast the index is alone, one Python call a query and one thread, beside exact peers.
+
+Loading figures: how fast a source becomes an index out of SQL, as in a worker that finds no segment file.
+"""
 
 import importlib.util
 import math
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from typing import Any
 
 import numpy as np
 
 from penchant.bench.report import BenchReport, alternated, median, p99
+from penchant.bench.server import BenchTarget
 from penchant.index import (
     BlendFactors,
     BlendQuery,
@@ -21,7 +26,24 @@ from penchant.index import (
     best_of,
 )
 from penchant.index.compiled import engine
+from penchant.live.following import apply_feed
+from penchant.live.segment_files import MAX_MERGED
 from penchant.model import MAX_TAKE, Algorithm, IndexedPiece
+from penchant.storage import SourceHead, Storage, open_storage
+
+
+def measure_loading(report: BenchReport, served: BenchTarget) -> None:
+    """Add the figure of the largest source of a service that has ended."""
+    with closing(open_storage(folder=served.folder, database_url=served.database)) as storage:
+        head = max(storage.sources.list_large(1), key=lambda head: head.piece_count)
+        times = alternated({"load": lambda _: _load(storage, head)}, ROUNDS, 1, 0)
+    report.add("cost, loading a source from SQL", head.piece_count / median(times["load"]) * 1000, "pieces/s")
+
+
+def _load(storage: Storage, head: SourceHead) -> None:
+    with storage.sources.follow_content(head.account_id, head.name, None) as feed:
+        apply_feed(Snapshot.empty(), feed, max_merged=MAX_MERGED)
+
 
 QUERIES = 300
 ROUNDS = 3
@@ -47,23 +69,21 @@ def measure(report: BenchReport, segment: Segment, kernels: Any, seconds: float)
 
 
 def _measure_nearest(
-    report: BenchReport, snapshot: Snapshot, kernels: Any, algorithm: Algorithm, asked: tuple[Sequence[int], float]
+    report: BenchReport, snapshot: Snapshot, kernels: Any, algorithm: Algorithm, chosen: tuple[Sequence[int], float]
 ) -> None:
-    """Add the figures of one algorithm: beside peers, the kernel alone, under filters, and with a delta."""
-    places, seconds = asked
+    """Add the figures of one algorithm: beside peers, under filters, and with a delta."""
+    places, seconds = chosen
     segment = snapshot.parts[0].segment
     ids = segment.ids.take(places)
     name = f"nearest, {algorithm.value}"
     whole = _asking(snapshot, ids, algorithm, EVERYTHING)
     plain = {"numpy": _without(kernels, snapshot, ids, algorithm)}
-    contenders = {"penchant": whole, "kernel": _kernel(snapshot, ids, algorithm)} | plain
+    contenders = {"penchant": whole} | plain
     # In turn, not one after the other: what else the machine does then slows all of them alike.
     times = alternated(contenders | _peers(segment, places, algorithm), ROUNDS, QUERIES, seconds)
-    ours, kernel = times.pop("penchant"), times.pop("kernel")
+    ours = times.pop("penchant")
     for peer, theirs in times.items():
         report.add(name, median(ours), "ms", p99=p99(ours), against=(peer, median(theirs)))
-    floor = ("reading its bytes", _floor(report, segment, places, algorithm))
-    report.add(f"{name}, the kernel alone", median(kernel), "ms", p99=p99(kernel), against=floor)
     for what, shown in FILTERS.items():
         both = alternated(
             {"all": whole, "some": _asking(snapshot, ids, algorithm, shown)}, ROUNDS, QUERIES, seconds / 3
@@ -72,22 +92,6 @@ def _measure_nearest(
     changed = _asking(_changed(snapshot), ids, algorithm, EVERYTHING)
     both = alternated({"clean": whole, "changed": changed}, ROUNDS, QUERIES, seconds / 3)
     report.add(f"{name}, a fifth in a delta", median(both["changed"]), "ms", against=("clean", median(both["clean"])))
-
-
-def _kernel(snapshot: Snapshot, ids: Sequence[str], algorithm: Algorithm) -> Callable[[int], object]:
-    """Return the function that asks the kernel alone, each query prepared: no look-up of ids, no list of the result."""
-    prepared: list[tuple[Any, ...]] = []
-    nearest = engine.nearest
-    try:
-        # For a moment the function notes what it is called with: so the arguments are those of a real query.
-        engine.nearest = lambda *arguments: prepared.append(arguments) or nearest(*arguments)  # type: ignore[func-returns-value]
-        ask = _asking(snapshot, ids, algorithm, EVERYTHING)
-        prepared.clear()
-        for query in range(len(ids)):
-            ask(query)
-    finally:
-        engine.nearest = nearest
-    return lambda query: nearest(*prepared[query])
 
 
 def _asking(snapshot: Snapshot, ids: Sequence[str], algorithm: Algorithm, shown: Filter) -> Callable[[int], object]:
@@ -152,22 +156,6 @@ def _person(segment: Segment, random: np.random.Generator) -> PlacedTaste:
     chosen = sorted(values)[:PROFILE_TERMS]
     array = np.asarray([values[term] for term in chosen])
     return PlacedTaste(by_part=((np.asarray(chosen), array),), norm=math.sqrt(math.fsum((array * array).tolist())))
-
-
-def _floor(report: BenchReport, segment: Segment, places: Sequence[int], algorithm: Algorithm) -> float:
-    """Return the milliseconds that it takes to read what a query has to read, at the memory's bandwidth."""
-    frequent = segment.bits if algorithm is Algorithm.JACCARD else segment.slots
-    frequencies = np.diff(segment.posting_starts)
-    totals = []
-    for place in places:
-        terms, _ = segment.piece(place)
-        dense = frequent[terms] >= 0
-        columns = 8 if algorithm is Algorithm.JACCARD else int(dense.sum())
-        posting_bytes = 4 if algorithm is Algorithm.JACCARD else 5
-        norm_bytes = 1 if algorithm is Algorithm.JACCARD else 2
-        rest = int(frequencies[terms[~dense]].sum()) * posting_bytes
-        totals.append(len(segment) * (columns + norm_bytes + 1) + rest)
-    return float(median(totals) / (report.machine["readGbPerS"] * 1e9) * 1000)
 
 
 def _peers(segment: Segment, places: Sequence[int], algorithm: Algorithm) -> dict[str, Callable[[int], object]]:

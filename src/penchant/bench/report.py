@@ -59,27 +59,14 @@ class BenchReport(msgspec.Struct, kw_only=True, rename="camel"):
 
 
 def machine() -> dict[str, Any]:
-    """Return the machine that figures depend on: processor, cores, memory and its bandwidth for one core."""
+    """Return the machine that figures depend on: processor, cores and memory."""
     return {
         "processor": _processor(),
         "cores": os.cpu_count(),
         "memoryGib": round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30, 1),
-        "readGbPerS": round(read_bandwidth() / 1e9, 1),
         "python": platform.python_version(),
         "penchant": __version__,
     }
-
-
-def read_bandwidth() -> float:
-    """Return how many bytes one core reads from memory in a second: the greatest byte of 512 MiB, five times."""
-    # Far more than any cache holds, and written, so that its pages are real.
-    data = np.ones(512 * 2**20, dtype=np.uint8)
-    times = []
-    for _ in range(5):
-        began = time.perf_counter()
-        data.max()
-        times.append(time.perf_counter() - began)
-    return data.nbytes / statistics.median(times)
 
 
 def alternated(

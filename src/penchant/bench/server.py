@@ -63,9 +63,9 @@ class Server:
         self.key = served.key or self._new_key([*command, "keys", "create", *where], environment)
 
     @staticmethod
-    def _new_key(making: list[str], environment: dict[str, str]) -> str:
-        made = subprocess.run(making, capture_output=True, check=True, text=True, env=environment)  # noqa: S603  # our own
-        return made.stdout.strip()
+    def _new_key(command: list[str], environment: dict[str, str]) -> str:
+        created = subprocess.run(command, capture_output=True, check=True, text=True, env=environment)  # noqa: S603  # our own
+        return created.stdout.strip()
 
     def ask(self, method: str, path: str, body: bytes = b"", headers: Mapping[str, str] | None = None) -> bytes:
         """Return the answer of one request over a connection of its own; a body is JSON unless headers say otherwise.
@@ -85,14 +85,14 @@ class Server:
     def processes(self) -> list[int]:
         """Return the numbers of the server's processes."""
         # Workers and the builder are children, and children of threads: each thread lists those that it has started.
-        found, pending = [], [self.process.pid]
+        numbers, pending = [], [self.process.pid]
         while pending:
             number = pending.pop()
-            found.append(number)
+            numbers.append(number)
             with contextlib.suppress(OSError):
                 for task in Path(f"/proc/{number}/task").iterdir():
                     pending += map(int, (task / "children").read_text().split())
-        return found
+        return numbers
 
     def is_compiling(self) -> bool:
         """Return whether one of its processes compiles or builds, which takes more memory than a small catalogue."""
@@ -107,8 +107,8 @@ class Server:
         used_ns = 0
         for number in self.processes():
             with contextlib.suppress(OSError):
-                for told in Path(f"/proc/{number}/task").glob("*/schedstat"):
-                    used_ns += int(told.read_text().split()[0])
+                for statistics in Path(f"/proc/{number}/task").glob("*/schedstat"):
+                    used_ns += int(statistics.read_text().split()[0])
         return used_ns / 1e9
 
     def cpu_share(self, seconds: float) -> float:

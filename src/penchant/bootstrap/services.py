@@ -1,4 +1,7 @@
-"""Services of a process: everything that requests need, opened, wired together, and closed in reverse."""
+"""Services of a process: everything that requests need, opened, wired together, and closed in reverse.
+
+Background: what runs in a process beside requests, each task by its own interval; one table says what there is.
+"""
 
 import asyncio
 import contextlib
@@ -6,11 +9,10 @@ import functools
 import gc
 import os
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypedDict
+from dataclasses import dataclass
 
-from penchant.bootstrap.background import Background, BackgroundTask
 from penchant.bootstrap.folders import data_folder, index_folder, kernel_folder, storage_of
 from penchant.clock import Clock
 from penchant.errors import PenchantError, StorageUnavailable
@@ -31,11 +33,9 @@ from penchant.live.word_writer import WordTasks, WordWriter
 from penchant.service import Services
 from penchant.service.access import AccessControl
 from penchant.service.administration import Administration
-from penchant.service.browsing import SourceBrowser
+from penchant.service.browsing import SourceBrowser, SourceSearch
 from penchant.service.changes import Changes
-from penchant.service.content import Content
-from penchant.service.curation import Curation
-from penchant.service.decoding import BodyDecoder
+from penchant.service.content import Content, Curation
 from penchant.service.health import AudienceHealth, CatalogueHealth
 from penchant.service.lists.inclusion import PieceInclusion
 from penchant.service.lists.inputs import LiveInputs
@@ -47,25 +47,82 @@ from penchant.service.maps import CatalogueMaps
 from penchant.service.measuring import GaugeUpdater
 from penchant.service.people import People
 from penchant.service.placements.curves import CurveCounter
-from penchant.service.placements.impressions import Impressions
-from penchant.service.placements.list_ids import ListIds
-from penchant.service.placements.lists import PlacementLists
-from penchant.service.placements.previews import PlacementPreviews
+from penchant.service.placements.impressions import Impressions, ListIds
+from penchant.service.placements.lists import PlacementLists, PlacementPreviews, VariantGuard
 from penchant.service.placements.results import Results
-from penchant.service.placements.variant_guard import VariantGuard
 from penchant.service.placements.versions import Placements
 from penchant.service.rates import NodeCounts, NodeRates
-from penchant.service.searching import SourceSearch
-from penchant.service.shares import AccountShares, page_shares
+from penchant.service.shares import BodyDecoder, page_shares
 from penchant.service.usage import Usage
 from penchant.settings import (
     CurrentSettings,
     NodeSettings,
     metrics_folder,
 )
-from penchant.telemetry import Metrics
+from penchant.telemetry import Metrics, logger
 from penchant.tracing import tracing
 from penchant.wire import stored_retention_days
+
+ELECTION_INTERVAL_S = 10.0
+"""How often the other processes look whether a task that only one of them does needs a new one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackgroundTask:
+    """Work that is done again and again, ``interval_s`` after its last end; ``elected``: in the winner's process alone.
+
+    ``name`` is what failures and the time that it takes are counted under.
+    """
+
+    name: str
+    interval_s: float
+    work: Callable[[], Awaitable[object] | None]
+    elected: Election | None = None
+
+
+class Background:
+    """The tasks of a process, from `start` until `close`; one that fails is logged, counted, and tried again."""
+
+    def __init__(self, tasks: Sequence[BackgroundTask], metrics: Metrics) -> None:
+        self._tasks = tasks
+        self._metrics = metrics
+        self._running: list[asyncio.Task[None]] = []
+
+    def start(self) -> None:
+        """Begin all tasks in the running event loop."""
+        self._running = [asyncio.create_task(self._run(task), name=task.name) for task in self._tasks]
+
+    async def close(self) -> None:
+        """Cancel all tasks, half-way where they wait, and return when they have ended."""
+        for running in self._running:
+            running.cancel()
+        await asyncio.gather(*self._running, return_exceptions=True)
+
+    async def _run(self, task: BackgroundTask) -> None:
+        while True:
+            pause_s = task.interval_s
+            try:
+                # The winner keeps the lock until its process ends.
+                if task.elected is not None and not task.elected.try_win():
+                    pause_s = ELECTION_INTERVAL_S
+                else:
+                    await self._work(task)
+            except StorageUnavailable:
+                logger.debug("%s waits for the database", task.name)
+            except Exception:  # noqa: BLE001  # a task must survive whatever its work meets
+                self._metrics.failures.labels(task.name).inc()
+                logger.exception("%s failed", task.name)
+            await asyncio.sleep(pause_s)
+
+    async def _work(self, task: BackgroundTask) -> None:
+        started = time.monotonic()
+        try:
+            working = task.work()
+            if working is not None:
+                await working
+        finally:
+            self._metrics.background_seconds.labels(task.name).inc(time.monotonic() - started)
+
 
 HOUSEKEEPING_PAUSE_S = 0.05
 """Pause between chunks, so that housekeeping never holds up changes."""
@@ -119,7 +176,9 @@ async def open_services(
         await services.usage.finish()
         if compiling is not None:
             compiling.close()
-        _end_helpers(services)
+        # Their threads look at whole catalogues.
+        services.health.close()
+        services.maps.close()
         await services.access.close()
         services.database.close()
         engine.share(None)
@@ -161,6 +220,14 @@ def _set_aside() -> None:
     gc.freeze()
 
 
+def _access(
+    database: AsyncStorage, current: CurrentSettings, rates: NodeCounts, metrics: Metrics, clock: Clock
+) -> AccessControl:
+    redis = current.now.redis
+    node_rates = None if redis is None else NodeRates(redis, metrics)
+    return AccessControl(database, current, rates, node_rates=node_rates, clock=clock)
+
+
 def wire(
     current: CurrentSettings,
     database: AsyncStorage,
@@ -171,99 +238,69 @@ def wire(
 ) -> Services:
     """Return the services over an open database."""
     settings, present = current.now, Clock(seconds=clock)
-    node_rates = None if settings.redis is None else NodeRates(settings.redis, metrics)
-    admission = Admission(body_bytes=settings.body_memory_bytes, delay_s=settings.longest_delay_s)
-
-    def adopt(changed: NodeSettings) -> None:
-        views.limits = _limits(changed)
-        admission.delay_s = changed.longest_delay_s
-
-    # All else reads `current` with each request; these keep a copy, renewed here.
-    current.on_change(adopt)
     people_cache = PeopleCache(database, limit_bytes=settings.person_memory_bytes, recent_changes=views.recent_changes)
     inputs = LiveInputs(database, views, people=people_cache, clock=clock)
+    shares = page_shares()
+    lists, placements = Lists(database, inputs, shares), Placements(database)
+    placement_lists = PlacementLists(placements, lists, VariantGuard(database, clock=present), metrics)
     similar_answers = SimilarAnswers(limit_bytes=settings.answer_memory_bytes)
-    access = AccessControl(database, current, rates, node_rates=node_rates, clock=present)
+    access = _access(database, current, rates, metrics, present)
     words = WordTasks(database, WordWriter(database.storage))
-    list_ids = ListIds(database.storage.list_secret(), clock=clock)
+    list_ids = ListIds(database.storage.list_secret(), clock=present)
     content = Content(database, views, metrics, current, words)
-    measuring = GaugeUpdater(
-        database.storage, views, metrics, access=access, answers=similar_answers, people=people_cache
-    )
+    health = CatalogueHealth(metrics, clock=present)
     return Services(
         current=current,
         metrics=metrics,
         database=database,
-        admission=admission,
+        admission=_admission(current, views),
         decoder=BodyDecoder(database),
         views=views,
         access=access,
         usage=Usage(database, data_folder(settings), clock=present),
         content=content,
-        changes=Changes(database, views, content, metrics),
-        people=People(database, views, metrics, cache=people_cache, clock=clock),
+        changes=Changes(database, views, content, metrics, clock=present),
+        people=People(database, views, metrics, cache=people_cache, clock=present),
         people_cache=people_cache,
         curation=Curation(database, views, words),
         words=words,
+        lists=lists,
         similar_answers=similar_answers,
+        page_shares=shares,
         inclusion=PieceInclusion(database, limit_bytes=settings.answer_memory_bytes),
         previews=Previews(database, views, inputs),
         prospects=Prospects(database, inputs, metrics),
-        **_lists(database, inputs, VariantGuard(database, clock=clock), metrics),
+        placements=placements,
+        placement_lists=placement_lists,
+        placement_previews=PlacementPreviews(placements, placement_lists),
         administration=Administration(database, current),
-        measuring=measuring,
-        **_pages(database, views, metrics, present),
+        measuring=GaugeUpdater(
+            database.storage, views, metrics, access=access, answers=similar_answers, people=people_cache
+        ),
+        browsing=SourceBrowser(database, views, metrics, clock=present),
+        search=SourceSearch(database, clock=present),
+        health=health,
+        audience_health=AudienceHealth(views, clock=present),
+        maps=CatalogueMaps(views, health, metrics, clock=present),
+        curves=CurveCounter(database, clock=present),
         list_ids=list_ids,
-        impressions=Impressions(database, list_ids, metrics, clock=clock),
+        impressions=Impressions(database, list_ids, metrics, clock=present),
         results=Results(database, clock=present),
         tag_secret=database.storage.tag_secret(),
     )
 
 
-class _PageServices(TypedDict):
-    """The services of the dashboard alone."""
+def _admission(current: CurrentSettings, views: Views) -> Admission:
+    """Return what lets requests in, and renew with the settings what it and the views keep a copy of."""
+    admission = Admission(body_bytes=current.now.body_memory_bytes, delay_s=current.now.longest_delay_s)
 
-    browsing: SourceBrowser
-    search: SourceSearch
-    health: CatalogueHealth
-    maps: CatalogueMaps
-    curves: CurveCounter
-    audience_health: AudienceHealth
+    def adopt(changed: NodeSettings) -> None:
+        views.limits = _limits(changed)
+        admission.delay_s = changed.longest_delay_s
 
-
-def _pages(database: AsyncStorage, views: Views, metrics: Metrics, clock: Clock) -> _PageServices:
-    health = CatalogueHealth(metrics, clock=clock)
-    return _PageServices(
-        browsing=SourceBrowser(database, views, metrics, clock=clock),
-        search=SourceSearch(database, clock=clock),
-        health=health,
-        maps=CatalogueMaps(views, health, metrics, clock=clock),
-        curves=CurveCounter(database, clock=clock),
-        audience_health=AudienceHealth(views, clock=clock),
-    )
-
-
-class _ListServices(TypedDict):
-    """The services of lists, and of placements, which show any of them."""
-
-    page_shares: AccountShares
-    lists: Lists
-    placements: Placements
-    placement_lists: PlacementLists
-    placement_previews: PlacementPreviews
-
-
-def _lists(database: AsyncStorage, inputs: LiveInputs, guard: VariantGuard, metrics: Metrics) -> _ListServices:
-    shares, placements = page_shares(), Placements(database)
-    lists = Lists(database, inputs, shares)
-    placement_lists = PlacementLists(placements, lists, guard, metrics)
-    return _ListServices(
-        page_shares=shares,
-        lists=lists,
-        placements=placements,
-        placement_lists=placement_lists,
-        placement_previews=PlacementPreviews(placements, placement_lists),
-    )
+    # All else reads `current` with each request.
+    current.on_change(adopt)
+    return admission
 
 
 def _limits(settings: NodeSettings) -> ViewLimits:
@@ -285,12 +322,6 @@ def process_metrics() -> Metrics:
         return Metrics(metrics_folder())
     except OSError as error:
         raise StorageUnavailable(f"The metrics cannot be kept ({error.strerror}).") from error
-
-
-def _end_helpers(services: Services) -> None:
-    """End the threads that look at whole catalogues."""
-    services.health.close()
-    services.maps.close()
 
 
 async def _keep_house(services: Services) -> None:

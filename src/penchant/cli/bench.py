@@ -1,6 +1,5 @@
 """``penchant bench``: how fast the service and its index are on this machine."""
 
-import sys
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -8,10 +7,11 @@ from pathlib import Path
 import click
 import msgspec
 
-from penchant.bench import catalogue, engine, loading, service
+from penchant.bench import catalogue, engine, service
 from penchant.bench.plain import require_empty
 from penchant.bench.report import BenchReport, machine, show
 from penchant.bench.server import BenchTarget
+from penchant.cli.options import figures_option, write_figures
 from penchant.index.compiled.engine import use
 from penchant.index.compiled.samples import KINDS
 from penchant.live.compiling import load_kernels
@@ -42,12 +42,7 @@ from penchant.settings import MAX_WORKERS
 @click.option(
     "--seconds", type=click.FloatRange(0.5, 600), default=3.0, show_default=True, help="Time for each figure."
 )
-@click.option(
-    "--json",
-    "json_file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="File for the figures as JSON, beside the table; - for standard output instead of it.",
-)
+@figures_option
 def bench(
     *,
     pieces: int,
@@ -70,12 +65,7 @@ def bench(
         served = BenchTarget(folder=folder, workers=workers, database=database)
         service.measure(report, batches, served, seconds=seconds, interactions=interactions)
         measure_engine(report, served, seconds)
-    if str(json_file) == "-":
-        sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(report)) + b"\n")
-        return
-    show(report)
-    if json_file is not None:
-        json_file.write_bytes(msgspec.json.format(msgspec.json.encode(report)) + b"\n")
+    write_figures(json_file, msgspec.json.format(msgspec.json.encode(report)) + b"\n", lambda: show(report))
 
 
 def measure_engine(report: BenchReport, served: BenchTarget, seconds: float) -> None:
@@ -83,9 +73,9 @@ def measure_engine(report: BenchReport, served: BenchTarget, seconds: float) -> 
     files = SegmentFiles(served.folder / "index")
     for source_id in files.sources():
         published = next(files.published(source_id), None)
-        found = None if published is None else files.read(published)
-        if found is not None:
+        segment = None if published is None else files.read(published)
+        if segment is not None:
             kernels = {kind: load_kernels(served.kernels, kind) for kind in KINDS}
             use(kernels)
-            loading.measure(report, served)
-            engine.measure(report, found, kernels, seconds)
+            engine.measure_loading(report, served)
+            engine.measure(report, segment, kernels, seconds)

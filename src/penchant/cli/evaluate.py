@@ -6,7 +6,6 @@ Lists are made by processes or a cluster, and gone on with after an interruption
 """
 
 import hashlib
-import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
@@ -25,16 +24,23 @@ from penchant.cli.histories import (
     history_options,
     kernels_for,
     origin_of,
-    processes_option,
-    progress,
     trial_of,
     trial_options,
 )
+from penchant.cli.options import anew_option, figures_option, processes_option, write_figures
+from penchant.cli.progress import progress
 from penchant.cluster import StoredPlan, WorkFolder, executor_of, require_executor
-from penchant.evaluation import contenders, report, trials
-from penchant.evaluation.contest import Contest, ContestLists, made_here
+from penchant.evaluation import contenders, contest, trials
+from penchant.evaluation.contest import (
+    Contest,
+    ContestLists,
+    Evaluation,
+    GroupFigures,
+    MeanFigure,
+    MethodFigures,
+    made_here,
+)
 from penchant.evaluation.list_work import ListWork, MethodLists, read_history
-from penchant.evaluation.report import Evaluation, GroupFigures, MeanFigure, MethodFigures
 from penchant.evaluation.splits import KnowledgeLimits
 from penchant.evaluation.trials import EvaluationRequest, Tell
 from penchant.settings import start_with_one_thread
@@ -104,17 +110,9 @@ class _Numbers(click.ParamType[tuple[int, ...]]):
     show_default=True,
     help="GiB that EASE, item-kNN and RP3beta may take in each process; they are left out where they need more.",
 )
-@click.option(
-    "--json",
-    "json_file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="File for the figures as JSON, beside the table; - for standard output instead of it.",
-)
-@click.option("--anew", is_flag=True, help="Begin anew, also where an interrupted run could be gone on with.")
-@processes_option
-@click.option(
-    "--plot", "plot_file", type=click.Path(dir_okay=False, path_type=Path), help="File for a picture of them, as SVG."
-)
+@figures_option
+@anew_option
+@processes_option("--processes")
 def evaluate(
     *,
     cold: float,
@@ -124,7 +122,6 @@ def evaluate(
     methods: tuple[str, ...],
     memory: float,
     json_file: Path | None,
-    plot_file: Path | None,
     anew: bool,
     processes: int | None,
     **options: Any,
@@ -139,8 +136,6 @@ def evaluate(
     cases = _limits_of(history, known)
     if cases != [None] and cold:
         raise click.UsageError("--cold goes with neither --history nor --known.")
-    if len(cases) > 1 and plot_file is not None:
-        raise click.UsageError("--plot draws one evaluation: name one number of --history and of --known.")
     request, named = trial_of(
         options, people=people, cold=cold, memory_bytes=int(memory * 2**30), methods=methods or None
     )
@@ -149,18 +144,8 @@ def evaluate(
     run = _ContestRun(origin, [replace(request, limits=each) for each in cases], processes)
     with progress() as tell:
         evaluated = run.evaluated(tell, None if str(json_file) == "-" else json_file, anew=anew)
-    if plot_file is not None:
-        plot_file.write_text(report.svg(evaluated[0]), encoding="utf-8")
-    as_json = report.as_json(evaluated[0] if len(evaluated) == 1 else evaluated)
-    if str(json_file) == "-":
-        sys.stdout.buffer.write(as_json)
-        return
-    for each in evaluated:
-        show(each)
-    if len(evaluated) > 1:
-        _show_beside(evaluated)
-    if json_file is not None:
-        json_file.write_bytes(as_json)
+    as_json = contest.as_json(evaluated[0] if len(evaluated) == 1 else evaluated)
+    write_figures(json_file, as_json, lambda: _show(evaluated))
 
 
 class _ContestRun:
@@ -226,6 +211,13 @@ def _limits_of(history: tuple[int, ...] | None, known: tuple[int, ...] | None) -
     if history is None and known is None:
         return [None]
     return [KnowledgeLimits(history=size, likes=likes) for likes in known or (None,) for size in history or (None,)]
+
+
+def _show(evaluated: Sequence[Evaluation]) -> None:
+    for each in evaluated:
+        show(each)
+    if len(evaluated) > 1:
+        _show_beside(evaluated)
 
 
 def show(evaluated: Evaluation) -> None:

@@ -10,15 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 
 from penchant.bootstrap import kernel_folder, storage_of
-from penchant.cli.options import Command, DataLocation, account_option, data_options, existing_file
-from penchant.cli.progress import progress_bar
-from penchant.errors import InvalidInput, PenchantError, UnknownSource
+from penchant.cli.options import Command, DataLocation, account_option, data_options, existing_file, head_of
+from penchant.errors import InvalidInput, PenchantError
 from penchant.evaluation import splits, trials
 from penchant.evaluation.histories import Row, SourceHistory, history_of
-from penchant.evaluation.trials import EvaluationRequest, Tell
+from penchant.evaluation.trials import EvaluationRequest
 from penchant.importing import Files, InputFile
 from penchant.index.compiled.samples import FINDING, RIDGE, Kind
 from penchant.live.compiling import load_kernels
@@ -31,7 +29,7 @@ from penchant.model import (
     SourceSettings,
 )
 from penchant.service.bulk.lists import KernelChoice
-from penchant.settings import MAX_WORKERS, NodeSettings
+from penchant.settings import NodeSettings
 from penchant.storage import Erasure, Storage
 from penchant.wire import (
     PieceReading,
@@ -39,6 +37,7 @@ from penchant.wire import (
     decode_settings,
     decode_stored_piece,
     decode_submission,
+    encode_word_rule,
 )
 
 UNDATED = 1 << 62
@@ -94,15 +93,6 @@ def history_options(function: Command) -> Command:
     return function
 
 
-def processes_option(function: Command) -> Command:
-    """Add ``--processes`` to a command."""
-    return click.option(
-        "--processes",
-        type=click.IntRange(1, MAX_WORKERS),
-        help="Processes to work with; default a cluster, or one a core.",
-    )(function)
-
-
 def trial_options(function: Command) -> Command:
     """Add the options that say what is held out and what counts as liked; `trial_of` takes them."""
     for option in (
@@ -155,15 +145,21 @@ def read_source(storage: Storage, account: str, source: str, given: SourceSettin
     Raises:
         UnknownSource: the account has none of this name.
     """
-    account_id = storage.accounts.find(account)
-    if account_id is None:
-        raise UnknownSource(f"No account is called {account!r}.")
+    account_id = head_of(storage, account, source).account_id
     with storage.sources.follow_content(account_id, source, None) as feed:
         stored = feed.curation.settings
         settings = given or (decode_settings(stored) if stored else SourceSettings())
-        reading = PieceReading(feed.curation.words, settings.vocabulary)
+        # Under other settings words are worked out here; those that are kept are by the rule in force.
+        rule = feed.curation.words if given is None else encode_word_rule(settings.words)
+        reading = PieceReading(rule, settings.vocabulary)
+        is_kept = rule == feed.curation.words
         pieces = [
-            decode_stored_piece(row.body, row.first_submitted_at, reading=reading, words=reading.words_of(row.words))
+            decode_stored_piece(
+                row.body,
+                row.first_submitted_at,
+                reading=reading,
+                words=reading.words_of(row.words) if is_kept else reading.words_of_draft(row.body),
+            )
             for batch in feed.batches
             for row in batch
             if not row.deleted
@@ -189,13 +185,6 @@ def kernels_for(history: SourceHistory, settings: NodeSettings) -> Iterator[Kern
         yield KernelChoice(str(folder.absolute()), tuple(sorted(kinds)))
 
 
-@contextlib.contextmanager
-def progress() -> Iterator[Tell]:
-    """Give the function that moves a progress bar on a terminal, and does nothing elsewhere."""
-    with progress_bar(Console(stderr=True), "reading", otherwise=lambda *_: None) as move:
-        yield lambda what, done, total: move(what, done, total, f"{done}/{total}")
-
-
 def _file(folder: Path, name: str) -> Path:
     file = next((folder / each.format(name) for each in NAMES if (folder / each.format(name)).exists()), None)
     if file is None:
@@ -215,17 +204,21 @@ def _rows_of_source(storage: Storage, account_id: int, source: str, settings: So
 
 def _read_files(pieces: Path, interactions: Path, settings: SourceSettings) -> SourceHistory:
     name = pieces.resolve().parent.name
-    return history_of(name, _pieces_of(pieces), _rows_of_file(interactions), settings)
+    reading = PieceReading(encode_word_rule(settings.words), settings.vocabulary)
+    return history_of(name, _pieces_of(pieces, reading), _rows_of_file(interactions), settings)
 
 
-def _pieces_of(path: Path) -> list[IndexedPiece]:
-    found: dict[str, IndexedPiece] = {}
+def _pieces_of(path: Path, reading: PieceReading) -> list[IndexedPiece]:
+    pieces: dict[str, IndexedPiece] = {}
     for first, lines in _batches(path, MAX_PIECES_PER_SUBMISSION):
         with _located(path, first):
             submission = decode_submission(b"[" + b",".join(lines) + b"]")
         # Of two pieces with the same id the later counts, as in an import.
-        found |= {each.id: decode_stored_piece(each.body, UNDATED) for each in submission.pieces}
-    return list(found.values())
+        pieces |= {
+            each.id: decode_stored_piece(each.body, UNDATED, reading=reading, words=reading.words_of_draft(each.body))
+            for each in submission.pieces
+        }
+    return list(pieces.values())
 
 
 def _rows_of_file(path: Path) -> Iterator[Row]:

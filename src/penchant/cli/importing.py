@@ -1,12 +1,13 @@
 """``penchant import``: files of this and other systems into a source, with a progress bar and a report."""
 
 import codecs
+import functools
 import re
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack, closing
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +16,7 @@ import click
 import msgspec
 from rich.console import Console
 
+from penchant.bootstrap import index_folder
 from penchant.cli.keywords import describe
 from penchant.cli.options import (
     COMMAND_LINE,
@@ -24,11 +26,13 @@ from penchant.cli.options import (
     data_options,
     existing_file,
     new_file,
+    view_of,
 )
 from penchant.cli.progress import Move, progress_bar
-from penchant.errors import Fault, InvalidInput, Refused
+from penchant.errors import Fault, InvalidInput, PenchantError, Refused
 from penchant.importing import (
     FORMATS,
+    MAX_STORED_PIECES,
     CheckpointFile,
     DraftKind,
     Files,
@@ -36,7 +40,9 @@ from penchant.importing import (
     ImportOptions,
     ImportProgress,
     ImportReport,
+    ImportVerdict,
     InputFile,
+    JudgedSource,
     RemoteTarget,
     StoredTarget,
     Target,
@@ -44,6 +50,8 @@ from penchant.importing import (
     checkpoint_name,
     fingerprint,
     gather,
+    judge,
+    new_source_settings,
     newest_moment,
     parse_column,
     parse_type,
@@ -54,9 +62,9 @@ from penchant.importing import (
     to_text,
 )
 from penchant.model import PieceLimits
-from penchant.settings import client_key
-from penchant.storage import Storage
-from penchant.wire import DEFAULT_LIMITS, encode, source_problem
+from penchant.settings import NodeSettings, client_key
+from penchant.storage import Erasure, Storage
+from penchant.wire import DEFAULT_LIMITS, decode_settings, encode, source_problem
 
 CHECKPOINTS = "imports"
 """The folder, in the data folder, of what imports under way have done."""
@@ -117,7 +125,7 @@ _OF_EVERY_IMPORT = (
     click.option("--json", "as_json", is_flag=True, help="Print the report as JSON on standard output."),
 )
 _OF_FORMATS = (
-    click.option("--id-column", help="Column of the pieces' ids (csv, recombee)."),
+    click.option("--id-column", help="Column of the pieces' ids (csv, recombee, calibre, trakt)."),
     click.option("--label-column", help="Column or field of the label (csv, recombee, metarank)."),
     click.option(
         "--keywords",
@@ -129,6 +137,7 @@ _OF_FORMATS = (
         "--catalogs", metavar="COLUMN[:SEPARATOR]", help="Column or field of catalogs (csv, recombee, metarank)."
     ),
     click.option("--user-column", help="Column of the users' ids (csv)."),
+    click.option("--user", help="Whose interactions are in files that name nobody, such as one person's export."),
     click.option("--type-column", help="Column of what users did (csv)."),
     click.option("--rating-column", help="Column of ratings (csv)."),
     click.option("--time-column", help="Column of times (csv)."),
@@ -152,6 +161,12 @@ _OF_FORMATS = (
         help="What decimals begin with in tables.",
     ),
     click.option("--time-format", help="How times are written, for instance '%d/%m/%Y %H:%M'; UTC unless it says."),
+    click.option(
+        "--words",
+        metavar="MEMBER,...",
+        help="Members of pieces whose words become keywords in a source that this makes (label,extras.description).",
+    ),
+    click.option("--no-words", is_flag=True, help="Make no keywords of words."),
     click.option("--without-times", is_flag=True, help="A table of interactions has no times: they happen now (csv)."),
 )
 
@@ -224,18 +239,36 @@ def _read_options(options: dict[str, Any]) -> ImportOptions:
             "catalogs": None if catalogs is None else parse_column(catalogs, category=False),
             "types": dict(parse_type(text) for text in options["types"]),
             "delimiter": delimiter,
+            "words": _read_words(options["words"], options["no_words"]),
         }
         return ImportOptions(**{field.name: options[field.name] for field in fields(ImportOptions)} | read)
     except ValueError as error:
         raise click.UsageError(f"--keywords, --catalogs or --type: {error}.") from error
 
 
+def _read_words(members: str | None, no_words: bool) -> tuple[str, ...] | None:  # noqa: FBT001  # as click has it
+    if members is not None and no_words:
+        raise click.UsageError("--words and --no-words do not go together.")
+    if members is None:
+        return () if no_words else None
+    names = [member.strip() for member in members.split(",") if member.strip()]
+    try:
+        decode_settings(encode({"words": {"from": names}}))
+    except InvalidInput as error:
+        raise click.UsageError(f"--words: {error.faults[0].detail}") from error
+    return tuple(names)
+
+
 class _Goal(NamedTuple):
-    """Where an import goes, and where it notes how far it is; neither of a dry run."""
+    """Where an import goes, and where it notes how far it is; neither of a dry run.
+
+    ``reading`` gives the source as it is after the import, where it lies in a database that is at hand.
+    """
 
     target: Target | None
     checkpoints: Path
     limits: PieceLimits = DEFAULT_LIMITS
+    reading: Callable[[], AbstractContextManager[JudgedSource | None]] = nullcontext
 
 
 @click.command(name="import")
@@ -264,7 +297,8 @@ def import_files(*, location: DataLocation, **options: Any) -> None:
             target = StoredTarget(
                 storage, account=arguments.account, source=arguments.source, actor=COMMAND_LINE, address=where
             )
-            goal = _Goal(target, Path(settings.data) / CHECKPOINTS, settings.piece_limits)
+            reading = functools.partial(_judged, storage, settings, arguments)
+            goal = _Goal(target, Path(settings.data) / CHECKPOINTS, settings.piece_limits, reading)
         report = _import(arguments, goal, console)
         if arguments.vocabulary is not None:
             _add_vocabulary(arguments.vocabulary, arguments.source, goal.target, console)
@@ -323,13 +357,57 @@ def _import(arguments: ImportArguments, goal: _Goal, console: Console) -> Import
         if arguments.as_json:
             click.echo(encode(report()))
         raise
-    done = report()
+    done = msgspec.structs.replace(report(), verdict=_verdict(work, arguments, goal))
     if arguments.as_json:
         click.echo(encode(done))
     else:
         for line in to_text(done):
             _say(console, line)
     return done
+
+
+@contextmanager
+def _judged(storage: Storage, settings: NodeSettings, arguments: ImportArguments) -> Iterator[JudgedSource | None]:
+    """Give a source as its readers see it now; ``None`` where it is too large to be looked at in passing."""
+    account_id = storage.accounts.find(arguments.account)
+    head = None if account_id is None else storage.sources.read_head(account_id, arguments.source)
+    if account_id is None or head is None or head.piece_count > MAX_STORED_PIECES:
+        yield None
+        return
+    view = view_of(storage, index_folder(settings), arguments.account, arguments.source)
+    with storage.sources.follow_interactions(account_id, arguments.source, None) as feed:
+        rows = (
+            (row.user_key, row.piece_id, row.type, row.occurred_at)
+            for batch in feed.batches
+            for row in batch
+            if not isinstance(row, Erasure)
+        )
+        yield JudgedSource(
+            snapshot=view.snapshot,
+            piece_count=view.snapshot.piece_count,
+            settings=view.settings,
+            rows=rows,
+            blacklisted=view.blacklisted,
+        )
+
+
+def _verdict(work: Import, arguments: ImportArguments, goal: _Goal) -> ImportVerdict | None:
+    """Return the verdict about the source, or about the first pieces where that cannot be read."""
+    now = time.time_ns() // 1_000_000
+    if not work.tally.pieces and not work.tally.interactions:
+        return None
+    # What was stored is stored: without a verdict it is no worse.
+    with suppress(PenchantError), goal.reading() as stored:
+        settings = new_source_settings(arguments.options, work.sample.pieces.values())
+        source = stored or JudgedSource(
+            snapshot=work.sample.snapshot(now, settings),
+            piece_count=work.tally.pieces - work.tally.superseded,
+            settings=settings,
+            rows=work.sample.rows,
+            has_all_rows=work.sample.has_all_rows,
+        )
+        return judge(source, work.sample, arguments.format, now)
+    return None
 
 
 def _check_all(arguments: ImportArguments, goal: _Goal, console: Console) -> None:
@@ -341,7 +419,7 @@ def _check_all(arguments: ImportArguments, goal: _Goal, console: Console) -> Non
     work = Import(arguments.format, Files(arguments.files), arguments.options, target=None, limits=goal.limits)
     with _progress(f"{arguments.source}: checking", console) as move:
         work.run(_teller(f"{arguments.source}: checking", move))
-    invalid, count = work.tally.invalid, work.tally.invalid_rows
+    count = work.tally.invalid_rows
     if not count:
         return
     if arguments.as_json:
@@ -349,10 +427,7 @@ def _check_all(arguments: ImportArguments, goal: _Goal, console: Console) -> Non
     rows = "1 row" if count == 1 else f"{count} rows"
     raise InvalidInput(
         f"{rows} may not be stored, so nothing is: mend them, or leave them out with --skip-invalid.",
-        faults=[
-            Fault(pointer=f"{row.file}, line {row.line}: {row.pointer or '(row)'}", detail=row.detail)
-            for row in invalid
-        ],
+        faults=[Fault(pointer=each.where, detail=each.told) for each in work.tally.faults],
     )
 
 

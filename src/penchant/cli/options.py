@@ -2,6 +2,7 @@
 
 import functools
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from penchant.errors import UnknownSource
 from penchant.live.following import Follower, View
 from penchant.live.segment_files import SegmentFiles, Segments
 from penchant.settings import MAX_WORKERS, NodeSettings, load_settings
-from penchant.storage import Storage
+from penchant.storage import SourceHead, Storage
 from penchant.telemetry import Metrics
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -26,6 +27,16 @@ COMMAND_LINE = "command-line"
 existing_file = click.Path(exists=True, dir_okay=False, path_type=Path)
 new_file = click.Path(dir_okay=False, path_type=Path)
 account_option = click.option("--account", default=DEFAULT_ACCOUNT, show_default=True, help="Account of the source.")
+anew_option = click.option(
+    "--anew", is_flag=True, help="Begin anew, also where an interrupted run could be gone on with."
+)
+figures_option = click.option(
+    "--json",
+    "json_file",
+    type=new_file,
+    help="File for the figures as JSON, beside the table; - for standard output instead of it.",
+)
+json_lines_option = click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,8 +48,10 @@ class DataLocation:
     settings_file: Path | None
 
     def settings(self, **overrides: Any) -> NodeSettings:
-        """Return the settings of the command."""
-        return read_settings(self.settings_file, data=self.data, database=self.database, **overrides)
+        """Return the settings of a command, and make files that it writes readable by their owner only."""
+        os.umask(0o077)
+        own = {"data": self.data, "database": self.database}
+        return load_settings(own | overrides, file=self.settings_file)
 
     @contextmanager
     def opened(self) -> Iterator[tuple[NodeSettings, Storage]]:
@@ -48,6 +61,12 @@ class DataLocation:
             yield settings, storage
 
 
+def processes_option(name: str) -> Callable[[Command], Command]:
+    """Return the option that says how many processes work over everybody."""
+    text = "Processes to work with; default a cluster, or one a core."
+    return click.option(name, "processes", type=click.IntRange(1, MAX_WORKERS), help=text)
+
+
 def data_options(function: Command) -> Command:
     """Add ``--data``, ``--database`` and ``--settings`` to a command, which takes them as its ``location``."""
 
@@ -55,24 +74,18 @@ def data_options(function: Command) -> Command:
     def command(*, data: str | None, database: str | None, settings_file: Path | None, **others: Any) -> Any:
         return function(location=DataLocation(data=data, database=database, settings_file=settings_file), **others)
 
-    return cast(Command, database_options(command))
-
-
-def database_options(function: Command) -> Command:
-    """Add ``--data``, ``--database`` and ``--settings`` to a command."""
-    option = click.option("--database", help="Address of a PostgreSQL database (postgresql://…).")
-    return folder_options(option(function))
-
-
-def folder_options(function: Command) -> Command:
-    """Add ``--data`` and ``--settings`` to a command."""
-    function = click.option(
-        "--settings",
-        "settings_file",
-        type=existing_file,
-        help="Settings file (default: penchant.toml where there is one).",
-    )(function)
-    return click.option("--data", help="Folder of the data; made if missing.", metavar="DIR")(function)
+    for option in (
+        click.option(
+            "--settings",
+            "settings_file",
+            type=existing_file,
+            help="Settings file (default: penchant.toml where there is one).",
+        ),
+        click.option("--database", help="Address of a PostgreSQL database (postgresql://…)."),
+        click.option("--data", help="Folder of the data; made if missing.", metavar="DIR"),
+    ):
+        command = option(command)
+    return cast(Command, command)
 
 
 def listening_options(function: Command) -> Command:
@@ -86,10 +99,17 @@ def listening_options(function: Command) -> Command:
     return click.option("--host", help="Address to listen on (default 127.0.0.1).")(function)
 
 
-def read_settings(settings_file: Path | None, **overrides: Any) -> NodeSettings:
-    """Return the settings of a command, and make files that it writes readable by their owner only."""
-    os.umask(0o077)
-    return load_settings(overrides, file=settings_file)
+def head_of(storage: Storage, account: str, source: str) -> SourceHead:
+    """Return the head of a source.
+
+    Raises:
+        UnknownSource: there is none.
+    """
+    account_id = storage.accounts.find(account)
+    head = None if account_id is None else storage.sources.read_head(account_id, source)
+    if head is None:
+        raise UnknownSource(f"The account {account!r} has no source {source!r}.")
+    return head
 
 
 def view_of(storage: Storage, folder: Path, account: str, source: str) -> View:
@@ -98,9 +118,17 @@ def view_of(storage: Storage, folder: Path, account: str, source: str) -> View:
     Raises:
         UnknownSource: there is none.
     """
-    account_id = storage.accounts.find(account)
-    head = None if account_id is None else storage.sources.read_head(account_id, source)
-    if head is None:
-        raise UnknownSource(f"The account {account!r} has no source of this name.")
     metrics = Metrics()
-    return Follower(storage, Segments(metrics, SegmentFiles(folder)), metrics).catch_up(None, head)
+    return Follower(storage, Segments(metrics, SegmentFiles(folder)), metrics).catch_up(
+        None, head_of(storage, account, source)
+    )
+
+
+def write_figures(json_file: Path | None, figures: bytes, show: Callable[[], None]) -> None:
+    """Show figures as a table and write them where `figures_option` says; on standard output they stand alone."""
+    if str(json_file) == "-":
+        sys.stdout.buffer.write(figures)
+        return
+    show()
+    if json_file is not None:
+        json_file.write_bytes(figures)

@@ -27,3 +27,10 @@ def progress_bar(console: Console, description: str, *, otherwise: Move) -> Iter
             bar.update(task, description=what, completed=done, total=total, remark=remark)
 
         yield move
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[str, int, int], None]]:
+    """Give the function that moves a bar on a terminal, by what is done and how much of how much."""
+    with progress_bar(Console(stderr=True), "reading", otherwise=lambda *_: None) as move:
+        yield lambda what, done, total: move(what, done, total, f"{done}/{total}")

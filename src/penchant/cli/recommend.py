@@ -1,23 +1,34 @@
-"""``penchant recommend``: the lists of everybody, or of some users, at one version of a source, in one file."""
+"""``penchant recommend``: the lists of everybody, or of some users, at one version of a source, in one file.
 
+List files: the lists of many people as a file: lines of JSON, compressed or not, or a table (Parquet).
+"""
+
+import gzip
 import hashlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import click
 import msgspec
-from rich.console import Console
 
 from penchant import __version__
 from penchant.bootstrap import data_folder, index_folder, kernel_folder, storage_of
-from penchant.cli.list_files import writer_of
-from penchant.cli.options import DEFAULT_ACCOUNT, database_options, read_settings, view_of
-from penchant.cli.progress import Move, progress_bar
+from penchant.cli.options import (
+    DataLocation,
+    account_option,
+    anew_option,
+    data_options,
+    existing_file,
+    new_file,
+    processes_option,
+    view_of,
+)
+from penchant.cli.progress import progress
 from penchant.cluster import Manifest, StoredPlan, WorkFolder, executor_of, require_executor
-from penchant.errors import InvalidInput
+from penchant.errors import InvalidInput, Refused
 from penchant.importing import Files, InputFile
 from penchant.index.compiled import engine
 from penchant.index.compiled.samples import FINDING, RIDGE
@@ -25,19 +36,92 @@ from penchant.model import MAX_TAKE
 from penchant.service.bulk.inputs import BulkRequest, write_inputs
 from penchant.service.bulk.lists import use_kernels
 from penchant.service.bulk.placement_facts import read_placement
-from penchant.settings import MAX_WORKERS, NodeSettings
+from penchant.settings import NodeSettings
 from penchant.wire import format_timestamp
 from penchant.wire.text import id_problem
 
+WriteLists = Callable[[Iterator[bytes], BinaryIO], None]
+"""Writes parts, each some lines of JSON compressed by gzip, to a file."""
+
+
+class _Entry(msgspec.Struct, frozen=True):
+    id: str
+    score: float
+
+
+class _List(msgspec.Struct, frozen=True):
+    id: str
+    content: list[_Entry]
+
+    @property
+    def begin(self) -> tuple[str, ...]:
+        return (self.id,)
+
+
+class _VariantList(msgspec.Struct, frozen=True, rename="camel"):
+    user_id: str
+    variant: str
+    kind: str
+    content: list[_Entry]
+
+    @property
+    def begin(self) -> tuple[str, ...]:
+        return (self.user_id, self.variant, self.kind)
+
+
+def writer_of(out: Path, *, is_placement: bool) -> WriteLists:
+    """Return what writes a file of this name, of lists of a placement or of recommendations.
+
+    Raises:
+        click.UsageError: its ending is none that can be written.
+        Refused: what writes it is not installed.
+    """
+    if out.name.endswith(".ndjson.gz"):
+        return lambda parts, file: file.writelines(parts)
+    if out.suffix == ".ndjson":
+        return lambda parts, file: file.writelines(gzip.decompress(part) for part in parts)
+    if out.suffix == ".parquet":
+        return _parquet_writer(is_placement=is_placement)
+    raise click.UsageError("--out ends with .ndjson.gz, .ndjson or .parquet.")
+
+
+def _parquet_writer(*, is_placement: bool) -> WriteLists:
+    """Return what writes a row for each entry, a group of rows for each part."""
+    try:
+        import pyarrow.parquet  # noqa: PLC0415  # an extra
+    except ImportError:
+        raise Refused("Parquet needs pyarrow: pip install 'penchant[parquet]'.") from None
+    arrow: Any = pyarrow
+    names = ("userId", "variant", "kind") if is_placement else ("userId",)
+    kinds = dict.fromkeys(names, arrow.string())
+    kinds |= {"rank": arrow.int32(), "contentId": arrow.string(), "score": arrow.float64()}
+    schema = arrow.schema(list(kinds.items()))
+    decoder: msgspec.json.Decoder[_List | _VariantList]
+    decoder = msgspec.json.Decoder(_VariantList if is_placement else _List)
+
+    def write(parts: Iterator[bytes], file: BinaryIO) -> None:
+        with arrow.parquet.ParquetWriter(file, schema) as writer:
+            for part in parts:
+                rows = [
+                    (*own.begin, rank, entry.id, entry.score)
+                    for own in map(decoder.decode, gzip.decompress(part).splitlines())
+                    for rank, entry in enumerate(own.content, start=1)
+                ]
+                columns = zip(*rows, strict=True) if rows else [()] * len(kinds)
+                arrays = [arrow.array(column, kind) for column, kind in zip(columns, kinds.values(), strict=True)]
+                writer.write_table(arrow.Table.from_arrays(arrays, schema=schema))
+
+    return write
+
 
 @click.command()
-@database_options
-@click.option("--account", default=DEFAULT_ACCOUNT, show_default=True, help="Account of the source.")
+@data_options
+@account_option
 @click.option("--source", required=True, help="Source to recommend from.")
 @click.option(
     "--users",
     "users_file",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=existing_file,
     help="File with a user id a line, also .gz: only their lists, in its order. Default everybody, ascending.",
 )
 @click.option("--placement", help="Placement whose lists are written, each person's by the variant that they see.")
@@ -45,30 +129,24 @@ from penchant.wire.text import id_problem
 @click.option(
     "--take", type=click.IntRange(1, MAX_TAKE), default=MAX_TAKE, show_default=True, help="Entries of a list at most."
 )
-@click.option(
-    "--workers",
-    type=click.IntRange(1, MAX_WORKERS),
-    help="Processes to work with; default a cluster, or one a core.",
-)
+@processes_option("--workers")
 @click.option(
     "--out",
     required=True,
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=new_file,
     help="File to write: .ndjson.gz, .ndjson or .parquet.",
 )
-@click.option("--anew", is_flag=True, help="Begin anew, also where an interrupted run could be gone on with.")
+@anew_option
 def recommend(
     *,
-    data: str | None,
-    database: str | None,
-    settings_file: Path | None,
+    location: DataLocation,
     account: str,
     source: str,
     users_file: Path | None,
     placement: str | None,
     content_id: str | None,
     take: int,
-    workers: int | None,
+    processes: int | None,
     out: Path,
     anew: bool,
 ) -> None:
@@ -78,9 +156,9 @@ def recommend(
     """
     if content_id is not None and placement is None:
         raise click.UsageError("--content is for the lists of a placement: --placement.")
-    settings = read_settings(settings_file, data=data, database=database)
+    settings = location.settings()
     write = writer_of(out, is_placement=placement is not None)
-    require_executor(settings.cluster, workers)
+    require_executor(settings.cluster, processes)
     users = None if users_file is None else read_users(users_file)
     request = {
         "release": __version__,
@@ -92,18 +170,17 @@ def recommend(
         "users": None if users is None else hashlib.sha256("\n".join(users).encode()).hexdigest(),
     }
     work = WorkFolder(out)
-    console = Console(stderr=True)
     started = time.monotonic()
-    with work.locked(), progress_bar(console, "reading", otherwise=lambda *_: None) as move:
+    with work.locked(), progress() as tell:
         stored = None if anew else work.resumable(request)
         if stored is None:
             work.clear()
             stored = _gather(settings, work.path, request, users)
             work.begin(stored)
         else:
-            console.print(f"Going on with what was begun: lists of {stored.about['moment']}.", highlight=False)
-        with closing(executor_of(stored.plan, work.path, settings.cluster, workers)) as executor:
-            work.fill(stored.plan, executor, _shown(move))
+            click.echo(f"Going on with what was begun: lists of {stored.about['moment']}.", err=True)
+        with closing(executor_of(stored.plan, work.path, settings.cluster, processes)) as executor:
+            work.fill(stored.plan, executor, lambda done, total: tell("recommending", done, total))
         manifest = work.finish(stored, write)
     _tell(out, manifest, time.monotonic() - started)
 
@@ -136,8 +213,8 @@ def _gather(settings: NodeSettings, folder: Path, request: dict[str, Any], users
             placement = None
             if request["placement"] is not None:
                 placement = read_placement(storage, view, request["placement"], request["content"], now)
-            asked = BulkRequest(users=users, now=now, take=request["take"], kernels=kernels, placement=placement)
-            plan, head = write_inputs(storage, view, asked, folder)
+            bulk = BulkRequest(users=users, now=now, take=request["take"], kernels=kernels, placement=placement)
+            plan, head = write_inputs(storage, view, bulk, folder)
     finally:
         engine.use({})
     about = {
@@ -154,10 +231,6 @@ def _gather(settings: NodeSettings, folder: Path, request: dict[str, Any], users
         about["stopped"] = placement.stopped
         about["contentId"] = placement.content_id
     return StoredPlan(request=request, about=about, plan=plan)
-
-
-def _shown(move: Move) -> Callable[[int, int], None]:
-    return lambda done, total: move("recommending", done, total, f"{done}/{total}")
 
 
 def _tell(out: Path, manifest: Manifest, took_s: float) -> None:

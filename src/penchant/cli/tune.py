@@ -1,4 +1,7 @@
-"""``penchant tune``: whether other settings would have done better, and by how much; applied on request only."""
+"""``penchant tune``: whether other settings would have done better, and by how much; applied on request only.
+
+Settings before tuning: what was in force, in a file of the data folder for each source, the latest last.
+"""
 
 import sys
 import tempfile
@@ -18,20 +21,125 @@ from penchant.cli.histories import (
     history_options,
     kernels_for,
     origin_of,
-    processes_option,
-    progress,
     trial_of,
     trial_options,
 )
-from penchant.cli.tuned import TunedSource
+from penchant.cli.options import COMMAND_LINE, head_of, processes_option
+from penchant.cli.progress import progress
 from penchant.cluster import executor_of, require_executor
+from penchant.errors import Refused
 from penchant.evaluation import tuning
+from penchant.evaluation.contest import MeanFigure
 from penchant.evaluation.list_work import ListWork, MethodLists
-from penchant.evaluation.report import MeanFigure
-from penchant.evaluation.setting_changes import changed_members
 from penchant.evaluation.trials import Tell
-from penchant.evaluation.tuning import MIN_JUDGES, CandidateLists, TuningRequest, TuningResult, TuningTrial
-from penchant.wire import encode, encode_settings
+from penchant.evaluation.tuning import (
+    MIN_JUDGES,
+    CandidateLists,
+    TuningRequest,
+    TuningResult,
+    TuningTrial,
+    changed_members,
+)
+from penchant.live.word_writer import replace_settings
+from penchant.model import SourceSettings
+from penchant.owned_folders import write_whole
+from penchant.storage import Storage
+from penchant.wire import decode_settings, encode, encode_settings, format_timestamp
+
+FOLDER = "tuned"
+MOST = 20
+"""Changes of a source that are kept. Why in files: D68 of docs/decisions.md."""
+
+
+class AppliedTuning(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A change of settings that was applied, and can be taken back."""
+
+    applied_at: str
+    account: str
+    source: str
+    before: msgspec.Raw
+    after: msgspec.Raw
+
+
+class TunedSource:
+    """A source whose settings are changed by tuning, with what they were."""
+
+    def __init__(self, storage: Storage, data: Path, account: str, source: str) -> None:
+        """Find the source.
+
+        Raises:
+            UnknownSource: there is none of this name.
+        """
+        self._storage = storage
+        self._account, self._source = account, source
+        self._head = head_of(storage, account, source)
+        self._path = data / FOLDER / f"{self._head.source_id}.json"
+
+    def settings(self) -> SourceSettings:
+        """Return the settings in force."""
+        _, curation = self._storage.sources.read_curation(self._head.account_id, self._source)
+        return decode_settings(curation.settings) if curation.settings else SourceSettings()
+
+    def apply(self, tuned: TuningResult) -> None:
+        """Put the settings of a result in force, once what they replace is written down and synced.
+
+        Raises:
+            Refused: there are objections to them, or others than those before are in force by now.
+        """
+        if tuned.objections:
+            raise Refused(" ".join(("Nothing is put in force.", *tuned.objections)))
+        if self.settings() != tuned.before:
+            raise Refused("The settings have changed meanwhile; tune again.")
+        moment = format_timestamp(time.time_ns() // 1_000_000)
+        change = AppliedTuning(
+            applied_at=moment,
+            account=self._account,
+            source=self._source,
+            before=msgspec.Raw(encode_settings(tuned.before)),
+            after=msgspec.Raw(encode_settings(tuned.settings)),
+        )
+        # Written down first: after a crash in between, the worst is a note of settings that were never put in force.
+        kept = self._read()
+        self._write([*kept, change][-MOST:])
+        try:
+            self._replace(tuned.settings)
+        except BaseException:
+            self._write(kept)
+            raise
+
+    def roll_back(self, *, force: bool) -> AppliedTuning:
+        """Put in force what was before the latest change; return that change.
+
+        Raises:
+            Refused: there is none, or the settings were changed since.
+        """
+        kept = self._read()
+        if not kept:
+            raise Refused(f"No tuned settings of {self._source!r} were applied from this data folder.")
+        last = kept[-1]
+        if not force and self.settings() != decode_settings(bytes(last.after)):
+            raise Refused("The settings were changed since they were tuned; --force gives that up.")
+        self._replace(decode_settings(bytes(last.before)))
+        self._write(kept[:-1])
+        return last
+
+    def _replace(self, settings: SourceSettings) -> None:
+        command = replace_settings(
+            account_id=self._head.account_id, source=self._source, actor=COMMAND_LINE, settings=settings
+        )
+        self._storage.submit(command).result()
+
+    def _read(self) -> list[AppliedTuning]:
+        try:
+            return msgspec.json.decode(self._path.read_bytes(), type=list[AppliedTuning])
+        except FileNotFoundError:
+            return []
+        except msgspec.DecodeError as error:
+            raise Refused(f"{self._path} cannot be read ({error}); move it away.") from error
+
+    def _write(self, changes: list[AppliedTuning]) -> None:
+        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_whole(self._path, msgspec.json.format(msgspec.json.encode(changes)) + b"\n")
 
 
 @click.command()
@@ -62,7 +170,7 @@ from penchant.wire import encode, encode_settings
 @click.option("--rollback", is_flag=True, help="Put in force what was before the last --apply, and try nothing.")
 @click.option("--force", is_flag=True, help="Roll back although the settings were changed since.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@processes_option
+@processes_option("--processes")
 def tune(
     *,
     seconds: float,

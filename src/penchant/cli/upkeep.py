@@ -1,11 +1,13 @@
-"""Commands on all that is stored: ``backup``, ``restore``, ``move``, ``check`` and ``reindex``."""
+"""Commands on what is stored: ``backup``, ``restore``, ``move``, ``check``, ``reindex``, ``export`` of one source."""
 
 import contextlib
+import gzip
 import sys
+import time
 from collections.abc import Iterable
-from contextlib import closing
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import click
 from rich.console import Console
@@ -17,31 +19,67 @@ from penchant.bootstrap import (
     builders_of,
     index_folder,
     server_options,
-    storage_of,
 )
-from penchant.cli.options import DEFAULT_ACCOUNT, database_options, read_settings
-from penchant.errors import Refused, StorageUnavailable, UnknownSource
+from penchant.cli.options import (
+    DataLocation,
+    account_option,
+    data_options,
+    existing_file,
+    head_of,
+    new_file,
+)
+from penchant.errors import Refused, StorageUnavailable
+from penchant.importing import ExportParts, export_lines
 from penchant.live.builder import LOCK as BUILDER_LOCK
 from penchant.live.builder import SMALLEST_FILE, FileBuilder
 from penchant.live.checking import index_problems
 from penchant.live.counting import SMALLEST_LIKES
 from penchant.live.election import Election
 from penchant.settings import NodeSettings
-from penchant.storage import BackupContents, MoveSide, Storage, TableComparison, back_up, compare_sides
+from penchant.storage import BackupContents, MoveSide, TableComparison, back_up, compare_sides
 from penchant.storage import move as move_data
 from penchant.storage import restore as restore_data
 from penchant.telemetry import Metrics
+
+PARTS = ("interactions", "lists", "settings", "placements", "preferences")
+
+
+@click.command(name="export")
+@data_options
+@account_option
+@click.option("--source", required=True, help="Source to export.")
+@click.option("--with", "parts", multiple=True, type=click.Choice((*PARTS, "all")), help="Also these; repeatable.")
+@click.option("--output", type=new_file, help="File, also .gz; default stdout.")
+def export_source(
+    *, location: DataLocation, account: str, source: str, parts: tuple[str, ...], output: Path | None
+) -> None:
+    """Write a source as NDJSON: its pieces by id, and what --with names; importing it gives the same back.
+
+    Also while a server runs on the same data: what is written is the source as it is at one moment.
+    """
+    exported = ExportParts(**{part: part in parts or "all" in parts for part in PARTS})
+    with ExitStack() as stack:
+        _, storage = stack.enter_context(location.opened())
+        export = stack.enter_context(storage.sources.open_export(storage.accounts.ensure(account), source))
+        file: BinaryIO = sys.stdout.buffer
+        if output is not None:
+            file = stack.enter_context(output.open("wb"))
+            if output.suffix == ".gz":
+                # Without name and time, so that equal sources give equal files.
+                file = stack.enter_context(gzip.GzipFile("", "wb", fileobj=file, mtime=0))  # type: ignore[assignment]
+        file.writelines(export_lines(export, exported, time.time_ns() // 1_000_000))
+
 
 MIB = 1024 * 1024
 
 
 @click.command()
-@database_options
+@data_options
 @click.option("--force", is_flag=True, help="Replace FILE if it is there.")
-@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
-def backup(*, data: str | None, database: str | None, settings_file: Path | None, force: bool, file: Path) -> None:
+@click.argument("file", type=new_file)
+def backup(*, location: DataLocation, force: bool, file: Path) -> None:
     """Write the database into FILE, also while a server runs on the same data."""
-    settings = read_settings(settings_file, data=data, database=database)
+    settings = location.settings()
     _require_sqlite(settings, "pg_dump")
     contents = back_up(Path(settings.data), file, replace=force)
     click.echo(f"Wrote and checked {file} ({contents.size_bytes / MIB:.1f} MiB):")
@@ -49,12 +87,12 @@ def backup(*, data: str | None, database: str | None, settings_file: Path | None
 
 
 @click.command()
-@database_options
+@data_options
 @click.option("--force", is_flag=True, help="Replace the database that is there.")
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-def restore(*, data: str | None, database: str | None, settings_file: Path | None, force: bool, file: Path) -> None:
+@click.argument("file", type=existing_file)
+def restore(*, location: DataLocation, force: bool, file: Path) -> None:
     """Make FILE, which `penchant backup` wrote, the database; no server may run on the same data."""
-    settings = read_settings(settings_file, data=data, database=database)
+    settings = location.settings()
     _require_sqlite(settings, "pg_restore")
     folder = Path(settings.data)
     if _is_served(folder):
@@ -65,18 +103,16 @@ def restore(*, data: str | None, database: str | None, settings_file: Path | Non
 
 
 @click.command()
-@database_options
+@data_options
 @click.option("--to", "target", required=True, metavar="TARGET", help="Where to: postgresql://…, or a folder.")
 @click.option("--compare", "only_compare", is_flag=True, help="Copy nothing; only compare both sides.")
-def move(
-    *, data: str | None, database: str | None, settings_file: Path | None, target: str, only_compare: bool
-) -> None:
+def move(*, location: DataLocation, target: str, only_compare: bool) -> None:
     """Copy everything into another database, from SQLite to PostgreSQL or back, and compare both.
 
     The server of the old side may run meanwhile, but has to be stopped for the last run. A run that was ended goes
     on where it was. Exit code 1 while the two sides differ.
     """
-    settings = read_settings(settings_file, data=data, database=database)
+    settings = location.settings()
     folder = Path(settings.data)
     old, new = _side(folder, settings.database, settings), _target_side(target, settings)
     if only_compare:
@@ -99,11 +135,10 @@ def move(
 
 
 @click.command()
-@database_options
-def check(*, data: str | None, database: str | None, settings_file: Path | None) -> None:
+@data_options
+def check(*, location: DataLocation) -> None:
     """Check that what is stored agrees with itself, and the index with it; exit code 1 where it does not."""
-    settings = read_settings(settings_file, data=data, database=database)
-    with closing(storage_of(settings)) as storage:
+    with location.opened() as (settings, storage):
         # Only one of the two: an index that agrees with rows that are wrong would say nothing.
         problems = storage.upkeep.check() or list(index_problems(storage, index_folder(settings)))
     for problem in problems:
@@ -114,16 +149,13 @@ def check(*, data: str | None, database: str | None, settings_file: Path | None)
 
 
 @click.command()
-@database_options
-@click.option("--account", default=DEFAULT_ACCOUNT, show_default=True, help="Account of the source.")
+@data_options
+@account_option
 @click.option("--source", help="Source whose index is made anew; default all of all accounts.")
-def reindex(
-    *, data: str | None, database: str | None, settings_file: Path | None, account: str, source: str | None
-) -> None:
+def reindex(*, location: DataLocation, account: str, source: str | None) -> None:
     """Make the index anew from the database alone, also while a server runs on the same data."""
-    settings = read_settings(settings_file, data=data, database=database)
-    with closing(storage_of(settings)) as storage:
-        source_id = None if source is None else _number(storage, account, source)
+    with location.opened() as (settings, storage):
+        source_id = None if source is None else head_of(storage, account, source).source_id
         try:
             built = _build_anew(builders_of(storage, settings, Metrics()).values(), source_id)
         except OSError as error:
@@ -198,10 +230,3 @@ def _build_anew(builders: Iterable[FileBuilder[Any]], source_id: int | None) -> 
                     builder.build(head, None)
                     built.add(head.source_id)
     return len(built)
-
-
-def _number(storage: Storage, account: str, source: str) -> int:
-    head = storage.sources.read_head(storage.accounts.ensure(account), source)
-    if head is None:
-        raise UnknownSource("The account has no source of this name.")
-    return head.source_id

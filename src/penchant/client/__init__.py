@@ -19,9 +19,9 @@ from penchant.client.errors import (
     Unavailable,
     UnreadableAnswer,
 )
+from penchant.client.exchange import Retries
 from penchant.client.problems import *  # noqa: F403  # generated: one for each that the interface names
 from penchant.client.requests import Algorithm
-from penchant.client.retries import Retries
 from penchant.wire import InteractionType, PersonPreferences, Scope, sign_user
 from penchant.wire.frames import to_frame
 from penchant.wire.pieces import Piece

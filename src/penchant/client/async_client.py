@@ -10,11 +10,18 @@ from types import TracebackType
 from typing import Self, TypeVar, cast
 
 from penchant.client.errors import ClientError, InvalidArgument
-from penchant.client.exchange import TIMEOUT_S, ServiceConnection, error_in, failed, httpx, translated
+from penchant.client.exchange import (
+    TIMEOUT_S,
+    Retries,
+    ServiceConnection,
+    Splitter,
+    error_in,
+    failed,
+    httpx,
+    translated,
+)
 from penchant.client.methods import Methods
 from penchant.client.requests import Flow, ListingRequest, Pages, Request
-from penchant.client.retries import Retries
-from penchant.client.splitting import Splitter
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -1,8 +1,23 @@
-"""The exchange with a service: how a request is written for httpx, and what an answer or a lost connection means."""
+"""The exchange with a service: how a request is written for httpx, and what an answer or a lost connection means.
+
+Splitting of a listing into entries while it arrives: JSON is read as it comes, one entry in memory at most.
+
+It finds the entries of the only array that the outermost object holds, without looking into them: decoding an
+entry shows whether it is good. Brackets count the depth, and a comma or the closing bracket at depth 2 ends an entry:
+
+    {"source": "films", "content": [ {"id": ..., "categories": {...}}, {"id": ...} ]}
+    1                              2 3                        4     3  2
+                                     |----------- entry ------------|  |- entry --|
+
+Retries: when a failed request is sent again. Only where it cannot do anything twice, and clients not all at once.
+"""
 
 import contextlib
+import random
+import re
 import threading
 from collections.abc import Iterator
+from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from time import time
 from typing import Any
@@ -10,13 +25,126 @@ from typing import Any
 from penchant import __version__
 from penchant.client.errors import (
     AnswerDetails,
+    ClientError,
     ConnectionLost,
     InvalidArgument,
     ServiceError,
+    TooManyRequests,
+    Unavailable,
     UnreadableAnswer,
     error_of,
 )
+from penchant.client.problems import IndexNotReady, NotYetVisible, Overloaded
 from penchant.client.requests import Request
+
+_NOTHING_DONE = (TooManyRequests, Overloaded, NotYetVisible, IndexNotReady)
+"""With these the service says that it did nothing of the request."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retries:
+    """How often a request is tried in all, and how long the pauses between grow; ``attempts=1`` never repeats.
+
+    The pauses double from the first to the longest, each shortened at random by up to a half. A ``Retry-After`` of
+    the service is waited for, unless it is longer than the longest pause: then the error is raised at once.
+    """
+
+    attempts: int = 5
+    first_pause_s: float = 0.25
+    longest_pause_s: float = 20.0
+
+    def pause_s(self, error: ClientError, request: Request[Any], attempt: int) -> float | None:
+        """Return how long to wait before a request is sent again after its n-th attempt, or `None` to give up."""
+        if attempt >= self.attempts or not _may_repeat(error, request):
+            return None
+        # Doubled each time: 0.25, 0.5, 1 s and so on, unless the service itself says how long.
+        step = min(self.longest_pause_s, self.first_pause_s * 2.0 ** (attempt - 1))
+        retry_after_s = error.retry_after_s if isinstance(error, ServiceError) else None
+        if retry_after_s is None:
+            return random.uniform(step / 2, step)  # noqa: S311  # spreads clients, guards nothing
+        if retry_after_s > self.longest_pause_s:
+            return None
+        return retry_after_s + random.uniform(0, step)  # noqa: S311  # as above
+
+
+def _may_repeat(error: ClientError, request: Request[Any]) -> bool:
+    if isinstance(error, ConnectionLost):
+        return request.repeatable or not error.sent
+    # With any other 503, that of an unreachable database for one, a change may have been stored all the same.
+    return isinstance(error, _NOTHING_DONE) or (isinstance(error, Unavailable) and request.repeatable)
+
+
+# Possessive (++, *+): what was matched is not given back, so that no text makes the search slow.
+_TOKEN = re.compile(rb'(?:[^"\[\]{},]++|"(?:[^"\\]++|\\.)*+")*+([\[\]{},])', re.DOTALL)
+_BRACKET = re.compile(rb'(?:[^"\[\]{}]++|"(?:[^"\\]++|\\.)*+")*+([\[\]{}])', re.DOTALL)
+"""Everything up to the next bracket or comma that is in no string; inside of entries commas do not matter."""
+_OPENING, _CLOSING = b"[{", b"]}"
+_ENTRIES_DEPTH = 2
+"""Entries lie in an array, which lies in an object."""
+
+
+class Splitter:
+    """Cuts the entries out of a listing that comes in parts."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._place = 0
+        """Up to where the rest was looked through: what follows is an unfinished token."""
+        self._start: int | None = None
+        """Where the present entry begins in the rest; none outside of the array."""
+        self._depth = 0
+        self._is_complete = False
+
+    def feed(self, part: bytes) -> Iterator[bytes]:
+        """Yield every entry that ends in this part."""
+        self._rest += part
+        while token := self._pattern().match(self._rest, self._place):
+            self._place = token.end()
+            entry = self._take(token[1], token.start(1))
+            if entry:
+                yield entry
+        self._forget()
+
+    def end(self) -> None:
+        """Say that nothing follows.
+
+        Raises:
+            UnreadableAnswer: the listing has not ended.
+        """
+        if not self._is_complete:
+            raise UnreadableAnswer("The listing ended in the middle; what came before is right.")
+
+    def _pattern(self) -> re.Pattern[bytes]:
+        return _BRACKET if self._depth > _ENTRIES_DEPTH else _TOKEN
+
+    def _take(self, token: bytes, start: int) -> bytes:
+        """Follow a token; return the entry that ends with it, or nothing."""
+        entry = b""
+        if token in _OPENING:
+            self._depth += 1
+            if token == b"[" and self._depth == _ENTRIES_DEPTH:
+                self._start = start + 1
+        elif token in _CLOSING:
+            if token == b"]" and self._depth == _ENTRIES_DEPTH:
+                entry, self._start = self._cut(start), None
+            self._depth -= 1
+            self._is_complete = self._depth == 0
+        elif token == b"," and self._depth == _ENTRIES_DEPTH and self._start is not None:
+            entry, self._start = self._cut(start), start + 1
+        return entry
+
+    def _cut(self, end: int) -> bytes:
+        return self._rest[self._start : end].strip()
+
+    def _forget(self) -> None:
+        """Let go of what was looked through, but for the entry that has not ended."""
+        # Positions are moved by as much as is cut off in front of them.
+        done = self._place if self._start is None else self._start
+        self._rest = self._rest[done:]
+        self._place -= done
+        if self._start is not None:
+            self._start = 0
+
 
 try:
     import httpx

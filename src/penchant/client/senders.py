@@ -49,6 +49,9 @@ class AsyncSender(Protocol):
 class RequestMethod(Generic[P, T]):
     """A method that sends one request."""
 
+    verb = "send"
+    build: Callable[P, Any]
+
     def __init__(self, build: Callable[P, Request[T]]) -> None:
         self.build = build
 
@@ -57,25 +60,23 @@ class RequestMethod(Generic[P, T]):
     @overload
     def __get__(self, client: AsyncSender, owner: type) -> Callable[P, Coroutine[Any, Any, T]]: ...
     def __get__(self, client: Any, owner: type) -> Callable[P, Any]:
-        return _method(client, "send", self.build)
+        return _method(client, self.verb, self.build)
 
 
-class FlowMethod(Generic[P, T]):
+class FlowMethod(RequestMethod[P, T]):
     """A method that sends as many requests as it takes."""
+
+    verb = "follow"
 
     def __init__(self, build: Callable[P, Flow[T]]) -> None:
         self.build = build
 
-    @overload
-    def __get__(self, client: BlockingSender, owner: type) -> Callable[P, T]: ...
-    @overload
-    def __get__(self, client: AsyncSender, owner: type) -> Callable[P, Coroutine[Any, Any, T]]: ...
-    def __get__(self, client: Any, owner: type) -> Callable[P, Any]:
-        return _method(client, "follow", self.build)
-
 
 class ListingMethod(Generic[P, T]):
     """A method that iterates over a listing while it arrives."""
+
+    verb = "entries"
+    build: Callable[P, Any]
 
     def __init__(self, build: Callable[P, ListingRequest[T]]) -> None:
         self.build = build
@@ -85,21 +86,16 @@ class ListingMethod(Generic[P, T]):
     @overload
     def __get__(self, client: AsyncSender, owner: type) -> Callable[P, AsyncIterator[T]]: ...
     def __get__(self, client: Any, owner: type) -> Callable[P, Any]:
-        return _method(client, "entries", self.build)
+        return _method(client, self.verb, self.build)
 
 
-class PagesMethod(Generic[P, T]):
+class PagesMethod(ListingMethod[P, T]):
     """A method that iterates over a list page by page."""
+
+    verb = "turn"
 
     def __init__(self, build: Callable[P, Pages[T]]) -> None:
         self.build = build
-
-    @overload
-    def __get__(self, client: BlockingSender, owner: type) -> Callable[P, Iterator[T]]: ...
-    @overload
-    def __get__(self, client: AsyncSender, owner: type) -> Callable[P, AsyncIterator[T]]: ...
-    def __get__(self, client: Any, owner: type) -> Callable[P, Any]:
-        return _method(client, "turn", self.build)
 
 
 def _method(client: Any, verb: str, build: Callable[P, Any]) -> Callable[P, Any]:

@@ -6,8 +6,7 @@ A range is done by a pure function of the plan's files and of where the range be
 does it, nor how often: the output is the same bytes.
 """
 
-from penchant.cluster.executor import Executor, executor_of, require_executor
-from penchant.cluster.plan import Files, Work, WorkPlan
+from penchant.cluster.executor import Executor, Files, Work, WorkPlan, executor_of, require_executor
 from penchant.cluster.work_folder import Manifest, StoredPlan, WorkFolder
 
 __all__ = ["Executor", "Files", "Manifest", "StoredPlan", "Work", "WorkFolder", "WorkPlan"]

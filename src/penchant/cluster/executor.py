@@ -14,19 +14,71 @@ import threading
 import uuid
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from importlib import import_module
 from importlib.util import find_spec
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from penchant import __version__
-from penchant.cluster.plan import Work, WorkPlan, mapped_files
 from penchant.errors import Refused
+
+Files = Mapping[str, Any]
+"""The files of a plan by name, as buffers; they may be read alone."""
+WORKS = frozenset(
+    {
+        "penchant.evaluation.list_work:prepare",
+        "penchant.service.bulk.lists:prepare",
+        "penchant.service.bulk.stand_ins:prepare",
+    }
+)
+"""What a plan that is read from a file may name: whatever else stands there, nothing else is run."""
+Work = Callable[[int, int], bytes]
+"""Does the items from one number on, up to another: the same bytes wherever and however often it is called."""
+
+
+class WorkPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """Work: ``count`` items, in ranges of ``size``.
+
+    ``work`` names a function (``module:name``) that takes the files of these names and returns the `Work`.
+    """
+
+    work: str
+    files: tuple[str, ...]
+    count: int
+    size: int
+
+    @property
+    def range_count(self) -> int:
+        """How many ranges there are."""
+        return (self.count + self.size - 1) // self.size
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether it names work of ours, and files that lie in its own folder."""
+        return self.work in WORKS and all(Path(name).name == name != ".." for name in self.files)
+
+    def bounds(self, number: int) -> tuple[int, int]:
+        """Return where a range begins and ends."""
+        return number * self.size, min(self.count, (number + 1) * self.size)
+
+    def prepare(self, files: Files) -> Work:
+        """Return what does a range; takes as long as opening the files does."""
+        module, _, name = self.work.partition(":")
+        work: Work = getattr(import_module(module), name)(files)
+        return work
+
+
+def mapped_files(plan: WorkPlan, folder: Path) -> Files:
+    """Return the files of a plan out of a folder, mapped."""
+    return {name: np.memmap(folder / name, dtype=np.uint8, mode="c") for name in plan.files}
+
 
 MOST_LOSSES = 3
 """A range with which so many processes were lost is given up: it kills whoever does it."""

@@ -17,32 +17,21 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from penchant.cluster.executor import Executor
-from penchant.cluster.plan import WorkPlan
+from penchant.cluster.executor import Executor, WorkPlan
 from penchant.errors import Refused
-from penchant.owned_folders import own_folder
+from penchant.owned_folders import own_folder, whole_file, write_whole
 
 SUFFIX, MANIFEST_SUFFIX = ".work", ".manifest.json"
 PLAN, PARTS, LOCK = "plan.json", "parts", "lock"
 
 
-class PartEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """A part in a manifest: from which item to before which, its bytes and their SHA-256."""
-
-    begin: int
-    end: int
-    bytes: int
-    sha256: str
-
-
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """What an output is: what was asked for and what it was made from, and its parts, in order."""
+    """What an output is: what was asked for and what it was made from."""
 
     about: dict[str, Any]
     count: int
     bytes: int
     sha256: str
-    parts: tuple[PartEntry, ...]
 
 
 class StoredPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,7 +88,7 @@ class WorkFolder:
     def begin(self, stored: StoredPlan) -> None:
         """Note a plan whose files are here."""
         (self.path / PARTS).mkdir(mode=0o700, exist_ok=True)
-        _write(self.path / PLAN, msgspec.json.encode(stored))
+        write_whole(self.path / PLAN, msgspec.json.encode(stored))
 
     def finished(self) -> dict[int, Path]:
         """Return the parts that are there, by number."""
@@ -108,7 +97,7 @@ class WorkFolder:
 
     def put(self, number: int, content: bytes) -> None:
         """Keep a part: whole, or not at all."""
-        _write(self.path / PARTS / f"{number}-{hashlib.sha256(content).hexdigest()}", content)
+        write_whole(self.path / PARTS / f"{number}-{hashlib.sha256(content).hexdigest()}", content)
 
     def fill(self, plan: WorkPlan, executor: Executor, tell: Callable[[int, int], None]) -> None:
         """Have the parts made that are not there; ``tell`` hears how many items of how many are done."""
@@ -126,28 +115,18 @@ class WorkFolder:
         Raises:
             Refused: a part is damaged; it is removed, and made again the next time.
         """
-        written = self.out.with_name(self.out.name + ".new")
-        with _new_file(written) as file:
-            write(self.contents(stored.plan), file)
-            file.flush()
-            os.fsync(file.fileno())
-        with written.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        size, count = written.stat().st_size, stored.plan.count
-        parts = tuple(self._entries(stored.plan))
-        manifest = Manifest(about=stored.about, count=count, bytes=size, sha256=digest, parts=parts)
         described = self.out.with_name(self.out.name + MANIFEST_SUFFIX)
-        # Whoever finds a manifest finds the output that it describes.
-        described.unlink(missing_ok=True)
-        written.replace(self.out)
-        _write(described, msgspec.json.format(msgspec.json.encode(manifest), indent=2))
+        with whole_file(self.out) as file:
+            write(self.contents(stored.plan), file)
+            # Whoever finds a manifest finds the output that it describes.
+            described.unlink(missing_ok=True)
+        with self.out.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        size, count = self.out.stat().st_size, stored.plan.count
+        manifest = Manifest(about=stored.about, count=count, bytes=size, sha256=digest)
+        write_whole(described, msgspec.json.format(msgspec.json.encode(manifest), indent=2))
         self.remove()
         return manifest
-
-    def _entries(self, plan: WorkPlan) -> Iterator[PartEntry]:
-        for number, path in sorted(self.finished().items()):
-            begin, end = plan.bounds(number)
-            yield PartEntry(begin=begin, end=end, bytes=path.stat().st_size, sha256=path.name.partition("-")[2])
 
     def remove(self) -> None:
         """Remove the folder: its work is done."""
@@ -167,20 +146,3 @@ class WorkFolder:
                 paths[number].unlink()
                 raise Refused(f"A part of {self.out} was damaged on the disk. Run the command again: it makes it anew.")
             yield content
-
-
-def _new_file(path: Path) -> BinaryIO:
-    """Open a new file, in the place of one that was left; the output may lie among files of others."""
-    path.unlink(missing_ok=True)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    return os.fdopen(os.open(path, flags, 0o666), "wb")
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Write a file under a temporary name, sync it, and give it its name."""
-    written = path.with_name(path.name + ".new")
-    with _new_file(written) as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    written.replace(path)

@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from penchant.evaluation.histories import TYPES
-from penchant.evaluation.knowledge import Knowledge
+from penchant.evaluation.histories import TYPES, Knowledge
 from penchant.evaluation.metrics import NOTHING, RECALLED
 from penchant.index import (
     Audience,

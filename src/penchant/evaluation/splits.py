@@ -10,8 +10,7 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from penchant.evaluation.histories import Events
-from penchant.evaluation.knowledge import Knowledge
+from penchant.evaluation.histories import Events, Knowledge
 from penchant.index import BoolArray, FloatArray, IntArray
 
 Kind = Literal["time", "random", "cut"]

@@ -7,8 +7,7 @@ import numpy as np
 
 from penchant.errors import InvalidInput
 from penchant.evaluation import metrics
-from penchant.evaluation.histories import SourceHistory
-from penchant.evaluation.knowledge import Knowledge, relevant_pieces
+from penchant.evaluation.histories import Knowledge, SourceHistory, relevant_pieces
 from penchant.evaluation.splits import KnowledgeLimits, SplitRule, draw_newcomers, known_within, split
 from penchant.index import BoolArray, FloatArray, IntArray
 from penchant.model import InteractionType

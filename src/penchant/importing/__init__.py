@@ -11,12 +11,14 @@ from penchant.importing.formats import FORMATS
 from penchant.importing.options import ImportOptions, KeywordColumn, parse_column, parse_type
 from penchant.importing.remote import RemoteTarget
 from penchant.importing.report import ImportReport, to_text
-from penchant.importing.running import Import, ImportProgress, newest_moment
+from penchant.importing.running import Import, ImportProgress, new_source_settings, newest_moment
 from penchant.importing.targets import StoredTarget, Target
+from penchant.importing.verdict import MAX_STORED_PIECES, ImportVerdict, JudgedSource, judge
 from penchant.importing.vocabularies import VariantRow, VocabularyFile, put_in_force, read_vocabulary_file, write_table
 
 __all__ = [
     "FORMATS",
+    "MAX_STORED_PIECES",
     "CheckpointFile",
     "DraftKind",
     "ExportParts",
@@ -25,7 +27,9 @@ __all__ = [
     "ImportOptions",
     "ImportProgress",
     "ImportReport",
+    "ImportVerdict",
     "InputFile",
+    "JudgedSource",
     "KeywordColumn",
     "Position",
     "RemoteTarget",
@@ -37,6 +41,8 @@ __all__ = [
     "export_lines",
     "fingerprint",
     "gather",
+    "judge",
+    "new_source_settings",
     "newest_moment",
     "parse_column",
     "parse_type",

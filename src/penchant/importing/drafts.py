@@ -10,6 +10,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import msgspec
+
 from penchant.importing.moments import read_moment, shown
 from penchant.model import InteractionType, NewInteraction
 from penchant.wire import encode, format_timestamp
@@ -89,6 +91,18 @@ def interaction_draft(
     if event_id is not None:
         members["eventId"] = event_id
     return Draft(DraftKind.INTERACTION, *where, encode(members))
+
+
+class _PieceMembers(msgspec.Struct):
+    extras: dict[str, Any] = {}
+
+
+_members_of = msgspec.json.Decoder(_PieceMembers)
+
+
+def extras_of(body: bytes) -> dict[str, Any]:
+    """Return the extras of a piece as it would be submitted."""
+    return _members_of.decode(body).extras
 
 
 def interaction_members(interaction: NewInteraction) -> dict[str, str]:

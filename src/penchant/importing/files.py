@@ -4,12 +4,13 @@ import codecs
 import csv
 import gzip
 import io
+import shlex
 import shutil
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePath, PurePosixPath
 from typing import Any, BinaryIO, NamedTuple, cast
 
 import msgspec
@@ -61,6 +62,11 @@ class InputFile(NamedTuple):
         return name.encode("utf-8", "replace").decode().removesuffix(".gz")
 
     @property
+    def folder(self) -> PurePath:
+        """The folder that it lies in, of a member of an archive within that."""
+        return (self.path / self.member if self.member else self.path).parent
+
+    @property
     def ending(self) -> str:
         """The last part of its name behind a dot, in small letters."""
         return self.name.lower().rpartition(".")[2]
@@ -71,7 +77,7 @@ class InputFile(NamedTuple):
 
 
 def gather(paths: Sequence[Path]) -> list[InputFile]:
-    """Return the files of these paths; of folders and ``.zip`` archives those inside, by name, without hidden ones.
+    """Return the files of these paths; of folders and ``.zip`` archives all those inside, by name, without hidden ones.
 
     Raises:
         Refused: there is none.
@@ -79,9 +85,8 @@ def gather(paths: Sequence[Path]) -> list[InputFile]:
     found: list[InputFile] = []
     for path in paths:
         if path.is_dir():
-            for inner in sorted(path.iterdir()):
-                if inner.is_file() and not inner.name.startswith("."):
-                    found += _unpacked(InputFile(inner, is_named=False))
+            for inner in _inside(path):
+                found += _unpacked(InputFile(inner, is_named=False))
         else:
             found += _unpacked(InputFile(path))
     if not found:
@@ -95,6 +100,17 @@ def save_standard_input(stream: BinaryIO, folder: Path) -> InputFile:
     with path.open("wb") as file:
         shutil.copyfileobj(stream, file)
     return InputFile(path, label=STANDARD_INPUT)
+
+
+def _inside(folder: Path) -> Iterator[Path]:
+    """Yield the files of a folder and of those in it, by name; links to folders are not followed."""
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith("."):
+            continue
+        if path.is_dir() and not path.is_symlink():
+            yield from _inside(path)
+        elif path.is_file():
+            yield path
 
 
 def _unpacked(file: InputFile) -> Iterator[InputFile]:
@@ -126,11 +142,15 @@ UNSAID = TableForm()
 
 
 class TableRow(NamedTuple):
-    """A row of a table by the names of its columns, or what is wrong with it."""
+    """A row of a table by the names of its columns, or what is wrong with it.
+
+    ``filled`` counts cells that were missing at its end, where a format takes such rows.
+    """
 
     line: int
     values: dict[str, str]
     problem: str | None = None
+    filled: int = 0
 
 
 class JsonEntry(NamedTuple):
@@ -216,10 +236,14 @@ class Position(NamedTuple):
 
 
 class Files:
-    """The files of an import: finds them by name, reads them, and tells how far."""
+    """The files of an import: finds them by name, reads them, and tells how far.
+
+    ``findings`` find out what there is in files that hold nothing of the format, for an error that says it.
+    """
 
     def __init__(self, files: Sequence[InputFile]) -> None:
         self.all = tuple(files)
+        self.findings: dict[InputFile, Callable[[], str]] = {}
         self.opened: set[InputFile] = set()
         self._raw: BinaryIO | None = None
         self._now = Position("", 0, 0)
@@ -265,8 +289,14 @@ class Files:
                 if not line.isspace():
                     yield number, line.rstrip(b"\r\n")
 
-    def rows(self, file: InputFile, form: TableForm = UNSAID) -> Iterator[TableRow]:
-        """Yield the rows of a CSV file below its heading; a quoted value may have several lines."""
+    def rows(
+        self, file: InputFile, form: TableForm = UNSAID, *, fill: bool = False, trim: bool = True
+    ) -> Iterator[TableRow]:
+        """Yield the rows of a CSV file below its heading; a quoted value may have several lines.
+
+        Blanks at both ends of cells go, unless ``trim`` is false, and so do rows of blank cells. With ``fill`` the cells that a row lacks at its
+        end are empty; otherwise it has a problem.
+        """
         # For the whole process; the default of 128 KiB is less than a description may have.
         csv.field_size_limit(MAX_LINE_BYTES)
         delimiter = form.delimiter or self._delimiter(file, form)
@@ -274,7 +304,7 @@ class Files:
             lines = _RowLines(text, delimiter, file)
             reader = csv.reader(lines, delimiter=delimiter)
             try:
-                names = next(reader, [])
+                names = _names(next(reader, []))
                 lines.begin_row()
                 line = reader.line_num
                 twice = next((name for name in names if names.count(name) > 1), None)
@@ -284,9 +314,9 @@ class Files:
                     lines.begin_row()
                     # A row may have several lines, and the reader says where it ends: it begins behind the row before.
                     line, before = reader.line_num, line
-                    # A blank line is a row without values, and none of the table's.
-                    if values:
-                        yield _row(before + 1, names, values)
+                    # Blank lines are no rows of the table; spreadsheets write them as delimiters.
+                    if any(map(str.strip, values)):
+                        yield _row(before + 1, names, [each.strip() for each in values] if trim else values, fill=fill)
             except csv.Error as error:
                 raise UnreadableFile(f"{file}, line {reader.line_num}: {error}.") from None
 
@@ -294,7 +324,7 @@ class Files:
         """Return the names of a CSV file's columns."""
         delimiter = form.delimiter or self._delimiter(file, form)
         with self._text(file, form) as text:
-            return next(csv.reader(_RowLines(text, delimiter, file), delimiter=delimiter), [])
+            return _names(next(csv.reader(_RowLines(text, delimiter, file), delimiter=delimiter), []))
 
     def separated(self, file: InputFile, names: Sequence[str], separator: str) -> Iterator[TableRow]:
         """Yield the rows of a file without heading or quotes, in UTF-8 or Latin-1."""
@@ -305,7 +335,7 @@ class Files:
                 text = line.decode("latin-1")
             if text.count(separator) >= MAX_COLUMNS:
                 raise UnreadableFile(f"{file}, line {number}: more than {MAX_COLUMNS} columns.")
-            yield _row(number, names, text.split(separator))
+            yield _row(number, names, [each.strip() for each in text.split(separator)])
 
     def raws(self, file: InputFile) -> Iterator[tuple[int, bytes]]:
         """Yield the texts of JSON values with their numbers: those of one array, or one a line."""
@@ -436,12 +466,27 @@ def require_columns(file: InputFile, names: Iterable[str], columns: Sequence[str
         raise UnreadableFile(f"{file}: the column {missing} is missing; found are {shown}.")
 
 
-def _row(line: int, names: Sequence[str], values: Sequence[str]) -> TableRow:
-    if len(values) != len(names):
-        return TableRow(line, {}, f"Found {len(values)} columns; {len(names)} are accepted.")
-    return TableRow(line, dict(zip(names, values, strict=True)))
+def _names(heading: Sequence[str]) -> list[str]:
+    """Return the names of columns without blanks around them; those without a name go by their number, from 1."""
+    return [name.strip() or f"column {number}" for number, name in enumerate(heading, start=1)]
+
+
+def _row(line: int, names: Sequence[str], values: Sequence[str], *, fill: bool = False) -> TableRow:
+    cells = list(values)
+    # Padding: cells behind the last column that hold nothing.
+    while len(cells) > len(names) and not cells[-1]:
+        cells.pop()
+    missing = len(names) - len(cells)
+    if missing and not (fill and missing > 0):
+        return TableRow(line, {}, f"Found {len(cells)} columns; {len(names)} are accepted.")
+    return TableRow(line, dict(zip(names, cells + [""] * missing, strict=True)), filled=missing)
 
 
 def printable(text: str) -> str:
     """Return a text out of a file so that a terminal shows it and nothing else."""
     return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
+
+
+def quoted(word: str) -> str:
+    """Return a word as it is written in a shell's command."""
+    return shlex.quote(printable(word))

@@ -1,6 +1,9 @@
 """Markup: the items of an XML file one by one, with their lines; entities and external parts are never followed."""
 
+import contextlib
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from xml.etree.ElementTree import Element, ParseError, TreeBuilder  # what the safe parser builds
 
 from defusedxml.common import DefusedXmlException
@@ -31,7 +34,12 @@ def read_items(files: Files, file: InputFile, tags: Sequence[str]) -> Iterator[t
         with files.open(file) as stream:
             fed = 0
             while chunk := stream.read(_CHUNK_BYTES):
-                parser.feed(chunk)
+                try:
+                    parser.feed(chunk)
+                except ParseError:
+                    # What ended before the fault is whole.
+                    yield from collector.take()
+                    raise
                 fed += len(chunk)
                 # What is not yet a whole tag waits in the parser.
                 if collector.is_too_large or fed - parser.parser.CurrentByteIndex > MAX_ITEM_LETTERS:
@@ -49,6 +57,71 @@ def read_items(files: Files, file: InputFile, tags: Sequence[str]) -> Iterator[t
     except DefusedXmlException as error:
         line = collector.line()
         raise UnreadableFile(f"{file}, line {line}: entities and external parts are not read ({error}).") from None
+
+
+MAX_NAMES = 1_000
+"""Names of elements that an outline tells apart."""
+MAX_OUTLINED_BYTES = 16 * 1024 * 1024
+"""How much of a file an outline is made of: its beginning."""
+
+
+@dataclass(slots=True)
+class Outline:
+    """What a file of XML has: its root, how often each element, by its name, and the names of what stands in it."""
+
+    root: str = ""
+    counts: Counter[str] = field(default_factory=Counter)
+    children: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+
+    def __str__(self) -> str:
+        """Return in words what is in it: the root, and the most frequent element that holds others."""
+        holders = [(count, name) for name, count in self.counts.items() if self.children.get(name)]
+        count, name = max(holders, default=(0, ""))
+        within = f" with {count} <{name}>" if count else ""
+        return f"a <{self.root}>{within}"
+
+
+def outline(files: Files, file: InputFile) -> Outline:
+    """Return the outline of a file's beginning; of one that is no XML, of what comes before that shows."""
+    reader = _OutlineReader()
+    parser = DefusedXMLParser(target=reader)
+    with contextlib.suppress(ParseError, DefusedXmlException), files.open(file) as stream:
+        for _ in range(MAX_OUTLINED_BYTES // _CHUNK_BYTES):
+            chunk = stream.read(_CHUNK_BYTES)
+            if not chunk or reader.is_too_deep:
+                break
+            parser.feed(chunk)
+    return reader.outline
+
+
+class _OutlineReader:
+    """Counts the elements that a parser meets."""
+
+    def __init__(self) -> None:
+        self.outline = Outline()
+        self._open: list[str] = []
+
+    @property
+    def is_too_deep(self) -> bool:
+        """Whether elements stand in more others than an item's may."""
+        return len(self._open) > MAX_DEPTH
+
+    def start(self, tag: str, _attributes: dict[str, str]) -> None:
+        """Begin an element."""
+        name, found = local_name(tag), self.outline
+        if not self._open:
+            found.root = name
+        elif name in found.counts or len(found.counts) < MAX_NAMES:
+            found.counts[name] += 1
+            found.children[self._open[-1]].add(name)
+        self._open.append(name)
+
+    def end(self, _tag: str) -> None:
+        """End an element."""
+        self._open.pop()
+
+    def close(self) -> None:
+        """End the document; the parser requires this method."""
 
 
 def local_name(tag: str) -> str:

@@ -24,7 +24,9 @@ class ImportOptions:
 
     ``types`` maps names of actions, in small letters, to interactions; ``*`` stands for those without a name.
     ``time_format`` is how times are written, in the words of `datetime.strptime`. ``without_times`` says that a
-    table of interactions has none, so that they happen when they are imported.
+    table of interactions has none, so that they happen when they are imported. ``user`` is the person whose
+    interactions files hold that name nobody: what a single person can export of an account. ``words`` are the members
+    of pieces whose words become keywords in a source that the import makes: none of them where it is empty.
     """
 
     id_column: str | None = None
@@ -42,6 +44,8 @@ class ImportOptions:
     decimal: str = "."
     time_format: str | None = None
     without_times: bool = False
+    user: str | None = None
+    words: tuple[str, ...] | None = None
 
     @property
     def form(self) -> TableForm:

@@ -8,11 +8,12 @@ from itertools import chain, groupby
 from typing import Any
 
 from penchant.importing.drafts import Draft, DraftKind, problem_draft
-from penchant.importing.files import TableRow
+from penchant.importing.files import TableRow, quoted
+from penchant.importing.measures import is_measure, plain
 from penchant.importing.moments import read_moment
 from penchant.importing.options import ImportOptions, KeywordColumn
 from penchant.importing.report import NO_PLACE, Notes
-from penchant.importing.texts import plain_text
+from penchant.importing.texts import plain_name, plain_text
 from penchant.model import MAX_WEIGHT
 from penchant.wire import encode, id_problem, name_problem
 from penchant.wire.text import label_problem
@@ -21,6 +22,12 @@ HIDDEN_SINCE = "1970-01-01T00:00:00.000Z"
 """Until when a hidden piece is available."""
 LABELS = ("label", "title", "name")
 """What a field is called that names a piece, where nothing else is chosen."""
+_DESCRIPTIONS = (
+    "description descriptions desc summary overview synopsis plot body bodyhtml text content abstract blurb "
+    "longdescription shortdescription productdescription articletext storyline lead teaser"
+)
+DESCRIPTION_NAMES = frozenset(_DESCRIPTIONS.split())
+"""Names of fields, as they are compared, of texts that describe a piece."""
 APART = (
     "an earlier row of this id stands apart, and is replaced by this one; sort the file by id to have such rows merged"
 )
@@ -49,8 +56,14 @@ class PieceBuilder:
         """Take what follows from a further row."""
         self._line = line
 
+    @property
+    def where(self) -> tuple[str, int]:
+        """The file, and the line of the row that is being taken."""
+        return self._file, self._line
+
     def label(self, field: str, text: str) -> None:
         """Take a text as the label."""
+        text = plain_name(text)
         problem = label_problem(text)
         if problem:
             self.leave(field, f"no label: {problem}")
@@ -59,15 +72,35 @@ class PieceBuilder:
 
     def keywords(self, field: str, category: str, values: Iterable[Any]) -> None:
         """Take texts as keywords of a category, each once."""
-        self.weights(field, category, dict.fromkeys(value for value in values if self._is_keyword(field, value)))
+        texts = (plain_name(value) if isinstance(value, str) else value for value in values)
+        self.weights(field, category, dict.fromkeys(value for value in texts if self._is_keyword(field, value)))
+
+    def qualities(
+        self, field: str, category: str, values: Iterable[Any], is_left: Callable[[str], bool] = is_measure
+    ) -> None:
+        """Take texts as keywords of a category, but for those that join nothing that is alike: numbers, prices, sizes.
+
+        What ``is_left`` finds is taken only where ``--keywords`` names its category or field.
+        """
+        if any(plain(field) == plain(each.column) or category == each.category for each in self._options.keywords):
+            self.keywords(field, category, values)
+            return
+        taken = []
+        for value in values:
+            if isinstance(value, str) and is_left(plain_name(value)):
+                self.leave(field, f"numbers and sizes; --keywords '{category}={field}' makes keywords of them")
+            else:
+                taken.append(value)
+        self.keywords(field, category, taken)
 
     def weights(self, field: str, category: str, weights: Mapping[str, int | None]) -> None:
         """Take keywords with their weights, cut at the greatest one; ``None`` is no weight."""
-        if name_problem(category):
+        if name_problem(category.strip()):
             self.leave(field, "no name of a category")
             return
+        category = self._notes.category(category.strip())
         taken = {
-            keyword: weight if weight is None else min(weight, MAX_WEIGHT)
+            plain_name(keyword): weight if weight is None else min(weight, MAX_WEIGHT)
             for keyword, weight in weights.items()
             if weight is None or self._is_keyword(field, keyword)
         }
@@ -107,10 +140,17 @@ class PieceBuilder:
         if value is not None and value != "":
             self._set(self._extras, field, member, value, "extras/")
 
+    def has_extra(self, member: str) -> bool:
+        """Return whether a value of the extras is there already."""
+        return member in self._extras
+
     def description(self, field: str, text: Any) -> None:
-        """Take what describes a piece, for people to read: without HTML, as the extra `description`."""
-        if isinstance(text, str) and (plain := plain_text(text)):
-            self.keep(field, "description", plain)
+        """Take what describes a piece, for people to read: without HTML, as the extra `description`.
+
+        Sentences that most descriptions of the files have are left out, so that no words are made of them.
+        """
+        if isinstance(text, str) and (read := plain_text(text)):
+            self.keep(field, "description", self._notes.boilerplate.without(read))
 
     def leave(self, field: str, reason: str = NO_PLACE) -> None:
         """Note that a field is left out."""
@@ -133,6 +173,8 @@ class PieceBuilder:
             self.catalogs(field, split(value, options.catalogs))
         elif isinstance(value, str) and name in ((options.label_column,) if options.label_column else LABELS):
             self.label(field, value)
+        elif isinstance(value, str) and plain(name) in DESCRIPTION_NAMES:
+            self.description(field, value)
         elif isinstance(value, list):
             self._list(field, name, value)
         elif isinstance(value, dict) and text_is_keyword:
@@ -176,6 +218,15 @@ class PieceBuilder:
 
     def _take(self, field: str, to: str) -> None:
         self._notes.mapped(self._file, field, to)
+
+
+_ID_NAMES = (
+    "id itemid item contentid content pieceid piece productid product articleid article newsid movieid movie "
+    "filmid bookid book songid song trackid track videoid video showid recipeid docid documentid postid gameid "
+    "courseid handle slug sku asin isbn isbn13 ean gtin tconst guid uuid"
+)
+ID_NAMES = _ID_NAMES.split()
+"""Names of columns of ids, as they are compared, the likeliest first."""
 
 
 def split(value: Any, column: KeywordColumn) -> list[Any]:
@@ -240,14 +291,17 @@ def merge_rows(
 ) -> Iterator[Draft]:
     """Yield the pieces of a table: consecutive rows of one id, such as variants of a product, become one piece.
 
-    ``take`` takes the values of a row. A row without an id is a piece by itself, one that cannot be read a problem. Of
-    rows of one id that stand apart the last ones count, which is noted. Costs some 100 bytes of memory an id.
+    ``take`` takes the values of a row. A row without an id, or one that cannot be read, is a problem. Of rows of one id
+    that stand apart the last ones count, which is noted. Costs some 100 bytes of memory an id.
     """
     seen = set[int]()
     for key, group in groupby(rows, lambda row: row.line if row.problem else row.values[id_column] or row.line):
         first, others = next(group), group  # noqa: B031  # each row is read once
         if first.problem:
             yield problem_draft(DraftKind.PIECE, (file, first.line), "", first.problem)
+            continue
+        if first.values[id_column] in ("", None):
+            yield problem_draft(DraftKind.PIECE, (file, first.line), id_column, _without_id(first.values))
             continue
         # Hashes, not ids, to save memory: two ids with the same one would cost a note that is wrong, no piece.
         if hash(key) in seen:
@@ -259,3 +313,12 @@ def merge_rows(
             notes.mapped(file, id_column, "id")
             take(builder, row.values)
         yield builder.draft()
+
+
+def _without_id(values: Mapping[str, Any]) -> str:
+    """Return what a row without an id is told: which column may have one instead."""
+    others = {plain(column): column for column, value in reversed(list(values.items())) if value not in ("", None)}
+    column = next((others[name] for name in ID_NAMES if name in others), None)
+    if column is None:
+        return "Found no id; --id-column names another column of ids."
+    return f"Found no id; --id-column {quoted(column)} takes that column, which has one."

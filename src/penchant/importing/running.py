@@ -12,22 +12,33 @@ and the checkpoint.
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from penchant.errors import Fault, InvalidInput
+from penchant.errors import Fault, InvalidInput, PenchantError
 from penchant.importing.checking import CheckedBatch, check
 from penchant.importing.checkpoint import Checkpoint, CheckpointFile
-from penchant.importing.drafts import Draft, DraftKind, interaction_members, stable_event_id
-from penchant.importing.files import Files, Position
+from penchant.importing.drafts import Draft, DraftKind, extras_of, interaction_members, stable_event_id
+from penchant.importing.files import Files, Position, UnreadableFile, printable
 from penchant.importing.formats import read_drafts
+from penchant.importing.measures import plain
 from penchant.importing.options import ImportOptions
-from penchant.importing.report import ImportTally, InvalidRow, Notes
+from penchant.importing.report import ImportTally, InvalidRow, Notes, gather_faults
 from penchant.importing.targets import BatchResult, Target
-from penchant.model import DAY_MS, MAX_PIECES_PER_SUBMISSION, ListKind, NewInteraction, PieceLimits
+from penchant.importing.verdict import LOOKED_AT, ImportSample
+from penchant.model import (
+    DAY_MS,
+    MAX_PIECES_PER_SUBMISSION,
+    EncodedPiece,
+    ListKind,
+    NewInteraction,
+    PieceLimits,
+    SourceSettings,
+)
 from penchant.wire import DEFAULT_LIMITS, encode
+from penchant.words import WordRule
 
 BATCH_ROWS = MAX_PIECES_PER_SUBMISSION
 BATCH_BYTES = 8 * 1024 * 1024
@@ -36,6 +47,16 @@ SHOWN_EXAMPLES = 3
 """Pieces, and interactions, that a dry run shows."""
 MAX_INVALID = 100
 """Faults that a report lists; all are counted."""
+_PICTURES = (
+    "image imageurl imagelink imagesrc picture pictureurl thumbnail thumbnailurl poster posterurl cover coverurl "
+    "coverimage photo photourl img imgurl smallimageurl"
+)
+PICTURE_NAMES = _PICTURES.split()
+"""Names of extras that hold the address of a piece's picture, as they are compared, the likeliest first."""
+AS_THEY_ARE = frozenset({"ndjson", "specification"})
+"""Formats that have no columns which an option could name."""
+SHOWN_FILES = 3
+"""Files of which an error says what was found in them."""
 _SINGLE = frozenset({DraftKind.WHITELIST, DraftKind.BLACKLIST, DraftKind.SETTINGS})
 _COUNTS = {
     DraftKind.PIECE: "pieces",
@@ -76,6 +97,9 @@ class Import:
         self.tally = ImportTally()
         self.resumed_at = 0
         self.examples: list[bytes] = []
+        self.sample = ImportSample()
+        self._name = name
+        self._options = options
         self._drafts = read_drafts(name, files, options, self.notes)
         self._files = files
         self._target = target
@@ -108,11 +132,14 @@ class Import:
 
         Raises:
             InvalidInput: a row may not be stored, and is not to be skipped; batches before its own are stored.
+            UnreadableFile: nothing in the files is of the format.
         """
         self._skip(tell)
         for batch in _batches(self._drafts):
             self._take(batch)
             tell(self._progress())
+        if not self.tally.rows:
+            raise _nothing_recognised(self._name, self._files)
         if self._checkpoint is not None:
             self._checkpoint[0].remove()
 
@@ -136,9 +163,27 @@ class Import:
         self._note_invalid(checked)
         if checked.invalid_rows and not self._skip_invalid and self._target is not None:
             raise _stopped(checked.invalid[0], checked.invalid_rows)
+        if checked.kind is DraftKind.PIECE and not self.tally.rows:
+            self._set_up(checked.items)
         self._store(checked, now)
         self.tally.rows += len(batch)
         self._save()
+
+    def _set_up(self, pieces: Sequence[EncodedPiece]) -> None:
+        """Make a source that there is not with the settings that its first pieces call for."""
+        settings = new_source_settings(self._options, [piece.body for piece in pieces])
+        if self._target is None or settings == SourceSettings():
+            return
+        if self._target.created_at():
+            if settings.words is not None:
+                reason = "the source is there already, and keeps its settings: change `words` in these"
+                self.notes.left_out("(settings)", "--words", reason, 1)
+            return
+        try:
+            self._target.replace_settings(settings)
+        except PenchantError as error:
+            # A key may be for content alone; pieces are no worse for it.
+            self.notes.left_out("(settings)", "imageAttribute, words", error.detail, 1)
 
     def _save(self) -> None:
         if self._checkpoint is None or self._target is None:
@@ -154,6 +199,7 @@ class Import:
         self.tally.invalid_rows += checked.invalid_rows
         room = MAX_INVALID - len(self.tally.invalid)
         self.tally.invalid = self.tally.invalid + list(checked.invalid[: max(0, room)])
+        gather_faults(self.tally.faults, checked.invalid, by_columns=self._name not in AS_THEY_ARE)
 
     def _store(self, checked: CheckedBatch, now: int) -> None:
         """Store what of a batch may be stored, or only count it without a target, and add it to the tally."""
@@ -165,6 +211,9 @@ class Import:
         if checked.kind is DraftKind.INTERACTION:
             items = [self._finished(each) for each in items]
             tally.expired += self._count_expired(items, now)
+            self.sample.take_interactions(items, now)
+        elif checked.kind is DraftKind.PIECE:
+            self.sample.take_pieces(items)
         if target is not None:
             stored = _send(target, checked.kind, items)
         count = _COUNTS[checked.kind]
@@ -239,6 +288,34 @@ def _stopped(first: InvalidRow, rows: int) -> InvalidInput:
         "--skip-invalid. Run the same command again to go on from here.",
         faults=[Fault(pointer=first.pointer or "(row)", detail=first.detail)],
     )
+
+
+def new_source_settings(options: ImportOptions, pieces: Iterable[bytes]) -> SourceSettings:
+    """Return the settings of a source that an import makes: where its first pieces have pictures, and words.
+
+    Words are those of the members that the options name.
+    """
+    addresses = {
+        plain(member): member
+        for body in islice(pieces, LOOKED_AT)
+        for member, value in extras_of(body).items()
+        if isinstance(value, str) and value.startswith(("http://", "https://"))
+    }
+    picture = next((addresses[name] for name in PICTURE_NAMES if name in addresses), None)
+    pointer = None if picture is None else "/" + picture.replace("~", "~0").replace("/", "~1")
+    words = WordRule(members=options.words) if options.words else None
+    return SourceSettings(image_attribute=pointer, words=words)
+
+
+def _nothing_recognised(name: str, files: Files) -> UnreadableFile:
+    """Return the error of files that hold nothing of a format, with what they hold instead."""
+    found = [
+        f"{file}: {printable(files.findings[file]()) if file in files.findings else 'no row or entry'}"
+        for file in files.all[:SHOWN_FILES]
+    ]
+    more = len(files.all) - len(found)
+    rest = f"; and {more} more files" if more else ""
+    return UnreadableFile(f"Nothing of the format {name} was recognised. Found {'; '.join(found)}{rest}.")
 
 
 def newest_moment(name: str, files: Files, options: ImportOptions) -> int | None:

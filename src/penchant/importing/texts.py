@@ -1,7 +1,9 @@
-"""Texts of other systems: what is left of HTML for people to read."""
+"""Texts of other systems: what is left of HTML for people to read, without what stands in most of them."""
 
 import html
 import re
+from collections import Counter
+from collections.abc import Callable, Iterable
 from html.parser import HTMLParser
 
 _UNREAD = frozenset({"script", "style", "template", "noscript"})
@@ -22,6 +24,50 @@ def plain_text(text: str) -> str:
     reader.feed(text)
     reader.close()
     return " ".join("".join(reader.parts).split())
+
+
+def plain_name(text: str) -> str:
+    """Return a label or keyword without entities, and without blanks at its ends."""
+    return (html.unescape(text) if "&" in text else text).strip()
+
+
+LEAST_TEXTS = 5
+"""Texts from which on boilerplate is looked for: of fewer, what stands in half of them says nothing."""
+MAX_TEXTS = 2_000
+"""Texts by which it is found: the first ones."""
+_SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+")  # noqa: RUF001  # ends of sentences in Chinese and Japanese
+
+
+class Boilerplate:
+    """Sentences that stand in over half of the texts of an import; ``found`` is what of them was taken out.
+
+    They are looked for when the first text is met, in the first texts that ``read`` gives.
+    """
+
+    def __init__(self, read: Callable[[], Iterable[str]] = tuple) -> None:
+        self._read = read
+        self._sentences: frozenset[str] | None = None
+        self.found: dict[str, None] = {}
+
+    def without(self, text: str) -> str:
+        """Return a plain text without these sentences."""
+        if self._sentences is None:
+            self._sentences = frozenset(common_sentences(self._read()))
+        if not self._sentences:
+            return text
+        sentences = _SENTENCE.split(text)
+        self.found |= dict.fromkeys(each for each in sentences if each in self._sentences)
+        return " ".join(each for each in sentences if each not in self._sentences)
+
+
+def common_sentences(texts: Iterable[str]) -> list[str]:
+    """Return the sentences that stand in over half of some texts, each counted once a text."""
+    counts = Counter[str]()
+    number = 0
+    for text in texts:
+        number += 1
+        counts.update(set(_SENTENCE.split(text)))
+    return sorted(each for each, count in counts.items() if 2 * count > number) if number >= LEAST_TEXTS else []
 
 
 class _TextReader(HTMLParser):

@@ -148,7 +148,8 @@ def _form_of(files: Files, file: InputFile) -> str | None:
 def _read_table(files: Files, file: InputFile) -> _Statements:
     files.require_columns(file, (SOURCE, TARGET))
     said = _Statements()
-    for row in files.rows(file):
+    # As they are: keywords may differ in blanks.
+    for row in files.rows(file, trim=False):
         place = f"{file}, line {row.line}"
         if row.problem is not None:
             said.faults.append(Fault(pointer=place, detail=row.problem))
@@ -160,7 +161,7 @@ def _read_table(files: Files, file: InputFile) -> _Statements:
 
 
 def _says_something(row: TableRow) -> bool:
-    """Return whether a row names a keyword: spreadsheets leave rows of blank cells behind."""
+    """Return whether a row names a keyword: in a spreadsheet one may have been cleared instead of deleted."""
     return bool(row.values[SOURCE] or row.values[TARGET])
 
 

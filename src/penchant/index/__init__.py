@@ -14,13 +14,16 @@ from penchant.index.building import (
 )
 from penchant.index.compiled.engine import makes_weights
 from penchant.index.health import (
+    EVERYWHERE,
     EXAMPLES,
+    CategorySpread,
     CategoryTelling,
     FlatCategory,
     KeywordVariants,
     Reach,
     TellingFindings,
     VocabularyFindings,
+    normal_form,
     telling_by_category,
     variants,
     vocabulary,
@@ -80,6 +83,7 @@ from penchant.index.strings import Strings, rows_in
 
 __all__ = [
     "DISTANCE_SCALE",
+    "EVERYWHERE",
     "EXAMPLES",
     "GROUPS",
     "HALF_LIFE_DAYS",
@@ -94,6 +98,7 @@ __all__ = [
     "BoolArray",
     "Booster",
     "CategoryCount",
+    "CategorySpread",
     "CategoryTelling",
     "CountedPreferences",
     "EventPages",
@@ -165,6 +170,7 @@ __all__ = [
     "merge_segments",
     "moments_of",
     "newness_scan",
+    "normal_form",
     "offer_of",
     "overlap_parts",
     "people_table",

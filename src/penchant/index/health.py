@@ -7,6 +7,7 @@ section 6), with the terms of one category alone. It serves people who better th
 counted from as many people as a bound of work allows.
 """
 
+import math
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -126,8 +127,12 @@ BLOCK = 65_536
 _JOINTS = " -_.'\u2019"
 """What keywords are joined with or not; the last one is a typographic apostrophe."""
 _WORDS = term_key(CATEGORY, "").encode()
+EVERYWHERE = 0.95
+"""A keyword that this share of all pieces has joins none of them: it tells nothing."""
+LEAST_JOINING = 0.05
+"""The share of a category's keywords, counted by piece, below which it is noise."""
 LEAST_PIECES = 10
-"""Pieces from which on a keyword that all of them have is taken for one that says nothing."""
+"""Pieces of a source from which on a keyword that all have is no chance."""
 EXAMPLES = 50
 """Examples of a finding that are kept."""
 
@@ -139,6 +144,27 @@ class FlatCategory:
     name: str
     weight: int
     pairs: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CategorySpread:
+    """How a category's keywords are spread over all pieces, of which ``pairs`` are a piece's keyword.
+
+    A keyword joins pieces if more than one has it, and not nearly all (`EVERYWHERE`): ``joining`` of the pairs are of
+    such. ``once`` keywords have one piece. ``information`` adds up what those that join tell, in bits by pair.
+    """
+
+    name: str
+    keywords: int
+    once: int
+    pairs: int
+    joining: int
+    information: float
+
+    @property
+    def is_noise(self) -> bool:
+        """Whether hardly anything of it joins pieces."""
+        return self.joining < LEAST_JOINING * self.pairs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,6 +182,7 @@ class VocabularyFindings:
     flat: Sequence[FlatCategory]
     lonely: Sequence[str]
     lonely_count: int
+    spread: Sequence[CategorySpread]
     complete: bool
 
 
@@ -178,6 +205,7 @@ def vocabulary(snapshot: Snapshot) -> VocabularyFindings:
         flat=_flat(snapshot),
         lonely=sorted(lonely)[:EXAMPLES],
         lonely_count=len(lonely),
+        spread=_spread(counts, snapshot.piece_count),
         complete=complete,
     )
 
@@ -196,13 +224,13 @@ class KeywordVariants(NamedTuple):
 def variants(snapshot: Snapshot) -> KeywordVariants:
     """Return all groups of keywords that are written nearly alike, those of the most pieces first.
 
-    Useless are keywords without any letter or digit, and those that every piece has, where there are ten at least.
+    Useless are keywords without any letter or digit, and those that nearly all pieces have, if there are ten or so.
     """
     counts, complete = _frequencies(snapshot)
     keywords = _without_words(counts)
-    most = max(snapshot.piece_count, LEAST_PIECES)
+    most = EVERYWHERE * max(snapshot.piece_count, LEAST_PIECES)
     counted = [TermCount(term_of(key.decode()), count) for key, count in keywords.items()]
-    useless = [each for each in counted if each.pieces == most or not any(map(str.isalnum, each.term.keyword))]
+    useless = [each for each in counted if each.pieces >= most or not any(map(str.isalnum, each.term.keyword))]
     # A group is of keywords that say something.
     spared = {term_key(*each.term).encode() for each in useless}
     groups = _alike({key: count for key, count in keywords.items() if key not in spared})
@@ -226,6 +254,26 @@ def _frequencies(snapshot: Snapshot) -> tuple[dict[bytes, int], bool]:
             if count:
                 counts[key] = counts.get(key, 0) + count
     return counts, complete and len(counts) <= MAX_TERMS
+
+
+def _spread(counts: Mapping[bytes, int], pieces: int) -> list[CategorySpread]:
+    """Return how the keywords of each category are spread, those that tell most first."""
+    by_category: dict[str, list[int]] = defaultdict(list)
+    for key, count in counts.items():
+        by_category[term_of(key.decode()).category].append(count)
+    found = []
+    for name, own in by_category.items():
+        joining = [count for count in own if 1 < count < EVERYWHERE * pieces]
+        spread = CategorySpread(
+            name=name,
+            keywords=len(own),
+            once=own.count(1),
+            pairs=sum(own),
+            joining=sum(joining),
+            information=sum(count * math.log2(pieces / count) for count in joining),
+        )
+        found.append(spread)
+    return sorted(found, key=lambda each: (-each.information, each.name))
 
 
 def normal_form(keyword: str) -> str:
@@ -296,7 +344,9 @@ def _flat(snapshot: Snapshot) -> list[FlatCategory]:
 
 @dataclass(slots=True, kw_only=True)
 class Reach:
-    """Which pieces some other piece's list leads to; lists are looked at a few at a time by `look`.
+    """Which pieces some other piece's list leads to, and which lists are poor; a few are looked at a time by `look`.
+
+    Of the lists looked at some are ``empty``, and some ``unordered``: all that is in them is equally near.
 
     They are taken evenly from the whole catalogue, so that what was found after some of them stands for all.
     """
@@ -306,6 +356,8 @@ class Reach:
     category_weights: Mapping[str, float]
     most: int
     looked_at: int = 0
+    empty: int = 0
+    unordered: int = 0
     reached: set[str] = field(default_factory=set)
     _left: Iterator[str] | None = None
 
@@ -319,6 +371,8 @@ class Reach:
                 piece_id, self.shown, algorithm=None, category_weights=self.category_weights, take=MAX_TAKE
             )
             self.reached.update(each.id for each in found)
+            self.empty += not found
+            self.unordered += len(found) > 1 and found[0].distance == found[-1].distance
         self.looked_at += len(asked)
         return len(asked) == count
 

@@ -9,11 +9,9 @@ from penchant.live.views import Views
 from penchant.live.word_writer import WordTasks
 from penchant.service.access import AccessControl
 from penchant.service.administration import Administration
-from penchant.service.browsing import SourceBrowser
+from penchant.service.browsing import SourceBrowser, SourceSearch
 from penchant.service.changes import Changes
-from penchant.service.content import Content
-from penchant.service.curation import Curation
-from penchant.service.decoding import BodyDecoder
+from penchant.service.content import Content, Curation
 from penchant.service.health import AudienceHealth, CatalogueHealth
 from penchant.service.lists.inclusion import PieceInclusion
 from penchant.service.lists.previews import Previews
@@ -24,14 +22,11 @@ from penchant.service.maps import CatalogueMaps
 from penchant.service.measuring import GaugeUpdater
 from penchant.service.people import People
 from penchant.service.placements.curves import CurveCounter
-from penchant.service.placements.impressions import Impressions
-from penchant.service.placements.list_ids import ListIds
-from penchant.service.placements.lists import PlacementLists
-from penchant.service.placements.previews import PlacementPreviews
+from penchant.service.placements.impressions import Impressions, ListIds
+from penchant.service.placements.lists import PlacementLists, PlacementPreviews
 from penchant.service.placements.results import Results
 from penchant.service.placements.versions import Placements
-from penchant.service.searching import SourceSearch
-from penchant.service.shares import AccountShares
+from penchant.service.shares import AccountShares, BodyDecoder
 from penchant.service.usage import Usage
 from penchant.settings import CurrentSettings, NodeSettings
 from penchant.telemetry import Metrics

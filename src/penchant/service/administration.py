@@ -6,6 +6,8 @@ Used by keys with the admin role and by the command line alike. Never the data o
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
+import msgspec
+
 from penchant.errors import Fault, InvalidInput, invalid_parameter
 from penchant.live.database import AsyncStorage
 from penchant.model import Scope
@@ -83,16 +85,7 @@ def key_answer(record: KeyRecord) -> KeyAnswer[str]:
 
 def usage_answers(rows: Sequence[AccountUsage]) -> list[AccountUsageAnswer]:
     """Return the usage of accounts as the interface shows it."""
-    return [
-        AccountUsageAnswer(
-            account=row.account,
-            answers=row.answers,
-            browser_answers=row.browser_answers,
-            sources=row.sources,
-            pieces=row.pieces,
-        )
-        for row in rows
-    ]
+    return msgspec.convert(rows, list[AccountUsageAnswer], from_attributes=True)
 
 
 def audit_answers(entries: Sequence[AuditEntry]) -> list[AuditEntryAnswer[str]]:

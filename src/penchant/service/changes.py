@@ -6,13 +6,13 @@ was emptied, restored or made again, or a deletion has left the feed), all piece
 
 import asyncio
 import contextlib
-import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from prometheus_client import Counter
 
+from penchant.clock import SYSTEM_CLOCK, Clock
 from penchant.live.database import AsyncStorage
 from penchant.live.views import Views
 from penchant.service.access import Access
@@ -75,13 +75,14 @@ class Changes:
         views: Views,
         content: Content,
         metrics: Metrics,
-        monotonic: Callable[[], float] = time.monotonic,
+        *,
+        clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self._database = database
         self._views = views
         self._content = content
         self._metrics = metrics
-        self._monotonic = monotonic
+        self._clock = clock
         # No wait for a turn to wait: past the limit a follower is refused at once, and asks again.
         self._waits = AccountShares(
             "requests wait for changes", turns=MAX_WAITING, of_account=MAX_WAITING_OF_ACCOUNT, wait_s=0
@@ -94,13 +95,13 @@ class Changes:
             Overloaded: too many requests wait.
             UnknownSource: there is none, or it was deleted meanwhile.
         """
-        deadline = self._monotonic() + request.wait_s
+        deadline = self._clock.monotonic() + request.wait_s
         head = await self._views.head(access.account_id, source, min_version=min_version)
         if not _is_reached(head, request):
             return
         async with self._waits.turn(access.account_id):
             with self._metrics.waiting_followers.track_inprogress():
-                while _is_reached(head, request) and (left := deadline - self._monotonic()) > 0:
+                while _is_reached(head, request) and (left := deadline - self._clock.monotonic()) > 0:
                     await asyncio.sleep(min(POLL_S, left))
                     head = await self._views.head(access.account_id, source)
 

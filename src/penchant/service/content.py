@@ -6,22 +6,28 @@ A listing lives across many calls of threads, since its client reads at its own 
 
 It is closed at its end, by its client's leaving, or by a batch that takes too long, whose connection is cut. A short
 one does all this in one call.
+
+Creations of sources: an account has so many a minute, since each leaves rows and memory behind for a while.
+
+Curation: the whitelist, the blacklist and the settings with which editors steer a source.
 """
 
 import asyncio
+import contextlib
 import itertools
+import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, nullcontext
+from dataclasses import replace
 from typing import Generic, Protocol, TypeVar
 
-from penchant.errors import UnknownPiece, UnknownSource, invalid_parameter
+from penchant.errors import RateExceeded, UnknownPiece, UnknownSource, invalid_parameter
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View, Views
-from penchant.live.word_writer import WordTasks
-from penchant.model import EncodedPiece, SourceSettings
+from penchant.live.word_writer import WordTasks, replace_settings
+from penchant.model import EncodedPiece, ListKind, SourceSettings
 from penchant.service.access import Access
-from penchant.service.creations import CreationRate
 from penchant.service.shares import AccountShares
 from penchant.settings import CurrentSettings
 from penchant.storage import (
@@ -29,11 +35,86 @@ from penchant.storage import (
     DeletePieces,
     DeleteSource,
     Outcome,
+    ReplaceList,
     SourceHead,
     SubmitPieces,
 )
 from penchant.telemetry import Metrics
 from penchant.wire import Receipt, SourceStatus, Submission, encode_settings, encode_word_rule, format_timestamp
+
+MINUTE_S = 60.0
+WORDS_TIMEOUT_S = 10.0
+"""How long an answer waits for the words of all pieces: those of some ten thousand are worked out by then."""
+
+
+class CreationRate:
+    """Counts the sources that accounts make in each minute, in this process; forgotten with the minute."""
+
+    def __init__(self, *, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic = monotonic
+        self._minute = 0
+        self._counts: dict[int, int] = {}
+
+    @contextlib.contextmanager
+    def creating(self, account_id: int, limit: int) -> Iterator[None]:
+        """Count the source that the block makes, unless it fails: then nothing is left behind; ``limit`` 0 allows any.
+
+        Raises:
+            RateExceeded: the account has made so many in this minute.
+        """
+        minute, passed_s = divmod(self._monotonic(), MINUTE_S)
+        if minute != self._minute:
+            self._minute = int(minute)
+            self._counts.clear()
+        count = self._counts.get(account_id, 0)
+        if limit and count >= limit:
+            raise RateExceeded(
+                f"The account has made {limit} sources in this minute, the most that it may; make more in the next.",
+                retry_after_s=MINUTE_S - passed_s,
+            )
+        # Counted before it is made, so that requests at the same time do not all pass.
+        self._counts[account_id] = count + 1
+        try:
+            yield
+        except BaseException:
+            if minute == self._minute:
+                self._counts[account_id] -= 1
+            raise
+
+
+class Curation:
+    """The lists and settings of sources."""
+
+    def __init__(self, database: AsyncStorage, views: Views, words: WordTasks) -> None:
+        self._database = database
+        self._views = views
+        self._words = words
+
+    @staticmethod
+    def listed(view: View, kind: ListKind) -> list[str]:
+        """Return the ids on a list, in its order."""
+        return list(view.whitelist if kind is ListKind.WHITELIST else view.blacklist)
+
+    async def replace_list(self, access: Access, source: str, kind: ListKind, ids: Sequence[str]) -> Outcome:
+        """Replace a list; the order of ids is kept."""
+        return await self._database.change(
+            ReplaceList(account_id=access.account_id, source=source, actor=access.key_id, kind=kind, ids=ids)
+        )
+
+    async def replace_settings(self, access: Access, source: str, settings: SourceSettings) -> Outcome:
+        """Replace the settings of a source.
+
+        Where pieces get other words, that is waited for, some seconds: lists have them from the returned version on,
+        and of a large source later, all at once.
+        """
+        outcome = await self._database.change(
+            replace_settings(account_id=access.account_id, source=source, actor=access.key_id, settings=settings)
+        )
+        if not outcome.pending or not await self._words.settle((access.account_id, source), WORDS_TIMEOUT_S):
+            return outcome
+        head = await self._views.head(access.account_id, source, min_version=outcome.version)
+        return replace(outcome, version=head.version)
+
 
 MAX_LISTINGS = 6
 """Listings that a process reads at once: each holds a connection and a snapshot for as long as its client reads."""

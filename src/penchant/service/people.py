@@ -4,10 +4,10 @@ Interactions are read by one statement, so that nothing that is written meanwhil
 """
 
 import itertools
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from penchant.clock import SYSTEM_CLOCK, Clock
 from penchant.live.database import AsyncStorage
 from penchant.live.people_cache import PeopleCache
 from penchant.live.views import View, Views
@@ -51,7 +51,7 @@ class People:
         metrics: Metrics,
         *,
         cache: PeopleCache | None = None,
-        clock: Callable[[], float] = time.time,
+        clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self._database = database
         self._views = views
@@ -61,7 +61,7 @@ class People:
 
     def now(self) -> int:
         """Return the moment in milliseconds since 1970 UTC."""
-        return int(self._clock() * 1000)
+        return self._clock.now_ms()
 
     async def record(self, access: Access, source: str, interactions: Sequence[NewInteraction]) -> Outcome:
         """Store interactions, all or none; returns after the commit."""

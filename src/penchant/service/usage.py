@@ -26,7 +26,7 @@ from penchant.errors import Overloaded, QuotaExceeded
 from penchant.live.database import AsyncStorage
 from penchant.live.election import Election
 from penchant.service.access import Access
-from penchant.service.counting import KEY, CountingTable
+from penchant.service.rates import KEY, CountingTable
 from penchant.storage import AddUsage
 from penchant.telemetry import logger
 

@@ -7,22 +7,26 @@
 In `_serve` an error of whatever kind becomes a problem. `penchant.web.resource` has the order of checks from there on.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 
+from starlette.datastructures import Headers
+from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect
+from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from penchant.errors import MalformedRequest, PenchantError, UnknownRoute
+from penchant.errors import MalformedRequest, OriginNotAllowed, PenchantError, UnknownRoute
 from penchant.service import Services
+from penchant.service.access import MAX_SHOWN_ORIGIN
 from penchant.settings import NodeSettings
-from penchant.telemetry import logger
+from penchant.telemetry import logger, request_id
 from penchant.tracing import tracing
 from penchant.web.bodies import BodyReceiver, announces_body
 from penchant.web.compression import Compression
-from penchant.web.exchange import RequestExchange
+from penchant.web.exchange import REQUEST_ID_HEADER, RequestExchange, request_id_of
 from penchant.web.operations import Operation
-from penchant.web.origins import OriginPolicy
+from penchant.web.problems import PROBLEM_MEDIA_TYPE, problem_body, status_of
 from penchant.web.query import decode_component, is_plain, parse_query
 from penchant.web.refusals import Refusals
 from penchant.web.resource import Resource
@@ -30,6 +34,22 @@ from penchant.web.routes import served_operations
 from penchant.web.routing import RESERVED_SEGMENT, Routes
 
 Opening = Callable[[], AbstractAsyncContextManager[Services]]
+_METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE")
+_EXPOSED_HEADERS = (
+    "etag",
+    "retry-after",
+    "ratelimit",
+    "ratelimit-policy",
+    "x-request-id",
+    "x-penchant-version",
+    "x-penchant-audience-version",
+    "x-penchant-deleted",
+    "x-penchant-interactions-version",
+    "x-penchant-stale",
+    "x-penchant-ignored",
+    "x-penchant-list",
+)
+"""What pages may read of an answer."""
 
 
 class Application:
@@ -142,3 +162,41 @@ def _routes(settings: NodeSettings) -> Routes[Resource]:
         by_path.setdefault(operation.path, {})[operation.method] = operation
     resources: Mapping[str, Resource] = {path: Resource(methods) for path, methods in by_path.items()}
     return Routes(resources, settings.base_path)
+
+
+class OriginPolicy(CORSMiddleware):
+    """ASGI middleware that lets pages of some origins in; what it answers itself has an id, refusals are problems."""
+
+    def __init__(self, app: ASGIApp, origins: Sequence[str], base_path: str) -> None:
+        super().__init__(
+            app,
+            allow_origins=list(origins),
+            allow_methods=_METHODS,
+            allow_headers=["*"],
+            expose_headers=list(_EXPOSED_HEADERS),
+        )
+        self._base_path = base_path
+
+    def preflight_response(self, request_headers: Headers) -> Response:
+        """Return the answer to a preflight, the question of a browser before the request itself."""
+        response = super().preflight_response(request_headers)
+        named = request_id_of(request_headers.get(REQUEST_ID_HEADER.decode(), ""))
+        request_id.set(named)
+        if response.status_code >= 400:
+            response = self._refusal(request_headers, response)
+        response.headers[REQUEST_ID_HEADER.decode()] = named
+        return response
+
+    def _refusal(self, request_headers: Headers, response: Response) -> Response:
+        # What CORS says stays, or the browser would not show the problem; the text's own type and length go.
+        headers = {name: value for name, value in response.headers.items() if not name.startswith("content-")}
+        if self.is_allowed_origin(request_headers["origin"]):
+            detail = f"Pages may use the methods {', '.join(_METHODS)}, and no private network."
+        else:
+            detail = (
+                f"Pages of the origin {request_headers['origin'][:MAX_SHOWN_ORIGIN]} may not call the service: the "
+                "setting cors-origins lists those that may. A browser key answers those that it was made for alone "
+                "(`penchant keys list` shows them)."
+            )
+        error = OriginNotAllowed(detail)
+        return Response(problem_body(error, self._base_path), status_of(error), headers, PROBLEM_MEDIA_TYPE)

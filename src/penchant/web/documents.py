@@ -10,8 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from penchant.service.shares import AccountShares
-from penchant.web.generators import for_generators
-from penchant.web.openapi import openapi
+from penchant.web.openapi import for_generators, openapi
 from penchant.web.operations import NOBODY, Answer, Call, Operation
 from penchant.web.parameters import FOR
 from penchant.web.query import Parameter

@@ -8,7 +8,7 @@ from penchant.errors import PenchantError
 from penchant.live.views import View
 from penchant.model import DAY_MS, Feature, NewImpression, Scope, SourceSettings
 from penchant.service.lists.kinds import PlacementRequest
-from penchant.service.placements.list_ids import LIST_HEADER, ListIds
+from penchant.service.placements.impressions import LIST_HEADER, ListIds
 from penchant.service.placements.lists import PlacementAnswer
 from penchant.service.placements.results import ResultsRequest
 from penchant.storage import SourceHead
@@ -327,7 +327,7 @@ def _audience_headers(answers: list[PlacementAnswer]) -> dict[str, str]:
     return {AUDIENCE_VERSION_HEADER: str(min(versions))} if versions else {}
 
 
-IMPRESSIONS = OperationTable(Operation, "placements")
+IMPRESSIONS = OperationTable(Operation, "results")
 
 
 class ReportedImpressions(NamedTuple):

@@ -103,7 +103,8 @@ class Body(Generic[Wish]):
     """The fields of a record by their JSON names, in the order of the record but for the ``first`` ones.
 
     Those without a default are ``required``, if nothing else is said. Where the body ``is_closed``, members for which
-    the record has no field are refused; where it ``takes_null``, one that is null is as one that is left out.
+    the record has no field are refused; where it ``takes_null``, one that is null is as one that is left out. The
+    ``description`` is what its schema says in words.
     """
 
     def __init__(
@@ -114,6 +115,7 @@ class Body(Generic[Wish]):
         takes_null: bool = True,
         is_closed: bool = True,
         first: Sequence[str] = (),
+        description: str = "",
     ) -> None:
         self.record = record
         members = {info.encode_name: _member(info) for info in msgspec.structs.fields(record) if _shape(info)}
@@ -122,6 +124,7 @@ class Body(Generic[Wish]):
         self.required = without_default if required is None else required
         self._takes_null = takes_null
         self._is_closed = is_closed
+        self._description = {"description": description} if description else {}
 
     def read(self, value: Any, where: str, faults: Faults, order: Sequence[str] = ()) -> dict[str, Any]:
         """Return the members of an object that are given, by the names of the record; those at fault are left out.
@@ -174,7 +177,8 @@ class Body(Generic[Wish]):
         keys = [key for key in self.members if key not in last] + list(last)
         closed = {"additionalProperties": False} if self._is_closed else {}
         required = {"required": list(self.required)} if self.required else {}
-        return {"type": "object", **closed, "properties": {key: self._schema(key) for key in keys}, **required}
+        properties = {key: self._schema(key) for key in keys}
+        return {"type": "object", **closed, **self._description, "properties": properties, **required}
 
     def _schema(self, key: str) -> Json:
         schema = self.members[key].schema

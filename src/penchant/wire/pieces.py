@@ -335,8 +335,17 @@ MAX_PREVIEWED_PIECES = 100
 class Texts(Record, frozen=True, kw_only=True):
     """Pieces whose words are to be shown, by a rule or by that of the source."""
 
-    content: Sequence[Piece | Mapping[str, Any]]
-    words: WordSettings | UnsetType = UNSET
+    content: Annotated[
+        Sequence[Piece | Mapping[str, Any]],
+        described({"type": "array", "items": ref("Draft"), "maxItems": MAX_PREVIEWED_PIECES}),
+        Example([{"id": "jaws", "label": "Jaws", "categories": {}}]),
+    ]
+    words: Annotated[WordSettings | UnsetType, described(ref("Words"))] = UNSET
+
+
+TEXTS = Body(
+    Texts, takes_null=False, description="Pieces whose words are to be shown, by a rule or by that of the source."
+)
 
 
 class PieceWords(Record, frozen=True, kw_only=True):
@@ -368,7 +377,7 @@ def decode_words_preview(
     is_array = body.lstrip()[:1] == b"["
     members = {"content": split_array(body, MAX_PREVIEWED_PIECES, "pieces")} if is_array else decode_object(body)
     scan = _SubmissionScan(limits=limits)
-    scan.faults.only(members, ("content", "words"), "")
+    scan.faults.only(members, TEXTS.members, "")
     rule = WORDS_SHAPE.read(members.get("words"), "/words", scan.faults)
     entries, where = members.get("content"), "" if is_array else "/content"
     if not isinstance(entries, Sequence) or isinstance(entries, str):

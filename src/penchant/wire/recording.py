@@ -234,6 +234,7 @@ def _read_id(text: Any, where: str, faults: Faults) -> str:
     if text is msgspec.UNSET:
         faults.add(where, f"The member {where.rpartition('/')[2]} is missing; it is required.")
         return ""
+    # Without `_text_problem`, whose call alone would take 3 % of the time of reading interactions.
     problem = id_problem(text) if isinstance(text, str) else f"Found {kind_of(text)}; a string is accepted."
     if problem:
         faults.add(where, problem)
@@ -314,11 +315,11 @@ def _read_seen(
     faults.only(value, SEEN_LIST.members, where)
     identity = _read_list(value, where, read_list, faults)
     seen = _read_content(value.get("content"), f"{where}/content", faults)
-    given_at = _read_moment(value.get("timestamp"), f"{where}/timestamp", now, faults)
+    given_at = _read_timestamp(value.get("timestamp"), f"{where}/timestamp", now, faults)
     if identity is None:
         return []
     # Nothing was seen before its list was made, whatever a client's clock says.
-    shown_at = max(identity.made_at, given_at)
+    shown_at = max(identity.made_at, now if given_at is None else given_at)
     shown = []
     for at, piece_id, reported in seen:
         position = find_position(identity, piece_id, reported)
@@ -363,7 +364,7 @@ def _read_content(content: Any, where: str, faults: Faults) -> list[tuple[str, s
         if isinstance(entry, dict):
             piece_id, position = entry.get("id"), entry.get("position", place + 1)
             for name in entry:
-                if name not in {"id", "position"}:
+                if name not in _SEEN_PIECE.members:
                     faults.add(at + pointer(name), "Found an unknown member; accepted are id and position.")
         problem = _text_problem(piece_id)
         if problem:
@@ -379,16 +380,3 @@ def _read_content(content: Any, where: str, faults: Faults) -> list[tuple[str, s
 
 def _text_problem(text: Any) -> str | None:
     return id_problem(text) if isinstance(text, str) else f"Found {kind_of(text)}; a string is accepted."
-
-
-def _read_moment(text: Any, where: str, now: int, faults: Faults) -> int:
-    if text is None:
-        return now
-    if not isinstance(text, str):
-        faults.add(where, f"Found {kind_of(text)}; an RFC 3339 time as a string is accepted.")
-        return now
-    try:
-        return parse_interaction_timestamp(text, now)
-    except ValueError as error:
-        faults.add(where, str(error))
-        return now

@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from penchant.wire.administration import KEY_WISH, PLAN_WISH
-from penchant.wire.pieces import PIECE
+from penchant.wire.pieces import PIECE, TEXTS
 from penchant.wire.placements import PAGE, PLACEMENT, PLACEMENT_WISH
 from penchant.wire.preferences import LIKINGS, PREFERENCES
 from penchant.wire.recording import INTERACTION, MOMENT, SEEN_LIST
 from penchant.wire.settings import PREVIEW, SETTINGS
+from penchant.wire.words import WORDS
 
 _INTERACTION = {
     "key": {"source": "films", "userId": "kim"},
@@ -93,10 +94,10 @@ SAMPLES: Mapping[str, Any] = {
     "Draft": {"categories": {"genre": ["noir", "crime"]}},
     "DraftResult": {"id": None, "content": [{"id": "blade-runner", "score": 0.75, "why": _SIMILAR_WHY}]},
     "EmptyArray": [],
-    "Texts": {"content": [{"id": "jaws", "label": "Jaws", "categories": {}}]},
+    "Texts": TEXTS.sample(),
     "WordsPreview": {
         "content": [{"id": "jaws", "language": "none", "words": ["jaws"]}],
-        "words": {"from": ["label", "extras.description"], "keep": 40, "language": "auto"},
+        "words": WORDS.sample(),
     },
     "Health": {"status": "ok"},
     "IdArray": ["alien", "gravity"],

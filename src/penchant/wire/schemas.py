@@ -11,23 +11,21 @@ from typing import Any
 import msgspec
 
 from penchant.model import (
-    MAX_ID_LENGTH,
     MAX_IMPRESSIONS_PER_REQUEST,
     MAX_INTERACTIONS_PER_REQUEST,
     MAX_PIECES_PER_SUBMISSION,
     MAX_TAKE,
-    InteractionType,
     PlacementKind,
 )
 from penchant.wire import administration, answers, explanations, placement_answers
-from penchant.wire.fields import ref
-from penchant.wire.pieces import MAX_PREVIEWED_PIECES, piece_schemas
+from penchant.wire.fields import ID_SCHEMA, ref
+from penchant.wire.pieces import TEXTS, piece_schemas
 from penchant.wire.placements import PAGE, PLACEMENT_WISH, placement_schemas
 from penchant.wire.preferences import LIKINGS, PREFERENCES, PersonPreferences
 from penchant.wire.recording import INTERACTION, SEEN_LIST
 from penchant.wire.settings import ATTRIBUTE_SCHEMA, PREVIEW, SETTINGS
 from penchant.wire.syntax import encode
-from penchant.wire.words import ALIAS_SCHEMA, VOCABULARY_SCHEMA, WORDS
+from penchant.wire.words import ALIAS, VOCABULARY, WORDS
 
 
 class _Time(datetime):
@@ -66,10 +64,7 @@ _ANSWERS = (
     placement_answers.PlacementHistory[_Time],
     placement_answers.PlacementPreview,
 )
-_TYPES = [kind.value for kind in InteractionType]
-_ID = {"type": "string", "minLength": 1, "maxLength": MAX_ID_LENGTH}
 _INT32 = 2**31 - 1
-_MOMENT = {"type": ["string", "null"], "format": "date-time"}
 
 
 def components() -> dict[str, Any]:
@@ -91,17 +86,8 @@ def components() -> dict[str, Any]:
         "Settings": SETTINGS.schema(last=["attributes"]),
         "Attribute": ATTRIBUTE_SCHEMA,
         "Words": WORDS.schema(),
-        "Vocabulary": VOCABULARY_SCHEMA,
-        "Texts": {
-            "type": "object",
-            "additionalProperties": False,
-            "description": "Pieces whose words are to be shown, by a rule or by that of the source.",
-            "properties": {
-                "content": {"type": "array", "items": ref("Draft"), "maxItems": MAX_PREVIEWED_PIECES},
-                "words": ref("Words"),
-            },
-            "required": ["content"],
-        },
+        "Vocabulary": VOCABULARY.schema(),
+        "Texts": TEXTS.schema(),
         "PieceWords": {
             "type": "object",
             "properties": {
@@ -116,7 +102,7 @@ def components() -> dict[str, Any]:
             "properties": {"content": {"type": "array", "items": ref("PieceWords")}, "words": ref("Words")},
             "required": ["content", "words"],
         },
-        "Alias": ALIAS_SCHEMA,
+        "Alias": ALIAS.schema(),
         **placement_schemas(),
         "PlacementVersion": version | {"properties": version["properties"] | {"placement": ref("Placement")}},
         "PlacementWish": PLACEMENT_WISH.schema(),
@@ -179,9 +165,9 @@ def _arrays() -> dict[str, Any]:
         "Submission": _array("SubmittedPiece", MAX_PIECES_PER_SUBMISSION),
         "EmptyArray": {"type": "array", "maxItems": 0, "items": text},
         "IdArray": {"type": "array", "items": text},
-        "AskedIds": {"type": "array", "maxItems": 100, "items": _ID},
-        "UserIds": {"type": "array", "maxItems": 1000, "items": _ID},
-        "ContentIds": {"type": "array", "maxItems": 1000, "items": _ID},
+        "AskedIds": {"type": "array", "maxItems": 100, "items": ID_SCHEMA},
+        "UserIds": {"type": "array", "maxItems": 1000, "items": ID_SCHEMA},
+        "ContentIds": {"type": "array", "maxItems": 1000, "items": ID_SCHEMA},
         "RecommendationResults": {"type": "array", "items": ref("RecommendationResult")},
         "SimilarEntries": {"type": "array", "items": ref("SimilarEntry")},
         "InteractionList": {"type": "array", "items": ref("InteractionAnswer")},
@@ -233,7 +219,7 @@ def _explained(entry: dict[str, Any]) -> dict[str, Any]:
         },
         "SimilarEntry": {
             "type": "object",
-            "properties": {"id": _ID, "content": entries, "error": ref("Problem")},
+            "properties": {"id": ID_SCHEMA, "content": entries, "error": ref("Problem")},
             "required": ["id"],
             "oneOf": [{"required": ["content"]}, {"required": ["error"]}],
         },
@@ -248,8 +234,8 @@ def _explained(entry: dict[str, Any]) -> dict[str, Any]:
 def _place(why: str) -> dict[str, Any]:
     """Return the schema of where a piece stands in a list; ``why`` names the schema of its reasons."""
     members = {
-        "id": _ID,
-        "contentId": _ID,
+        "id": ID_SCHEMA,
+        "contentId": ID_SCHEMA,
         "rank": {"type": ["integer", "null"], "minimum": 1, "maximum": MAX_TAKE},
         "score": {"type": ["number", "null"]},
         "why": {"oneOf": [ref(why), {"type": "null"}]},
@@ -265,7 +251,7 @@ def _lists() -> dict[str, Any]:
             "type": "object",
             "properties": {
                 "count": {"type": "integer", "minimum": 0},
-                "content": {"type": "array", "items": _ID},
+                "content": {"type": "array", "items": ID_SCHEMA},
             },
             "required": ["count", "content"],
         },
@@ -273,7 +259,7 @@ def _lists() -> dict[str, Any]:
             "type": "object",
             "properties": {
                 "content": {"type": "array", "items": ref("Piece")},
-                "missing": {"type": "array", "items": _ID},
+                "missing": {"type": "array", "items": ID_SCHEMA},
             },
             "required": ["content", "missing"],
         },

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import UNSET
 
 from penchant.vocabulary import MAX_ENTRIES, Vocabulary
-from penchant.wire.fields import Body, Example, Json, Shape, integer, ref
+from penchant.wire.fields import Body, Example, Json, Shape, described, integer, ref
 from penchant.wire.frames import Record
 from penchant.wire.syntax import Faults, encode, kind_of
 from penchant.wire.text import name_problem
@@ -113,44 +113,45 @@ def decode_word_rule(stored: bytes) -> WordRule | None:
     return WordRule(**WORDS.read(found, "", Faults()), **numbers)
 
 
+_KEYWORD = described({"type": "string", "minLength": 3, "maxLength": MAX_KEYWORD_NAME, "pattern": "^[^/]+/."})
+# Keywords of an alias are looked at together with those of others: their readers are below.
+
+
 class AliasSettings(Record, frozen=True, kw_only=True):
     """Keywords that stand for another one, each as its category and itself: ``genre/noir``."""
 
-    sources: Annotated[Sequence[str], Example(["genre/film noir"])] = msgspec.field(name="from")
-    target: Annotated[str, Example("genre/noir")] = msgspec.field(name="to")
+    sources: Annotated[
+        Sequence[str],
+        described({"type": "array", "minItems": 1, "items": _KEYWORD.schema}),
+        Example(["genre/film noir"]),
+    ] = msgspec.field(name="from")
+    target: Annotated[str, _KEYWORD, Example("genre/noir")] = msgspec.field(name="to")
 
 
 class VocabularySettings(Record, frozen=True, kw_only=True):
     """Keywords that stand for others, and those that count for nothing."""
 
-    aliases: Sequence[AliasSettings] = ()
-    ignore: Sequence[str] = ()
+    aliases: Annotated[
+        Sequence[AliasSettings], described({"type": "array", "maxItems": MAX_ENTRIES, "items": ref("Alias")})
+    ] = ()
+    ignore: Annotated[
+        Sequence[str], described({"type": "array", "maxItems": MAX_ENTRIES, "items": _KEYWORD.schema})
+    ] = ()
 
 
-_KEYWORD_SCHEMA: Json = {"type": "string", "minLength": 3, "maxLength": MAX_KEYWORD_NAME, "pattern": "^[^/]+/."}
-VOCABULARY_SCHEMA: Json = {
-    "type": "object",
-    "additionalProperties": False,
-    "description": f"Keywords as category/keyword, up to {MAX_ENTRIES} all together.",
-    "properties": {
-        "aliases": {"type": "array", "maxItems": MAX_ENTRIES, "items": ref("Alias")},
-        "ignore": {"type": "array", "maxItems": MAX_ENTRIES, "items": _KEYWORD_SCHEMA},
-    },
-}
-ALIAS_SCHEMA: Json = {
-    "type": "object",
-    "additionalProperties": False,
-    "description": "Keywords that stand for another one.",
-    "properties": {"from": {"type": "array", "minItems": 1, "items": _KEYWORD_SCHEMA}, "to": _KEYWORD_SCHEMA},
-    "required": ["from", "to"],
-}
+ALIAS = Body(AliasSettings, takes_null=False, description="Keywords that stand for another one.")
+VOCABULARY = Body(
+    VocabularySettings,
+    takes_null=False,
+    description=f"Keywords as category/keyword, up to {MAX_ENTRIES} all together.",
+)
 
 
 def _read_vocabulary(value: Any, where: str, faults: Faults) -> Any:
     if not isinstance(value, dict):
         faults.add(where, f"Found {kind_of(value)}; an object is accepted.")
         return UNSET
-    faults.only(value, ("aliases", "ignore"), where)
+    faults.only(value, VOCABULARY.members, where)
     aliases: dict[str, str] = {}
     places: dict[str, str] = {}
     for place, entry in enumerate(_list(value.get("aliases"), f"{where}/aliases", faults)):
@@ -175,7 +176,7 @@ def _read_alias(entry: Any, where: str, faults: Faults, aliases: dict[str, str],
     if not isinstance(entry, dict):
         faults.add(where, f"Found {kind_of(entry)}; an object with from and to is accepted.")
         return
-    faults.only(entry, ("from", "to"), where)
+    faults.only(entry, ALIAS.members, where)
     target = _keyword(entry.get("to"), f"{where}/to", faults)
     sources = _list(entry.get("from"), f"{where}/from", faults)
     if not sources:

@@ -1,23 +1,34 @@
 """Formats that can be imported, by name; a format is a function, or a table that one reads by, and its line here."""
 
+import contextlib
 from collections.abc import Callable, Iterator, MutableMapping
+from itertools import islice
 
-from penchant.importing.drafts import Draft
+from penchant.errors import PenchantError
+from penchant.importing.drafts import Draft, DraftKind, extras_of
 from penchant.importing.files import Files
 from penchant.importing.formats import (
+    analytics,
+    books,
+    broadcasts,
     feeds,
     films,
     gorse,
     interface,
+    jellyfin,
+    libraries,
     metarank,
     recombee,
     research,
     schema_org,
     shops,
     tables,
+    watching,
+    wordpress,
 )
 from penchant.importing.options import ImportOptions
 from penchant.importing.report import Notes
+from penchant.importing.texts import MAX_TEXTS, Boilerplate
 
 Reader = Callable[[Files, ImportOptions, Notes], Iterator[Draft]]
 """Yields what the files hold, pieces first, always in the same order; so that an import can go on where it was."""
@@ -32,20 +43,57 @@ FORMATS: MutableMapping[str, Reader] = {
     "merchant": shops.read_merchant,
     "schema.org": schema_org.read,
     "feed": feeds.read,
+    "wxr": wordpress.read_wxr,
+    "onix": libraries.read_onix,
+    "marcxml": libraries.read_marcxml,
+    "xmltv": broadcasts.read_xmltv,
     "movielens": research.read_movielens,
     "goodbooks": research.read_goodbooks,
     "gorse": gorse.read,
     "recombee": recombee.read,
     "metarank": metarank.read,
+    "ga4": analytics.read_ga4,
+    "matomo": analytics.read_matomo,
     "recbole": research.read_recbole,
     "imdb": films.read_imdb,
     "tmdb": films.read_tmdb,
+    "goodreads": books.read_goodreads,
+    "calibre": books.read_calibre,
+    "letterboxd": watching.read_letterboxd,
+    "trakt": watching.read_trakt,
+    "jellyfin": jellyfin.read,
 }
+
+MAX_NAMED = 50
+"""Files that a format does not take and that are named one by one; more are counted by the ending of their names."""
+
+
+MAX_LOOKED_AT = 10 * MAX_TEXTS
+"""Pieces that are read for the first texts."""
 
 
 def read_drafts(name: str, files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
-    """Yield what the files of a format hold; note the files that it does not know."""
+    """Yield what the files of a format hold; note the files that it does not know.
+
+    Where descriptions are met the files are begun once more, to find out what stands in most of these.
+    """
+    notes.boilerplate = Boilerplate(lambda: _descriptions(name, files, options))
     yield from FORMATS[name](files, options, notes)
-    for file in files.all:
-        if file not in files.opened:
-            notes.left_out(file.name, "(the whole file)", f"no file of {name} that is taken", 1)
+    others = [file for file in files.all if file not in files.opened]
+    for file in others:
+        # A folder of films has thousands beside what describes them.
+        shown = file.name if len(others) <= MAX_NAMED else f"*.{file.ending}"
+        notes.left_out(shown, "(the whole file)", f"no file of {name} that is taken", 1)
+
+
+def _descriptions(name: str, files: Files, options: ImportOptions) -> Iterator[str]:
+    """Yield the descriptions of the first pieces, as many as boilerplate is found by."""
+    count = 0
+    # A file that cannot be read to its end says so where its pieces are read.
+    with contextlib.suppress(PenchantError):
+        for draft in islice(FORMATS[name](Files(files.all), options, Notes()), MAX_LOOKED_AT):
+            if draft.kind is not DraftKind.PIECE or count >= MAX_TEXTS:
+                return
+            if draft.problem is None and isinstance(text := extras_of(draft.body).get("description"), str):
+                count += 1
+                yield text

@@ -1,13 +1,16 @@
-"""Feeds: the entries of RSS (0.9 to 2.0, 1.0 included) and Atom files."""
+"""Feeds: the entries of RSS (0.9 to 2.0, 1.0 included) and Atom files, with the fullest text that each has."""
 
 import email.utils
+import functools
+import html
+import re
 from collections.abc import Iterator
 from datetime import UTC
 from xml.etree.ElementTree import Element  # what the safe parser gives
 
 from penchant.importing.drafts import Draft, DraftKind, problem_draft
-from penchant.importing.files import Files
-from penchant.importing.markup import local_name, read_items, text_of
+from penchant.importing.files import Files, InputFile
+from penchant.importing.markup import local_name, outline, read_items, text_of
 from penchant.importing.options import ImportOptions
 from penchant.importing.pieces import PieceBuilder
 from penchant.importing.report import Notes
@@ -18,7 +21,16 @@ _IDS = ("guid", "id", "link")
 """Fields that name an entry, the first that there is."""
 _KEYWORDS = {"category": "category", "subject": "category", "keywords": "category", "creator": "author"}
 _TIMES = ("pubDate", "published", "date", "issued")
-_PICTURES = ("thumbnail", "enclosure", "content")
+_TEXTS = ("encoded", "content", "description", "summary", "subtitle")
+"""Fields that hold an entry's text, the fullest first."""
+_MEDIA = ("thumbnail", "enclosure", "content", "image")
+"""Fields that name a picture, or what the entry is to be heard or watched by."""
+_GROUP = "group"
+_MAILBOX = re.compile(r"\S+@\S+\s+\((.+)\)\Z")
+"""How RSS has authors: an address with the name in brackets."""
+_IMAGE = re.compile(r"<img\s[^>]*?\bsrc\s*=\s*[\"'](https?://[^\"'<>\s]+)", re.IGNORECASE)
+_LOOKED_AT = 20_000
+"""Letters of a text in which a picture is looked for."""
 
 
 def read(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
@@ -26,6 +38,11 @@ def read(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     for file in files.taken(*ENDINGS):
         for line, entry in read_items(files, file, ("item", "entry")):
             yield _piece(entry, (file.name, line), options, notes)
+        files.findings[file] = functools.partial(_found, files, file)
+
+
+def _found(files: Files, file: InputFile) -> str:
+    return f"{outline(files, file)}; a feed has <item> or <entry>"
 
 
 def _piece(entry: Element, where: tuple[str, int], options: ImportOptions, notes: Notes) -> Draft:
@@ -35,9 +52,25 @@ def _piece(entry: Element, where: tuple[str, int], options: ImportOptions, notes
         return problem_draft(DraftKind.PIECE, where, "", detail)
     builder = PieceBuilder(notes, *where, piece_id, options=options)
     notes.mapped(where[0], name, "id")
-    for element in entry:
-        _take(builder, element, local_name(element.tag))
+    fields = [(local_name(element.tag), element) for element in entry]
+    # Media of a group are those of the entry, in several forms.
+    fields += [(local_name(part.tag), part) for name, group in fields if name == _GROUP for part in group]
+    for field, element in fields:
+        _take(builder, element, field)
+    texts = [(field, text) for field in _TEXTS if (text := _text(entry, field))]
+    for field, text in texts[:1]:
+        builder.description(field, text)
+    # The first picture within a text, where the entry names none.
+    picture = next((match for _, text in texts if (match := _IMAGE.search(text[:_LOOKED_AT]))), None)
+    if picture is not None and not builder.has_extra("image"):
+        builder.keep("(picture in the text)", "image", html.unescape(picture[1]))
     return builder.draft()
+
+
+def _text(entry: Element, field: str) -> str:
+    """Return the text of a field, not what stands in its attributes."""
+    texts = (text_of(element) for element in entry if local_name(element.tag) == field)
+    return next((text for text in texts if text), "")
 
 
 def _first(entry: Element, field: str) -> str:
@@ -62,25 +95,41 @@ def _take(builder: PieceBuilder, element: Element, field: str) -> None:
         builder.keywords(field, _KEYWORDS[field], [each.strip() for each in values if each.strip()])
     elif field == "author":
         name = next((text_of(part) for part in element if local_name(part.tag) == "name"), value)
-        builder.keywords(field, "author", [name])
+        mailbox = _MAILBOX.fullmatch(name)
+        builder.keywords(field, "author", [mailbox[1] if mailbox else name])
     elif field in _TIMES:
-        builder.moment(field, "availableFrom", _moment(value))
+        builder.moment(field, "availableFrom", read_time(value))
     elif field == "link":
-        # Atom has links of several kinds; this one is that of the entry's own page.
-        if element.get("rel", "alternate") == "alternate":
-            builder.keep(field, "link", value)
-    elif field in _PICTURES and _is_picture(element, field):
-        builder.keep(field, "image", element.get("url"))
-    elif field not in _IDS:
+        _take_link(builder, element, value)
+    elif field in _MEDIA:
+        _take_medium(builder, element, field)
+    elif field not in (*_IDS, *_TEXTS, _GROUP):
         builder.leave(field)
+
+
+def _take_medium(builder: PieceBuilder, element: Element, field: str) -> None:
+    """Take the first picture, and the first address of sound or film."""
+    address = element.get("url") or element.get("href")
+    member = "image" if _is_picture(element, field) else "enclosure"
+    if not builder.has_extra(member):
+        builder.keep(field, member, address)
+
+
+def _take_link(builder: PieceBuilder, element: Element, value: str) -> None:
+    """Take a link of Atom, which has several kinds: that of the entry's own page, and that of sound or film."""
+    kind = element.get("rel", "alternate")
+    if kind == "alternate":
+        builder.keep("link", "link", value)
+    elif kind == "enclosure" and not builder.has_extra("enclosure"):
+        builder.keep("link", "enclosure", value)
 
 
 def _is_picture(element: Element, field: str) -> bool:
     kind = element.get("type") or element.get("medium") or ""
-    return element.get("url") is not None and (field == "thumbnail" or kind.startswith("image"))
+    return field in ("thumbnail", "image") or kind.startswith("image")
 
 
-def _moment(text: str) -> str:
+def read_time(text: str) -> str:
     """Return a time of RSS (``Sun, 01 Nov 2026 10:00:00 GMT``) as it is read elsewhere; others as they are."""
     try:
         moment = email.utils.parsedate_to_datetime(text)

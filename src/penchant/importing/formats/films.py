@@ -9,7 +9,16 @@ import msgspec
 from penchant.importing.drafts import Draft, DraftKind, problem_draft
 from penchant.importing.files import Files, InputFile, TableRow, UnreadableFile
 from penchant.importing.options import ImportOptions
-from penchant.importing.pieces import LABEL, FieldTaker, PieceBuilder, extra, keywords, leave_field, merge_rows
+from penchant.importing.pieces import (
+    DESCRIPTION,
+    LABEL,
+    FieldTaker,
+    PieceBuilder,
+    extra,
+    keywords,
+    leave_field,
+    merge_rows,
+)
 from penchant.importing.report import Notes
 
 _NOTHING = r"\N"
@@ -75,8 +84,17 @@ def _cell_keywords(category: str) -> FieldTaker:
     return lambda builder, field, value: builder.keywords(field, category, _names(value))
 
 
+def _take_poster(builder: PieceBuilder, field: str, value: Any) -> None:
+    """Take the path of a poster, and the address that it has on TMDB's server of pictures."""
+    builder.keep(field, "poster", value)
+    builder.keep(field, "image", value if value.startswith("http") else f"{_POSTERS}/{value.lstrip('/')}")
+
+
+_POSTERS = "https://image.tmdb.org/t/p/w342"
+"""Where posters lie, 342 dots wide, as the documents of TMDB's interface say."""
 _TMDB: Mapping[str, FieldTaker] = {
     "title": LABEL,
+    "overview": DESCRIPTION,
     "genres": _cell_keywords("genre"),
     "keywords": _cell_keywords("keyword"),
     "production_companies": _cell_keywords("company"),
@@ -85,7 +103,7 @@ _TMDB: Mapping[str, FieldTaker] = {
     "original_language": _cell_keywords("language"),
     "release_date": extra("releaseDate"),
     "runtime": extra("runtime"),
-    "poster_path": extra("poster"),
+    "poster_path": _take_poster,
     "imdb_id": extra("imdbId"),
 }
 

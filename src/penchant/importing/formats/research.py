@@ -129,6 +129,7 @@ re-read reread kindle ebook ebooks e-book e-books audiobook audiobooks audio-boo
 """
 PERSONAL_SHELVES = frozenset(_PERSONAL_NAMES.split())
 """Shelves that tell of their owner, not of the book."""
+OF_THE_OWNER = "a shelf that says nothing of the book"
 _BOOK_COLUMNS = ("book_id", "title", "authors")
 _BOOK_EXTRAS = {
     "original_publication_year": "year",
@@ -199,7 +200,7 @@ def _reason_against(row: TableRow, names: Mapping[str, str]) -> str | None:
     if name is None or not row.values["tag_id"].isdecimal():
         return "no name in tags.csv"
     if name in PERSONAL_SHELVES:
-        return "a shelf that says nothing of the book"
+        return OF_THE_OWNER
     return None if count.isdecimal() and int(count) > 0 else "no count above 0"
 
 

@@ -1,6 +1,15 @@
-"""schema.org: things described in JSON-LD, in files of their own or in web pages (``<script>``) that were saved."""
+"""schema.org: things described in JSON-LD, in files of their own or in web pages (``<script>``) that were saved.
 
-from collections.abc import Iterator, Mapping
+Of a page only what it is about is taken: not the page itself, its navigation, questions about a product, or the article
+around a recipe.
+"""
+
+import functools
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from typing import Any
 
@@ -16,20 +25,22 @@ from penchant.wire.syntax import UNREADABLE
 ENDINGS = ("jsonld", "json", "ndjson", "jsonl", "html", "htm")
 TYPE = "type"
 """The category of what a thing is."""
-_IDS = ("@id", "identifier", "sku", "isbn", "gtin13", "url")
+_IDS = ("@id", "identifier", "sku", "isbn", "gtin13", "url", "mainEntityOfPage")
 _LABELS = ("name", "headline", "title")
 _CATEGORIES = {
     "genre": "genre", "keywords": "keyword", "about": "about", "author": "author", "creator": "author",
     "director": "director", "actor": "actor", "musicBy": "composer", "byArtist": "artist", "brand": "brand",
     "manufacturer": "brand", "category": "category", "color": "color", "material": "material",
-    "recipeCategory": "category", "recipeCuisine": "cuisine", "recipeIngredient": "ingredient",
-    "suitableForDiet": "diet", "articleSection": "section", "inLanguage": "language", "publisher": "publisher",
+    "recipeCategory": "category", "recipeCuisine": "cuisine", "suitableForDiet": "diet",
+    "articleSection": "section", "inLanguage": "language", "publisher": "publisher",
     "productionCompany": "company", "countryOfOrigin": "country", "contentRating": "content rating",
 }  # fmt: skip
 """Properties that are keywords, and of which category."""
 _WITH_COMMAS = {"genre", "keywords", "recipeCategory", "recipeCuisine", "category"}
 """Properties whose texts are lists where they hold commas."""
 _EXTRAS = ("url", "image", "isbn", "sku", "duration", "dateCreated", "numberOfPages", "totalTime")
+_DESCRIPTIONS = ("articleBody", "description", "abstract", "text")
+"""Properties that describe a thing, the fullest first."""
 _ARTICLES = ("NewsArticle", "Article", "BlogPosting", "ReportageNewsArticle", "OpinionNewsArticle")
 _LISTS = {"@graph": None, "itemListElement": "item", "dataFeedElement": "item", "hasPart": None, "mainEntity": None}
 """Properties that hold things, and the property of their elements that is the thing."""
@@ -37,60 +48,145 @@ _Node = Mapping[str, Any]
 
 
 def read(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
-    """Yield the things that have a name and an id."""
+    """Yield the things that have a name."""
     for file in files.taken(*ENDINGS):
         number = 0
-        for text in _documents(files, file):
-            try:
-                document = msgspec.json.decode(text)
-            except UNREADABLE:
+        types = Counter[str]()
+        for page in _pages(files, file):
+            things = page.things(notes, file.name, number)
+            for detail in page.problems:
+                # Of a page that tells what it is about all the same, a broken script is no loss.
+                if page.is_web and things:
+                    notes.left_out(file.name, "(script)", detail, 1)
+                    continue
                 number += 1
-                detail = f"{json_problem(text, 'text')} JSON-LD is accepted."
-                yield problem_draft(DraftKind.PIECE, (file.name, number), "", detail)
-                continue
-            nodes = list(_nodes(document))
+                yield problem_draft(DraftKind.PIECE, (file.name, number), "", f"{detail} JSON-LD is accepted.")
+            types.update(_type(node) for node in page.nodes)
             # A thing may name its author by an ``@id`` alone, whose name stands elsewhere in the document.
-            names = {node["@id"]: name for node in nodes if isinstance(node.get("@id"), str) and (name := _name(node))}
-            for node in nodes:
-                if _name(node) and TYPE_KEY in node and not _is_part(node):
-                    number += 1
-                    yield _ThingReader(node, (file.name, number), names, options, notes).piece()
+            named = [node for node in page.nodes if isinstance(node.get("@id"), str)]
+            names = {node["@id"]: name for node in named if (name := _name(node))}
+            for node in things:
+                number += 1
+                yield _ThingReader(node, (file.name, number), names, options, notes).piece(page)
+        files.findings[file] = functools.partial(_found, types)
+
+
+def _found(types: Counter[str]) -> str:
+    if not types:
+        return "no JSON-LD"
+    told = ", ".join(f"{count} {name}" for name, count in types.most_common(_SHOWN_TYPES))
+    return f"things of JSON-LD ({told}), none of them to recommend"
 
 
 TYPE_KEY = "@type"
-_PARTS = {"Person", "Organization", "WebSite", "BreadcrumbList", "ImageObject", "ItemList", "DataFeed", "Brand"}
-"""Types of things that describe others, and are no pieces."""
+_SHOWN_TYPES = 5
+_PART_NAMES = (
+    "Person Organization Corporation NewsMediaOrganization WebSite BreadcrumbList ListItem ImageObject ItemList "
+    "DataFeed Brand WebPage CollectionPage ItemPage AboutPage ContactPage FAQPage QAPage SearchResultsPage "
+    "ProfilePage CheckoutPage MedicalWebPage Question Answer Comment Review Rating AggregateRating Offer "
+    "AggregateOffer WPHeader WPFooter WPSideBar WPAdBlock SiteNavigationElement WebPageElement SearchAction "
+    "HowToStep HowToSection PostalAddress ContactPoint SpeakableSpecification PropertyValue DefinedTerm"
+)
+_PARTS = frozenset(_PART_NAMES.split())
+"""Types of things that describe others, or are parts of pages, and are no pieces."""
+_MEDIA = frozenset({"VideoObject", "AudioObject", "MediaObject"})
 
 
-def _is_part(node: _Node) -> bool:
-    return bool(_PARTS & set(_listed(node[TYPE_KEY])))
+def _type(node: _Node) -> str:
+    found = _listed(node.get(TYPE_KEY))[0:1]
+    return found[0] if found and isinstance(found[0], str) else "things without a type"
 
 
-def _documents(files: Files, file: InputFile) -> Iterator[bytes]:
-    """Yield the JSON texts of a file: all of it, one a line, or those of the scripts of a page."""
+def _rank(node: _Node) -> int:
+    """Return how much a page is about a thing: 0 the most, articles only without others, media only by themselves."""
+    types = set(map(str, _listed(node[TYPE_KEY])))
+    return 2 if types & _MEDIA else 1 if types & set(_ARTICLES) else 0
+
+
+@dataclass(slots=True)
+class _SavedPage:
+    """The things of a document, or of all those of a web page; ``address`` is the id of one that has none."""
+
+    address: str = ""
+    is_web: bool = False
+    nodes: list[_Node] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    def add(self, text: bytes) -> None:
+        """Add the things of a document, or its problem."""
+        try:
+            self.nodes += _nodes(_decoded(text))
+        except UNREADABLE:
+            self.problems.append(json_problem(text, "text"))
+
+    def things(self, notes: Notes, file: str, line: int) -> Sequence[_Node]:
+        """Return the things that may be pieces: of a web page those that it is most about."""
+        named = [node for node in self.nodes if _name(node) and TYPE_KEY in node]
+        things = [node for node in named if not _PARTS & set(map(str, _listed(node[TYPE_KEY])))]
+        main = min(map(_rank, things), default=0)
+        chosen = [node for node in things if not self.is_web or _rank(node) == main]
+        for node in things:
+            if self.is_web and _rank(node) != main:
+                notes.left_out(file, _type(node), "belongs to what the page is about", line + 1)
+        return chosen
+
+    def take_address(self) -> str:
+        """Return the address once: two things of a page are not the same."""
+        address, self.address = self.address, ""
+        return address
+
+
+def _decoded(text: bytes) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except UNREADABLE:
+        # Texts of web pages often have raw line breaks within, which browsers forgive.
+        try:
+            return json.loads(text, strict=False)
+        except (ValueError, RecursionError):
+            return msgspec.json.decode(text)
+
+
+def _pages(files: Files, file: InputFile) -> Iterator[_SavedPage]:
+    """Yield what a file holds: one page, one document, or a document a line."""
+    if file.ending in ("ndjson", "jsonl"):
+        for _, text in files.lines(file):
+            page = _SavedPage()
+            page.add(text)
+            yield page
+        return
+    text = files.document(file)
+    page = _SavedPage(address=file.name.rpartition(".")[0])
     if file.ending in ("html", "htm"):
-        page = _ScriptCollector()
-        page.feed(files.document(file).decode("utf-8", "replace"))
-        yield from (text.encode() for text in page.found)
-    elif file.ending in ("ndjson", "jsonl"):
-        yield from (text for _, text in files.lines(file))
+        scripts = _ScriptCollector()
+        scripts.feed(text.decode("utf-8", "replace"))
+        page = _SavedPage(address=scripts.address or page.address, is_web=True)
+        for found in filter(str.strip, scripts.found):
+            page.add(found.encode())
     else:
-        yield files.document(file)
+        page.add(text)
+    yield page
 
 
 class _ScriptCollector(HTMLParser):
-    """Collects the scripts of a page that are JSON-LD."""
+    """Collects the scripts of a page that are JSON-LD, and the address that it has for itself."""
 
     def __init__(self) -> None:
         super().__init__()
         self.found: list[str] = []
+        self.address = ""
         self._is_inside = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Begin a script."""
-        if tag == "script" and dict(attrs).get("type") == "application/ld+json":
+        """Begin a script, or take the canonical address."""
+        values = dict(attrs)
+        if tag == "script" and (values.get("type") or "").strip().lower() == "application/ld+json":
             self._is_inside = True
             self.found.append("")
+        elif tag == "link" and "canonical" in (values.get("rel") or "").lower().split():
+            self.address = values.get("href") or self.address
+        elif tag == "meta" and values.get("property") == "og:url":
+            self.address = self.address or values.get("content") or ""
 
     def handle_data(self, data: str) -> None:
         """Take the text of a script."""
@@ -134,34 +230,48 @@ class _ThingReader:
         self._options = options
         self._notes = notes
 
-    def piece(self) -> Draft:
+    def piece(self, page: _SavedPage) -> Draft:
         """Return the piece, or the problem of a thing without an id."""
         chosen = (self._options.id_column,) if self._options.id_column else _IDS
-        found = ((name, self._id(self._node.get(name))) for name in chosen)
+        found = ((name, self._id(self._node.get(name), page.address)) for name in chosen)
         name, piece_id = next(((name, each) for name, each in found if each), ("", ""))
+        if not piece_id and chosen is _IDS:
+            name, piece_id = "(address or name of the page)", page.take_address()
         if not piece_id:
             detail = f"Found {_name(self._node)!r} without an id; one of {', '.join(chosen)} is accepted."
             return problem_draft(DraftKind.PIECE, self._where, "", detail)
         builder = PieceBuilder(self._notes, *self._where, piece_id, options=self._options)
         self._notes.mapped(self._where[0], name, "id")
         builder.label(next(each for each in _LABELS if self._node.get(each)), _name(self._node))
-        for field, value in self._node.items():
+        for field_name, value in self._node.items():
             if value not in (None, "", []):
-                self._take(builder, field, value)
+                self._take(builder, field_name, value)
+        described = next((each for each in _DESCRIPTIONS if self._node.get(each)), None)
+        if described is not None:
+            builder.description(described, self._node[described])
         return builder.draft()
 
-    def _id(self, value: Any) -> str:
-        """Return an identifier: a text, a number, or the value of a ``PropertyValue``."""
+    def _id(self, value: Any, address: str) -> str:
+        """Return an identifier: a text, a number, or the value of a ``PropertyValue``.
+
+        What is a place within the page (``#recipe``) names nothing without the page's address.
+        """
         value = _listed(value)[0] if value else None
         if isinstance(value, dict):
             value = value.get("value", value.get("@id"))
-        return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
+        if not isinstance(value, str | int) or isinstance(value, bool):
+            return ""
+        text = str(value)
+        return "" if text.startswith("_:") else address + text if text.startswith("#") else text
 
     def _take(self, builder: PieceBuilder, field: str, value: Any) -> None:
         """Take a property of the thing where it belongs; properties that have no place are noted."""
         is_article = bool(set(_ARTICLES) & set(_listed(self._node[TYPE_KEY])))
         if field == TYPE_KEY:
             builder.keywords(field, TYPE, _listed(value))
+        elif field == "recipeIngredient":
+            texts = self._texts(field, value)
+            builder.keywords(field, "ingredient", [name for text in texts if (name := ingredient_name(text))])
         elif field in _CATEGORIES:
             builder.keywords(field, _CATEGORIES[field], self._texts(field, value))
         elif field == "datePublished":
@@ -173,7 +283,7 @@ class _ThingReader:
             builder.moment(field, "availableUntil", value)
         elif field in _EXTRAS:
             builder.keep(field, field, self._address(value) if field == "image" else value)
-        elif field not in (*_LABELS, *_IDS, "@context", *_LISTS):
+        elif field not in (*_LABELS, *_IDS, "@context", *_LISTS, *_DESCRIPTIONS):
             builder.leave(field)
 
     def _texts(self, field: str, value: Any) -> list[str]:
@@ -190,4 +300,34 @@ class _ThingReader:
 
     def _address(self, value: Any) -> Any:
         first = _listed(value)[0]
-        return first.get("url") if isinstance(first, dict) else first
+        return first.get("url") or first.get("contentUrl") if isinstance(first, dict) else first
+
+
+_AMOUNT = r"(?:(?:ca|about|approx|circa|cirka)\.?\s+)?[\d¼½¾⅓⅔⅛⅜⅝⅞][\d\s.,/⁄¼½¾⅓⅔⅛⅜⅝⅞–-]*"  # noqa: RUF001  # as recipes have them
+_UNITS = (
+    "g|gr|gram|grams|gramm|kg|mg|ml|cl|dl|l|liter|liters|litre|litres|c|cup|cups|tsp|tsps|"
+    "teaspoon|teaspoons|tbsp|tbsps|tablespoon|tablespoons|fl oz|oz|ounce|ounces|lb|lbs|pound|pounds|"
+    "pint|pints|quart|quarts|pinch|pinches|dash|dashes|drop|drops|clove|cloves|can|cans|jar|jars|"
+    "box|slice|slices|stick|sticks|piece|pieces|bunch|handful|package|packages|packet|msk|tsk|krm|"
+    "st|burk|förp|klyfta|klyftor|nypa|el|tl|prise|stück|stk|ks|bund|dose|zehe|zehen|cuillères?|"
+    "verres?|gousses?|pincée|cucharadas?|cucharaditas?|tazas?|dientes?|cucchiai|cucchiaino|cucchiaini|"
+    "spicchi|spicchio"
+)
+_OF = r"(?:(?:of|de|di)\s+|d['’])"  # noqa: RUF001  # as above
+_MEASURED = re.compile(rf"{_AMOUNT}\s*(?:(?:{_UNITS})\b\.?)?\s*{_OF}?|(?:{_UNITS})\s+{_OF}", re.IGNORECASE)
+_ASIDE = re.compile(r"\([^()]*\)")
+_AFTER_NAME = re.compile(r"[,(]|\s\+\s")
+"""What comes before how an ingredient is prepared, and what else of it is needed."""
+_LONGEST_INGREDIENT = 200
+
+
+def ingredient_name(text: str) -> str:
+    """Return an ingredient of a recipe without its amount, what stands in brackets, and how it is prepared.
+
+    Of the heading of a part of them (``For the sauce:``) nothing is left.
+    """
+    name = _ASIDE.sub(" ", _ASIDE.sub(" ", text[:_LONGEST_INGREDIENT])).strip()
+    while match := _MEASURED.match(name):
+        name = name[match.end() :].strip(" /+-–")  # noqa: RUF001  # between two amounts
+    name = _AFTER_NAME.split(name)[0].lower()
+    return "" if name.endswith(":") else " ".join(name.split())

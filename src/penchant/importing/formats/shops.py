@@ -1,16 +1,17 @@
 """Shops: exports of products of Shopify and WooCommerce (CSV), and feeds of Google Merchant (XML or a table)."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from xml.etree.ElementTree import Element  # what the safe parser gives
 
 from penchant.importing.drafts import Draft
 from penchant.importing.files import Files, InputFile, TableRow, UnreadableFile, require_columns
-from penchant.importing.formats.tables import plain
-from penchant.importing.markup import local_name, read_items, text_of
+from penchant.importing.markup import local_name, outline, read_items, text_of
+from penchant.importing.measures import plain
 from penchant.importing.options import ImportOptions
 from penchant.importing.pieces import (
+    DESCRIPTION,
     LABEL,
     FieldTaker,
     PieceBuilder,
@@ -22,6 +23,7 @@ from penchant.importing.pieces import (
     window,
 )
 from penchant.importing.report import Notes
+from penchant.importing.texts import plain_text
 
 ENDINGS = ("csv",)
 FEED_ENDINGS = ("xml", "tsv", "txt", "csv")
@@ -39,6 +41,8 @@ _SHOPIFY_IDS = ("handle", "urlhandle")
 _SHOPIFY_STATE = _hide_if(lambda value: value.lower() in {"false", "draft", "archived", "unlisted"})
 _SHOPIFY: Mapping[str, FieldTaker] = {
     "title": LABEL,
+    "bodyhtml": DESCRIPTION,
+    "description": DESCRIPTION,
     "vendor": keywords("brand"),
     "type": keywords("type"),
     "tags": keywords("tag", ","),
@@ -59,7 +63,7 @@ _NO_OPTION = "Default Title"
 
 
 def read_shopify(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
-    """Yield the products of Shopify, which have a row for each variant and each picture."""
+    """Yield the products of Shopify, which have a row for each variant and each picture; rows may end early."""
     for file in files.taken(*ENDINGS):
         columns = files.columns(file, options.form)
         if options.id_column is not None:
@@ -67,8 +71,16 @@ def read_shopify(files: Files, options: ImportOptions, notes: Notes) -> Iterator
         id_column = options.id_column or next((each for each in columns if plain(each) in _SHOPIFY_IDS), None)
         if id_column is None:
             raise UnreadableFile(f"{file}: no column Handle; an export of products is accepted (Products, Export).")
-        rows = files.rows(file, options.form)
+        rows = _noting_filled(files.rows(file, options.form, fill=True), file.name, notes)
         yield from merge_rows(rows, file.name, id_column, options, notes, _ShopifyProducts(id_column).take)
+
+
+def _noting_filled(rows: Iterable[TableRow], file: str, notes: Notes) -> Iterator[TableRow]:
+    """Yield rows, noting those that end early."""
+    for row in rows:
+        if row.filled:
+            notes.left_out(file, "(row)", "ends early; the cells that are missing at its end count as empty", row.line)
+        yield row
 
 
 class _ShopifyProducts:
@@ -93,7 +105,7 @@ class _ShopifyProducts:
             elif option[2] == "name":
                 self._options[option[1]] = value.lower()
             elif value != _NO_OPTION:
-                builder.keywords(column, self._options.get(option[1], "option"), [value])
+                builder.qualities(column, self._options.get(option[1], "option"), [value])
 
 
 _COMMA = re.compile(r"(?<!\\),")
@@ -110,17 +122,23 @@ def _woo_keywords(category: str) -> FieldTaker:
     return lambda builder, field, value: builder.keywords(field, category, _values(value))
 
 
-_WOO_NEEDED = ("id", "name", "type")
+_WOO_NEEDED = ("name", "type")
+_WOO_IDS = ("id", "sku", "handle", "slug", "permalink")
+"""Columns that name a product, the first that does."""
+_WOO_VISIBILITY = _hide_if(lambda value: value not in {"visible", "catalog", "search"})
 _WOOCOMMERCE: Mapping[str, FieldTaker] = {
     "id": _skip,
     "type": _skip,
     "name": LABEL,
+    "description": DESCRIPTION,
+    "shortdescription": lambda builder, field, value: builder.keep(field, "shortDescription", plain_text(value)),
     "categories": lambda builder, field, value: keywords("category", ">")(builder, field, _values(value)),
     "tags": _woo_keywords("tag"),
     "brands": _woo_keywords("brand"),
     "brand": _woo_keywords("brand"),
     "published": _hide_if(lambda value: value != "1"),
-    "visibilityincatalog": _hide_if(lambda value: value not in {"visible", "catalog", "search"}),
+    "visibilityincatalog": _WOO_VISIBILITY,
+    "visibilityincatalogue": _WOO_VISIBILITY,
     "images": lambda builder, field, value: builder.keep(field, "image", _values(value)[0]),
     "regularprice": extra("price"),
     "saleprice": extra("salePrice"),
@@ -136,11 +154,30 @@ def read_woocommerce(files: Files, options: ImportOptions, notes: Notes) -> Iter
         columns = files.columns(file, options.form)
         names = {plain(column): column for column in columns}
         if not names.keys() >= set(_WOO_NEEDED):
-            raise UnreadableFile(f"{file}: no columns ID, Type and Name; an export of products in English is accepted.")
-        id_column = options.id_column or names["id"]
-        require_columns(file, [id_column], columns)
+            raise UnreadableFile(f"{file}: no columns Type and Name; an export of products in English is accepted.")
+        ids = [names[name] for name in _WOO_IDS if name in names]
+        if options.id_column is not None:
+            require_columns(file, [options.id_column], columns)
+        elif not ids:
+            raise UnreadableFile(f"{file}: no column ID or SKU; name the column of ids with --id-column.")
+        id_column = options.id_column or ids[0]
         rows = _without_variations(files.rows(file, options.form), names["type"], file.name, notes)
+        if options.id_column is None:
+            rows = _named_otherwise(rows, id_column, ids[1:], file.name, notes)
         yield from merge_rows(rows, file.name, id_column, options, notes, _take_woocommerce)
+
+
+def _named_otherwise(
+    rows: Iterable[TableRow], id_column: str, others: Sequence[str], file: str, notes: Notes
+) -> Iterator[TableRow]:
+    """Yield rows, those without an id with that of another column."""
+    for row in rows:
+        other = next((column for column in others if row.values.get(column)), None)
+        if row.problem or row.values[id_column] or other is None:
+            yield row
+            continue
+        notes.left_out(file, id_column, f"empty; {other} names the product instead", row.line)
+        yield row._replace(values=row.values | {id_column: row.values[other]})
 
 
 def _without_variations(rows: Iterable[TableRow], column: str, file: str, notes: Notes) -> Iterator[TableRow]:
@@ -156,17 +193,23 @@ def _take_woocommerce(builder: PieceBuilder, values: Mapping[str, Any]) -> None:
     attributes = {column: _ATTRIBUTE.fullmatch(plain(column)) for column in values}
     # Names first: the column of an attribute's values may stand before that of its name.
     names = {match[1]: values[column].lower() for column, match in attributes.items() if match and match[2] == "name"}
+    described = any(plain(column) == "description" and value for column, value in values.items())
     for column, value in values.items():
         attribute = attributes[column]
         if not value or (attribute and attribute[2] == "name"):
             continue
         if attribute:
-            builder.keywords(column, names.get(attribute[1]) or "attribute", _values(value))
+            builder.qualities(column, names.get(attribute[1]) or "attribute", _values(value))
+        elif plain(column) == "shortdescription" and not described:
+            builder.description(column, value)
         else:
             _WOOCOMMERCE.get(plain(column), leave_field)(builder, column, value)
 
 
 _ID = "id"
+_NAMING = frozenset({"title", "link", "image_link", "price", "description", "item_group_id"})
+"""Fields one of which an item of a feed has beside its id."""
+_ACCEPTED = "Google's feed has <item> or <entry> with g:id and g:title"
 _LEVELS = {"product_type": keywords("type", ">"), "google_product_category": keywords("category", ">")}
 """Fields whose texts are paths of categories; they may be repeated."""
 _MERCHANT: Mapping[str, FieldTaker] = {
@@ -175,6 +218,7 @@ _MERCHANT: Mapping[str, FieldTaker] = {
     **{f"custom_label_{number}": keywords(f"custom label {number}") for number in range(5)},
     **{name: extra(name) for name in ("link", "price", "availability", "size")},
     "title": LABEL,
+    "description": DESCRIPTION,
     "color": keywords("color", "/"),
     "material": keywords("material", "/"),
     "expiration_date": window("availableUntil"),
@@ -195,7 +239,7 @@ def read_merchant(files: Files, options: ImportOptions, notes: Notes) -> Iterato
 
     for file in files.taken(*FEED_ENDINGS):
         is_xml = next(iter(files.lines(file)), (0, b""))[1].lstrip().startswith(b"<")
-        rows = _feed_items(files, file) if is_xml else _feed_rows(files, file, options, id_field)
+        rows = _feed_items(files, file, id_field) if is_xml else _feed_rows(files, file, options, id_field)
         identified = (_with_id(row, id_field) for row in rows)
         yield from merge_rows(identified, file.name, id_field, options, notes, take)
 
@@ -219,15 +263,28 @@ def _field(column: str) -> str:
     return column.strip().lower().replace(" ", "_")
 
 
-def _feed_items(files: Files, file: InputFile) -> Iterator[TableRow]:
-    """Yield the items of a feed as rows; of a field that is repeated the values stand behind each other."""
-    for line, item in read_items(files, file, ("item", "entry")):
+def _feed_items(files: Files, file: InputFile, id_field: str) -> Iterator[TableRow]:
+    """Yield the items of a feed as rows; of a field that is repeated the values stand behind each other.
+
+    Items are called by any name, within any root, if they have the names of Google's fields.
+    """
+    found = outline(files, file)
+    tags = [
+        name
+        for name, fields in found.children.items()
+        if name != found.root and not fields.isdisjoint({_ID, id_field}) and not _NAMING.isdisjoint(fields)
+    ]
+    files.findings[file] = lambda: f"{found}; {_ACCEPTED}"
+    for line, item in read_items(files, file, tags or ("item", "entry")):
         values: dict[str, Any] = {}
         for element in item:
             if not len(element):
                 values.setdefault(local_name(element.tag), []).append(_text(element))
         # All fields of a feed are texts; only those of categories are repeated.
-        yield TableRow(line, {name: texts if name in _LEVELS else texts[0] for name, texts in values.items()})
+        row = {name: texts if name in _LEVELS else texts[0] for name, texts in values.items()}
+        # Of another vocabulary nothing is taken, rather than faults told of each item.
+        if tags or not _MERCHANT.keys().isdisjoint(row):
+            yield TableRow(line, row)
 
 
 def _text(element: Element) -> str:

@@ -21,8 +21,9 @@ from penchant.importing.drafts import (
     type_of_rating,
 )
 from penchant.importing.files import Files, InputFile, TableRow, UnreadableFile, printable, require_columns
+from penchant.importing.measures import is_number, plain
 from penchant.importing.options import ImportOptions, KeywordColumn
-from penchant.importing.pieces import PieceBuilder, merge_rows, split
+from penchant.importing.pieces import DESCRIPTION_NAMES, ID_NAMES, PieceBuilder, merge_rows, split
 from penchant.importing.report import NO_PLACE, Notes
 from penchant.model import InteractionType
 
@@ -53,9 +54,6 @@ _BATCH_ROWS = 1_000
 
 
 _ROLE_NAMES = {
-    "id": "id itemid item contentid content pieceid piece productid product articleid article newsid movieid movie "
-    "filmid bookid book songid song trackid track videoid video showid recipeid docid documentid postid gameid "
-    "courseid handle slug sku asin isbn isbn13 ean gtin tconst guid uuid",
     "label": "label title name headline producttitle productname itemname booktitle movietitle originaltitle",
     "user": "userid user uid customerid customer visitorid visitor personid person memberid member readerid reader "
     "viewerid listenerid reviewerid accountid profileid clientid anonymousid sessionid session username",
@@ -66,14 +64,14 @@ _ROLE_NAMES = {
     "unixtime unixreviewtime unixtimestamp timestampms epoch when visittime watchedat viewedat clickedat purchasedat "
     "ratedat orderdate purchasedate reviewdate",
 }
-_NAMES = {role: names.split() for role, names in _ROLE_NAMES.items()}
+_NAMES = {"id": ID_NAMES} | {role: names.split() for role, names in _ROLE_NAMES.items()}
 """Names of the columns of each role, as they are compared, the likeliest first."""
-_RECBOLE_TYPE = re.compile(r":(?:token|float)(?:_seq)?\Z")
 
 
 class Roles(NamedTuple):
-    """Which column is what; ``None`` where there is none."""
+    """Which column is what; ``None`` where there is none. ``kind`` is what the rows of the table are."""
 
+    kind: DraftKind
     id: str
     label: str | None
     user: str | None
@@ -94,7 +92,7 @@ def read_csv(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Dra
     """Yield the rows of CSV files of pieces, then those of interactions."""
 
     def rows(table: Table) -> Iterator[TableRow]:
-        if table.roles.user is None:
+        if table.roles.kind is DraftKind.PIECE:
             chosen = [column.column for column in options.keywords]
             chosen += [options.catalogs.column] if options.catalogs else []
             require_columns(table.file, chosen, table.columns)
@@ -125,10 +123,10 @@ def _read(
         columns = columns_of(file)
         tables.append(Table(file, columns, find_roles(columns, file, options)))
     for table in tables:
-        if table.roles.user is None:
+        if table.roles.kind is DraftKind.PIECE:
             yield from read_pieces(rows_of(table), table, options, notes)
     for table in tables:
-        if table.roles.user is not None:
+        if table.roles.kind is DraftKind.INTERACTION:
             yield from read_interactions(rows_of(table), table, options, notes)
 
 
@@ -161,7 +159,9 @@ def _take(builder: PieceBuilder, column: str, value: Any, options: ImportOptions
         builder.moment(column, _WINDOW[name], value)
     elif name in _CATEGORIES and not options.keywords:
         category = _CATEGORIES[name]
-        builder.keywords(column, category, _keywords_of(value, column, category))
+        builder.qualities(column, category, _keywords_of(value, column, category), is_number)
+    elif name in DESCRIPTION_NAMES and isinstance(value, str):
+        builder.description(column, value)
     elif isinstance(value, list) and not options.keywords:
         builder.keywords(column, column, value)
     # Points part thousands where commas begin decimals; without a comma a text may as well be a version or a date.
@@ -218,7 +218,7 @@ def _interaction(row: TableRow, file: str, roles: Roles, options: ImportOptions,
         if values[roles.time] in _EMPTY:
             detail = "Found no time; without one the row would count as of now (--without-times says that it shall)."
             return problem_draft(DraftKind.INTERACTION, where, roles.time, detail)
-    who = values[roles.user or ""], values[roles.id]
+    who = options.user if roles.user is None else values[roles.user], values[roles.id]
     return interaction_draft(where, who=who, kind=kind, time=time, time_format=options.time_format)
 
 
@@ -259,41 +259,43 @@ def note_values(
         yield row
 
 
-def plain(name: str) -> str:
-    """Return a column's name as it is compared: without a type behind a colon, small, letters and digits only."""
-    return "".join(letter for letter in _RECBOLE_TYPE.sub("", name.lower()) if letter.isalnum())
-
-
 def find_roles(columns: Sequence[str], file: InputFile, options: ImportOptions) -> Roles:
     """Return the roles of a table's columns: of interactions where one of them is a person, otherwise of pieces.
+
+    With ``options.user`` a table without people that tells actions or ratings is one of that person's interactions.
 
     Raises:
         UnreadableFile: a column is missing, or was named and is not there.
     """
     # A table with a column of people is one of interactions, unless the person who imports it says otherwise.
-    is_piece = file.role is DraftKind.PIECE
-    user = None if is_piece else _find(columns, options.user_column, "user")
-    if file.role is DraftKind.INTERACTION and user is None:
-        raise _missing(file, columns, "users", "--user-column")
+    user = None if file.role is DraftKind.PIECE else _find(columns, options.user_column, "user")
+    action, rating = (_find(columns, options.type_column, "type"), _find(columns, options.rating_column, "rating"))
+    is_interaction = user is not None or file.role is DraftKind.INTERACTION
+    if options.user is not None and file.role is None:
+        is_interaction = is_interaction or not (action is None and rating is None and ANY not in options.types)
+    if is_interaction and user is None and options.user is None:
+        option = "--user-column, or say with --user NAME whose all rows are"
+        raise _missing(file, columns, "users", option)
     # In a table of interactions "id" is most likely that of the row: other names of a piece's id go first.
-    piece_id = _find(columns, options.id_column, "id", first=1 if user else 0)
+    piece_id = _find(columns, options.id_column, "id", first=1 if is_interaction else 0)
     piece_id = piece_id or _find(columns, options.id_column, "id")
     if piece_id is None:
         raise _missing(file, columns, "ids", "--id-column")
-    if user is not None:
+    if is_interaction:
         chosen = options.type_column, options.rating_column, options.time_column
         require_columns(file, filter(None, chosen), columns)
-    time = None if user is None or options.without_times else _find(columns, options.time_column, "time")
-    if time is None and user is not None and not options.without_times:
+    time = _find(columns, options.time_column, "time") if is_interaction and not options.without_times else None
+    if time is None and is_interaction and not options.without_times:
         # Old interactions that are taken for ones of now would count as fresh taste.
         option = "--time-column, or say with --without-times that all rows happen when imported"
         raise _missing(file, columns, "times", option)
     return Roles(
+        kind=DraftKind.INTERACTION if is_interaction else DraftKind.PIECE,
         id=piece_id,
         label=_find(columns, options.label_column, "label"),
         user=user,
-        type=_find(columns, options.type_column, "type"),
-        rating=_find(columns, options.rating_column, "rating"),
+        type=action,
+        rating=rating,
         time=time,
     )
 

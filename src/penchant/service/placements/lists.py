@@ -4,8 +4,16 @@ A placement is a set of settings in the place of the source's, and a choice of l
 
     view of the source --`under_rules`--> view with the placement's settings and lists --> the ranking of its kind
                                                                                        '--> if that is empty, another
+
+Variant guard: which variants of placements are certainly worse than the base, and so no longer shown.
+
+It goes by the results of the version in force, as they are answered by default. They are read in the background, at
+most once a minute for a placement that is asked for, so that no list waits for them; processes may differ for as long.
+
+Previews of placements: lists of chosen people as they are, and as they would be under a draft; nothing is stored.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
@@ -13,17 +21,85 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from penchant.attributes import Attribute
+from penchant.bounded_cache import BoundedCache
+from penchant.clock import SYSTEM_CLOCK, Clock
 from penchant.errors import InvalidInput, PenchantError, TooFewPieces, UnknownPiece, UnknownPlacement
+from penchant.live.database import AsyncStorage
 from penchant.live.views import View
 from penchant.model import PlacementKind
 from penchant.service.lists.inputs import ListInputs
 from penchant.service.lists.kinds import KINDS, ListWish, PlacementChoice, PlacementRequest
+from penchant.service.lists.previews import moves
 from penchant.service.lists.ranking import ListRanking
 from penchant.service.lists.serving import Lists
-from penchant.service.placements.variant_guard import VariantGuard
-from penchant.service.placements.versions import PlacementInForce, Placements
+from penchant.service.placements.results import worse_variants
+from penchant.service.placements.versions import PlacementInForce, Placements, draft_over
+from penchant.service.shares import heavy_shares
+from penchant.storage import SourceHead
 from penchant.telemetry import Metrics
-from penchant.wire import BASE, ListRules, PlacedPiece, PlacementResult, read_boosts, read_filter
+from penchant.wire import (
+    BASE,
+    ListRules,
+    PlacedPiece,
+    PlacementPreview,
+    PlacementResult,
+    PlacementWish,
+    PreviewedPlacement,
+    read_boosts,
+    read_filter,
+)
+
+CHECK_INTERVAL_S = 60.0
+"""How old what is known of a placement may be before it is read again: experiments run for days."""
+MAX_REMEMBERED = 10_000
+"""Placements, by version, of which it is remembered."""
+
+_Key = tuple[int, int, str, int]
+
+
+class VariantGuard:
+    """Knows which variants are stopped; for the event loop only."""
+
+    def __init__(
+        self,
+        database: AsyncStorage,
+        *,
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._stopped: BoundedCache[_Key, tuple[float, frozenset[str]]] = BoundedCache(MAX_REMEMBERED)
+        self._reading: set[asyncio.Task[None]] = set()
+
+    def variant_for(self, head: SourceHead, placement: PlacementInForce, user_id: str | None) -> str | None:
+        """Return the variant that a person is shown: their own, unless it is stopped; ``None`` for the base."""
+        variant = placement.variant_for(head.name, user_id)
+        return None if variant in self.stopped(head, placement) else variant
+
+    def stopped(self, head: SourceHead, placement: PlacementInForce) -> frozenset[str]:
+        """Return the variants that were certainly worse when that was last looked at; none before the first look."""
+        if not placement.runs:
+            return frozenset()
+        key = (head.source_id, head.incarnation, placement.name, placement.version)
+        looked_at, stopped = self._stopped.get(key) or (-CHECK_INTERVAL_S, frozenset())
+        now = self._clock.monotonic()
+        if now - looked_at >= CHECK_INTERVAL_S:
+            # Noted at once, so that those who come meanwhile begin no other look.
+            self._stopped.put(key, (now, stopped))
+            task = asyncio.create_task(self._look(head, placement, key))
+            self._reading.add(task)
+            task.add_done_callback(self._reading.discard)
+        return stopped
+
+    async def _look(self, head: SourceHead, placement: PlacementInForce, key: _Key) -> None:
+        today = self._clock.today()
+        try:
+            stopped = await self._database.in_thread(worse_variants, self._database.storage, head, placement, today)
+        except PenchantError:
+            # The database is away: what was known holds, and the next look is a minute away.
+            return
+        self._stopped.put(key, (self._clock.monotonic(), stopped))
+
 
 _FILTERED = (("filter", "filter"), ("boost", "boosts"))
 """What lists are filtered by, as metrics name it, and the members of rules that say it."""
@@ -116,20 +192,20 @@ async def answer_by(
     content: Sequence[PlacedPiece] = ()
     audience_version = None
 
-    async def made() -> tuple[Sequence[PlacedPiece], int | None]:
+    async def ranked() -> tuple[Sequence[PlacedPiece], int | None]:
         ranking = await _ranked(inputs, kind, ListWish(under, rules, request, choice))
         if ranking is None:
             return (), None
         return await entries(ranking, explain=request.explain), ranking.audience_version
 
     try:
-        content, audience_version = await made()
+        content, audience_version = await ranked()
     except (InvalidInput, UnknownPiece, TooFewPieces):
         if rules.fallback is None:
             raise
     if not content and rules.fallback not in {None, kind}:
         kind = rules.fallback or kind
-        content, audience_version = await made()
+        content, audience_version = await ranked()
     result = PlacementResult(
         placement=placement.name,
         variant=variant or BASE,
@@ -191,3 +267,52 @@ def under_rules(view: View, rules: ListRules) -> View:
         blacklist=view.blacklist if rules.blacklist is None else rules.blacklist,
         blacklisted=view.blacklisted if rules.blacklisted is None else rules.blacklisted,
     )
+
+
+class PlacementPreviews:
+    """Lists of placements before and after a change that is not made."""
+
+    def __init__(self, placements: Placements, lists: PlacementLists) -> None:
+        self._placements = placements
+        self._lists = lists
+        self._shares = heavy_shares("previews of placements are being made")
+
+    async def preview(self, view: View, wish: PlacementWish) -> PlacementPreview:
+        """Return the requested lists under what is in force, none where nothing is, and under the draft.
+
+        Raises:
+            InvalidInput, UnknownPiece, TooFewPieces: as `PlacementLists.answer`, of either of the two.
+            Overloaded: too many previews are being made.
+        """
+        in_force = [await self._placements.in_force(view, name) for name in view.placements]
+        before = next((each for each in in_force if each.name == wish.name), None)
+        after = draft_over(in_force, wish.name, wish.spec)
+        async with self._shares.turn(view.head.account_id):
+            lists = [await self._previewed(view, (before, after), wish, each) for each in wish.users or (None,)]
+        return PlacementPreview(lists=lists)
+
+    async def _previewed(
+        self, view: View, sides: tuple[PlacementInForce | None, PlacementInForce], wish: PlacementWish, user: str | None
+    ) -> PreviewedPlacement:
+        before, after = sides
+        request = PlacementRequest(placement=wish.name, user_id=user, content_id=wish.content_id, take=wish.take)
+
+        async def listed(placement: PlacementInForce, variant: str | None) -> PlacementAnswer:
+            return await self._lists.listed(view, placement, variant, request)
+
+        source = view.head.name
+        old = None
+        if before is not None:
+            # What is seen now: of a variant that is stopped, the base. A draft begins anew.
+            old = (await listed(before, self._lists.guard.variant_for(view.head, before, user))).result
+        chosen = after.variant_for(source, user) if wish.variant is None else wish.variant
+        new = (await listed(after, chosen)).result
+        old_content = [] if old is None else old.content
+        return PreviewedPlacement(
+            user_id=user,
+            variant_before=None if old is None else old.variant,
+            variant_after=chosen or BASE,
+            before=[*old_content],
+            after=[*new.content],
+            moves=moves(old_content, new.content),
+        )

@@ -1,6 +1,15 @@
-"""Results of placements: what variants showed and what came of it, with intervals that hold however often one looks."""
+"""Results of placements: what variants showed and what came of it, with intervals that hold however often one looks.
 
-from collections.abc import Mapping, Sequence
+Tallies of variants: the counts of a placement over some days, added up in the ways that results show.
+
+Courses of experiments: how the differences between variants, and their intervals, have become what they are.
+
+A point of a course goes by all that was shown until the end of its day, with what has come of it since: interactions
+are counted on the day on which their piece was shown, so that the last days may still rise.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
@@ -14,11 +23,18 @@ from penchant.errors import UnknownPlacement, invalid_parameter
 from penchant.experiments import Arm, BoundedRate
 from penchant.live.database import AsyncStorage
 from penchant.model import DAY_MS, InteractionType
-from penchant.service.placements.courses import VariantCourse, courses_of
-from penchant.service.placements.tallies import VariantTally, arms_of, tallies_of
 from penchant.service.placements.versions import PlacementInForce, read_row
 from penchant.storage import SourceHead, Storage
-from penchant.storage.placement_counts import GROUPS, CountsTable
+from penchant.storage.placement_counts import (
+    GROUPS,
+    LISTS,
+    SHOWN,
+    STAGE_PIECES,
+    STAGES,
+    SUCCEEDED,
+    CountsTable,
+    Numbers,
+)
 from penchant.wire import (
     BASE,
     BUCKETS,
@@ -30,6 +46,152 @@ from penchant.wire import (
     PositionCount,
     VariantResult,
 )
+
+Groups = npt.NDArray[np.float64]
+
+
+class VariantTally:
+    """The counts of a variant; ``success`` is the kind that counts as one."""
+
+    def __init__(self, name: str, table: CountsTable, success: int) -> None:
+        self.name = name
+        self._lists = table.only(table.kinds == LISTS)
+        self._shown = table.only(table.kinds == SHOWN)
+        self._succeeded = table.only(table.kinds == success)
+        self.lists = int(self._lists.positions.sum())
+        self.shown = int(self._shown.positions.sum())
+        self.successes = int(self._succeeded.positions.sum())
+        by_kind = {each.value: int(table.positions[table.kinds == each.code].sum()) for each in InteractionType}
+        self.interactions = {name: count for name, count in by_kind.items() if count}
+        self.known = int(self._shown.groups.sum())
+        self.staged = Arm(_by_stage(self._shown), _by_stage(self._succeeded))
+
+    def lists_after(self, day: int) -> Groups:
+        """Return the lists that were shown after a day, by stage and group of people."""
+        return _by_stage(self._lists.only(self._lists.days > day))
+
+    def staged_until(self, days: Numbers) -> Arm:
+        """Return what was shown until the end of each of some days, and how much of it succeeded; days are an axis."""
+        return Arm(_until(self._shown, days), _until(self._succeeded, days))
+
+    @property
+    def positions(self) -> list[tuple[int, int, int]]:
+        """Positions at which something was shown, with how much, and how much of it succeeded."""
+        shown, succeeded = self._shown.positions.sum(0), self._succeeded.positions.sum(0)
+        return [(at, int(shown[at]), int(succeeded[at])) for at in np.flatnonzero(shown).tolist()]
+
+    @property
+    def days(self) -> list[tuple[int, int, int]]:
+        """Days on which something was shown, ascending, with how much, and how much of it succeeded."""
+        shown, succeeded = _by_day(self._shown), _by_day(self._succeeded)
+        return [(day, count, succeeded[day]) for day, count in shown.items()]
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementArms:
+    """The arms of variants by name; ``kept`` are the stages that count, ``pieces`` what counts of a person at most."""
+
+    by_name: Mapping[str, Arm]
+    kept: experiments.Flags
+    pieces: Groups
+
+
+def arms_of(tallies: Mapping[str, VariantTally], days: Numbers | None = None) -> PlacementArms:
+    """Return what known people were shown in variants and what came of it, nobody with more than a part.
+
+    With ``days`` until the end of each of these, which are an axis.
+    """
+    staged = [each.staged if days is None else each.staged_until(days) for each in tallies.values()]
+    bounded = experiments.bounded_arms(staged, np.asarray(STAGE_PIECES, dtype=np.float64))
+    return PlacementArms(dict(zip(tallies, bounded.arms, strict=True)), bounded.kept, bounded.pieces)
+
+
+def tallies_of(table: CountsTable, success: InteractionType | None, names: Collection[str]) -> dict[str, VariantTally]:
+    """Return the tally of each variant that has counts or is named, ascending by name."""
+    kind = SUCCEEDED if success is None else success.code
+    every = sorted({*names, *np.unique(table.variants).tolist()})
+    return {name: VariantTally(name, table.only(table.variants == name), kind) for name in every}
+
+
+def _by_day(table: CountsTable) -> Counter[int]:
+    counts: Counter[int] = Counter()
+    for day, count in zip(table.days.tolist(), table.positions.sum(1).tolist(), strict=True):
+        counts[day] += count
+    return counts
+
+
+def _until(table: CountsTable, days: Numbers) -> Groups:
+    groups = np.zeros((len(days), STAGES, GROUPS))
+    for stage in np.unique(table.stages):
+        rows = table.only(table.stages == stage)
+        # Rows are ascending by day: a sum for each number of rows, and how many of them a day includes.
+        sums = np.vstack([np.zeros((1, GROUPS)), rows.groups.cumsum(0)])
+        groups[:, stage] = sums[np.searchsorted(rows.days, days, side="right")]
+    return groups
+
+
+def _by_stage(table: CountsTable) -> Groups:
+    groups = np.zeros((STAGES, GROUPS))
+    np.add.at(groups, table.stages, table.groups)
+    return groups
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoursePoint:
+    """The difference of a variant from the base by all until the end of a UTC day, counted from 1970.
+
+    ``shown`` is how many pieces known people had been shown by both until then.
+    """
+
+    day: int
+    shown: int
+    value: float
+    lower: float
+    upper: float
+
+    @property
+    def is_told(self) -> bool:
+        """Whether there was enough to say anything: any difference at all is possible otherwise."""
+        return self.upper - self.lower < 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VariantCourse:
+    """The course of a variant, ascending by day."""
+
+    variant: str
+    points: Sequence[CoursePoint]
+
+
+def courses_of(
+    tallies: Mapping[str, VariantTally], base: VariantTally, alpha: float, *, most: int
+) -> list[VariantCourse]:
+    """Return the courses of all variants but the base, each of ``most`` days at most, evenly chosen.
+
+    The first and the last day on which something was shown are among them.
+    """
+    every = np.unique([day for each in tallies.values() for day, _, _ in each.days]).astype(np.int64)
+    days = every[np.linspace(0, len(every) - 1, min(most, len(every))).round().astype(np.int64)]
+    arms = arms_of(tallies, days).by_name
+    effects = experiments.design_effect(*arms.values())
+    base_arm = arms[base.name]
+    return [
+        VariantCourse(
+            variant=name,
+            points=_points(days, base_arm.n + arm.n, experiments.difference(base_arm, arm, effects, alpha)),
+        )
+        for name, arm in arms.items()
+        if name != base.name
+    ]
+
+
+def _points(days: npt.NDArray[np.int64], shown: experiments.Numbers, rates: BoundedRate) -> list[CoursePoint]:
+    rows = zip(*(each.tolist() for each in (days, shown, rates.value, rates.lower, rates.upper)), strict=True)
+    return [
+        CoursePoint(day=day, shown=int(count), value=value, lower=lower, upper=upper)
+        for day, count, value, lower, upper in rows
+    ]
+
 
 DIGITS = 9
 MAX_DAYS = 800
@@ -153,7 +315,7 @@ class _Comparison:
     def result(self, own: VariantTally, pieces: Mapping[str, int] | None, piece_count: int) -> VariantResult:
         """Return what is shown of a variant."""
         difference, doubt = self.difference(own), self._doubt(own)
-        found = verdict(difference)
+        decision = verdict(difference)
         shown_pieces = None if pieces is None else pieces.get(own.name, 0)
         return VariantResult(
             variant=own.name,
@@ -165,7 +327,7 @@ class _Comparison:
             rate=_interval(experiments.rate_interval(self._arms.by_name[own.name], self.effect)),
             difference=None if difference is None else _interval(difference),
             verdict=self.verdict(own),
-            doubt=UNSET if doubt is None or found == "undecided" else doubt,
+            doubt=UNSET if doubt is None or decision == "undecided" else doubt,
             pieces=shown_pieces,
             coverage=None if shown_pieces is None else _rounded(shown_pieces / max(1, piece_count)),
             share=self._share(own),
@@ -208,9 +370,9 @@ class _Comparison:
         if expected is None:
             return None
         share = experiments.share_interval(self._lists_of(own), self._lists)
-        told = _interval(share)
-        off = not told.lower <= expected <= told.upper
-        return ListShare(value=told.value, lower=told.lower, upper=told.upper, expected=expected, off=off)
+        interval = _interval(share)
+        off = not interval.lower <= expected <= interval.upper
+        return ListShare(value=interval.value, lower=interval.lower, upper=interval.upper, expected=expected, off=off)
 
 
 def worse_variants(storage: Storage, head: SourceHead, placement: PlacementInForce, today: int) -> frozenset[str]:
@@ -255,8 +417,8 @@ def _shares(placement: PlacementInForce) -> dict[str, float]:
     return {BASE: round(1 - sum(shares.values()), DIGITS)} | shares
 
 
-def _interval(found: BoundedRate) -> Interval:
-    return Interval(value=_rounded(found.value), lower=_rounded(found.lower), upper=_rounded(found.upper))
+def _interval(rate: BoundedRate) -> Interval:
+    return Interval(value=_rounded(rate.value), lower=_rounded(rate.lower), upper=_rounded(rate.upper))
 
 
 def _rounded(number: npt.ArrayLike) -> float:

@@ -53,7 +53,7 @@ async def change_keys(visit: Visit) -> PageAnswer:
         key = await administration.create(visit.access, decode_key_wish(encode(wish)))
     except InvalidInput as error:
         return await _keys_page(visit, fault=error.detail, status=422)
-    return await _keys_page(visit, made=key)
+    return await _keys_page(visit, issued=key)
 
 
 async def _keys_page(visit: Visit, *, status: int = 200, **more: Any) -> PageAnswer:
@@ -69,7 +69,7 @@ async def _keys_page(visit: Visit, *, status: int = 200, **more: Any) -> PageAns
         "plans": _plans(settings),
         "acting": visit.access.key_id,
         "scopes": list(Scope),
-        "made": None,
+        "issued": None,
         "rolled": None,
         "revoked": None,
         "changed": None,

@@ -8,8 +8,7 @@ import msgspec
 
 from penchant.live.views import View
 from penchant.model import Feature, SourceSettings
-from penchant.web.dashboard.sections import PageSection, section
-from penchant.web.dashboard.site import Visit
+from penchant.web.dashboard.site import PageSection, Visit, section
 from penchant.wire import PreviewedList, decode_preview, encode, encode_settings
 
 MAX_COMPARED = 10
@@ -68,7 +67,7 @@ async def _comparison(visit: Visit, view: View, wish: Mapping[str, Any]) -> List
     # Through the interface's own reader, so that a page accepts no more than it does.
     preview = await visit.services.previews.settings(view, decode_preview(encode(wish)))
     lists = [*preview.pieces, *preview.users]
-    ids = {each.id for found in lists for each in (*found.before, *found.after)}
+    ids = {each.id for previewed in lists for each in (*previewed.before, *previewed.after)}
     labels = await visit.services.browsing.labels(view, [*ids, *wish["pieces"]])
     return ListComparisons(
         pieces=[rows_of(each, labels, labels.get(each.id)) for each in preview.pieces],

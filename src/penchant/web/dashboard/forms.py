@@ -3,14 +3,15 @@
 A form counts as ours if the browser names our own origin, and if it carries what only our page could know.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 
 from penchant.errors import InvalidSyntax, PenchantError
-from penchant.service.sessions import is_same
+from penchant.service.access import is_same
 from penchant.web.bodies import BodyKind, require_media_type
 from penchant.web.operations import Call
 from penchant.web.problems import ProblemKind
@@ -50,6 +51,11 @@ class Form:
         """Return the first value of a field, or the default where there is none."""
         values = self.fields.get(name)
         return values[0] if values else default
+
+    def numbers(self, names: Iterable[str], prefix: str = "") -> dict[str, Any]:
+        """Return the numbers in the fields of these names, but for those left blank; what is no number stays a text."""
+        texts = {name: self.text(prefix + name) for name in names}
+        return {name: number_in(text) for name, text in texts.items() if text.strip()}
 
 
 async def read_form(call: Call) -> Form:

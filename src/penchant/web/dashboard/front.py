@@ -10,8 +10,7 @@ from penchant.model import Feature
 from penchant.service.browsing import LabelledPiece
 from penchant.service.lists.kinds import PlacementRequest
 from penchant.service.placements.lists import PlacementAnswer
-from penchant.web.dashboard.sections import faults_of, section
-from penchant.web.dashboard.site import PageAnswer, Visit
+from penchant.web.dashboard.site import PageAnswer, Visit, faults_of, section
 from penchant.wire import MAX_LISTS, decode_page, encode
 
 SHOWN = 6
@@ -50,7 +49,7 @@ async def front(visit: Visit) -> PageAnswer:
     }
     values = {
         "source": view.head.name,
-        "asked": {"user": user, "content": content, "placements": chosen},
+        "chosen": {"user": user, "content": content, "placements": chosen},
         # One more than there are, to add a row.
         "fields": min(len(chosen) + 1, MAX_LISTS),
         "names": sorted(view.placements),

@@ -10,8 +10,7 @@ import msgspec
 from penchant.errors import InvalidInput, InvalidSyntax
 from penchant.live.views import View
 from penchant.vocabulary import AliasChange, Vocabulary
-from penchant.web.dashboard.sections import faults_of
-from penchant.web.dashboard.site import PageAnswer, Visit
+from penchant.web.dashboard.site import PageAnswer, Visit, faults_of
 from penchant.wire import encode, read_vocabulary, with_vocabulary
 
 WAIT_S = 0.5

@@ -1,8 +1,53 @@
-"""Handlers of the first pages: the account's sources, and one source."""
+"""Handlers of pages about a whole source: the first ones, and its curves over a year."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from penchant.service.browsing import SourceOverview
-from penchant.web.dashboard.pictures import CHART_HEIGHT, COLUMN, DayColumn, columns
+from penchant.service.placements.curves import DailyCurve, MonthSpan
+from penchant.web.dashboard.pictures import DayChart, day_chart
 from penchant.web.dashboard.site import DashboardSite, PageAnswer, RedirectAnswer, Visit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CurvePicture:
+    """A curve to be drawn: its name, and its chart."""
+
+    name: str
+    chart: DayChart
+    curve: DailyCurve
+
+    def within(self, month: MonthSpan) -> int:
+        """Return the sum of a month."""
+        return sum(self.curve.counts.get(day, 0) for day in range(month.first, month.behind))
+
+
+async def history(visit: Visit) -> PageAnswer:
+    """Show the curves of a source with a table of months, or of the days of one month."""
+    view = await visit.view()
+    curves = await visit.services.curves.curves(view)
+    first, behind = curves.months[0].first, curves.months[-1].behind
+    named = (
+        ("Interactions", curves.interactions),
+        ("Lists of placements", curves.lists),
+        ("Impressions", curves.shown),
+        ("Impressions that led to something", curves.successes),
+    )
+    chosen = next((each for each in curves.months if each.name == visit.text("month")), None)
+    values = {
+        "source": view.head.name,
+        "curves": [_picture(name, curve, range(first, behind)) for name, curve in named],
+        "counted": curves,
+        "chosen": chosen,
+        "retention_days": view.settings.retention_days,
+    }
+    return PageAnswer(template="history.html", values=values)
+
+
+def _picture(name: str, curve: DailyCurve, days: Sequence[int]) -> CurvePicture:
+    chart = day_chart([curve.counts.get(day, 0) for day in days], days[0])
+    return CurvePicture(name=name, chart=chart, curve=curve)
+
 
 SOURCES = 20
 """Sources on a page."""
@@ -22,16 +67,14 @@ async def overview(visit: Visit, site: DashboardSite) -> PageAnswer | RedirectAn
         "total": total,
         "skip": skip,
         "per_page": SOURCES,
-        "height": CHART_HEIGHT,
-        "column": COLUMN,
         "answered": answered and _by_class(answered),
         "plan": visit.access.plan,
     }
     return PageAnswer(template="overview.html", values=values)
 
 
-def _chart(source: SourceOverview) -> list[DayColumn]:
-    return [] if source.daily is None else columns(source.daily)
+def _chart(source: SourceOverview) -> DayChart | None:
+    return None if source.daily is None else day_chart(source.daily.counts, source.daily.first_day)
 
 
 def _by_class(answered: dict[int, int]) -> dict[str, int]:

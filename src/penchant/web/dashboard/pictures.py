@@ -5,12 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from penchant.model import GREATEST_SCORE
-from penchant.service.browsing import DailyCounts
-from penchant.service.placements.courses import VariantCourse
+from penchant.service.placements.results import VariantCourse
 
 CHART_HEIGHT = 60
-COLUMN = 10
-"""Size of the chart of days and of a day's column in it, in the picture's own units."""
+"""Height of a chart of days, in the picture's own units."""
 COURSE_WIDTH, COURSE_HEIGHT = 600, 160
 """Size of the picture of a course, in its own units."""
 LEAST_RADIUS, MOST_RADIUS = 5, 26
@@ -20,23 +18,35 @@ MAX_BUBBLE_CATEGORIES = 8
 """Bubbles of a category and categories that are drawn; the rest is counted."""
 
 
-@dataclass(frozen=True, slots=True)
-class DayColumn:
-    """A day's column: where it stands, how high it is, which day it is and how many there were."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DayChart:
+    """A chart of days: the path around its columns, one unit each, their sum, and the greatest day."""
 
-    x: int
-    height: float
-    day: int
-    count: int
+    path: str
+    width: int
+    total: int
+    most: int
+    most_day: int
+    height: int = CHART_HEIGHT
 
 
-def columns(daily: DailyCounts) -> list[DayColumn]:
-    """Return the columns of a chart of days; a day with anything at all is seen."""
-    most = max(daily.counts, default=0)
-    return [
-        DayColumn(position * COLUMN, round(max(count / most * CHART_HEIGHT, 1.5), 1) if count else 0, day, count)
-        for position, (day, count) in enumerate(enumerate(daily.counts, start=daily.first_day))
-    ]
+def day_chart(counts: Sequence[int], first_day: int) -> DayChart:
+    """Return the chart of some days, one at least."""
+    most = max(counts)
+    return DayChart(
+        path=steps(counts),
+        width=len(counts),
+        total=sum(counts),
+        most=most,
+        most_day=first_day + counts.index(most),
+    )
+
+
+def steps(counts: Sequence[int]) -> str:
+    """Return the path around columns of one unit each, the greatest as high as the chart; what is not 0 is seen."""
+    most = max(counts) or 1
+    heights = [round(max(count / most * CHART_HEIGHT, 1.0), 1) if count else 0 for count in counts]
+    return f"M0 {CHART_HEIGHT}" + "".join(f"V{CHART_HEIGHT - height:g}h1" for height in heights) + f"V{CHART_HEIGHT}Z"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

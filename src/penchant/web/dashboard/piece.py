@@ -6,11 +6,9 @@ from dataclasses import dataclass
 import msgspec
 
 from penchant.live.views import View
-from penchant.model import Algorithm, Feature
 from penchant.service.lists.requests import SimilarRequest
-from penchant.web.dashboard.reasons import ListEntry, PieceStanding, entries, ids_of, standing
-from penchant.web.dashboard.sections import PageSection, section
-from penchant.web.dashboard.site import PageAnswer, Visit
+from penchant.web.dashboard.reasons import ListEntry, explained, list_values
+from penchant.web.dashboard.site import PageAnswer, PageSection, Visit, section
 from penchant.wire import decode_draft, words_of_piece
 from penchant.words import CATEGORY
 
@@ -35,9 +33,6 @@ async def piece(visit: Visit) -> PageAnswer:
     piece_id = visit.id()
     _, body = await visit.services.content.piece(visit.access, visit.source, piece_id)
     stored = msgspec.json.decode(body)
-    algorithm, catalogs = visit.text("algo"), visit.text("catalogs")
-    needed = [Feature.FILTERS] if catalogs else []
-    neighbours = await section(visit, lambda: _neighbours(visit, view, piece_id), *needed, counted=1)
     has_own_words = CATEGORY in stored.get("categories", {})
     keywords, more = _keywords(view, piece_id, set() if has_own_words else {CATEGORY})
     rule = None if has_own_words else view.reading.word_rule
@@ -51,42 +46,15 @@ async def piece(visit: Visit) -> PageAnswer:
         "words": None if rule is None else await visit.services.database.in_thread(words_of_piece, body, rule),
         "filters": stored.get("filters", {}),
         "stored": _readable(body),
-        "neighbours": neighbours,
-        "asked": {"algo": algorithm, "catalogs": catalogs, "other": visit.text("other")},
-        "why": await section(visit, lambda: _standing(visit, view, piece_id), *needed) if visit.text("other") else None,
     }
-    return PageAnswer(template="piece.html", values=values)
-
-
-async def _neighbours(visit: Visit, view: View, piece_id: str) -> list[ListEntry]:
-    lists = visit.services.lists
-    result = await lists.answer(await lists.similar(view, _query(visit, piece_id)), explain=True)
-    labels = await visit.services.browsing.labels(view, ids_of(result))
-    return entries(result, labels)
-
-
-async def _standing(visit: Visit, view: View, piece_id: str) -> PieceStanding:
-    other = visit.id("other")
-    lists = visit.services.lists
-    place = await lists.place(visit.access, await lists.similar(view, _query(visit, piece_id)), other)
-    return standing(place, await visit.services.browsing.labels(view, [other]))
-
-
-def _query(visit: Visit, piece_id: str) -> SimilarRequest:
-    return SimilarRequest(
-        piece_id=piece_id, algorithm=chosen_algorithm(visit), catalogs=chosen_catalogs(visit.text("catalogs"))
+    values |= await list_values(
+        visit,
+        view,
+        lambda algorithm, catalogs: visit.services.lists.similar(
+            view, SimilarRequest(piece_id=piece_id, algorithm=algorithm, catalogs=catalogs)
+        ),
     )
-
-
-def chosen_algorithm(visit: Visit) -> Algorithm | None:
-    """Return the algorithm that a page was asked for; anything else is the default."""
-    text = visit.text("algo")
-    return Algorithm(text) if text in {each.value for each in Algorithm} else None
-
-
-def chosen_catalogs(text: str) -> frozenset[str] | None:
-    """Return the catalogs in a field, separated by commas."""
-    return frozenset(name.strip() for name in text.split(",") if name.strip()) or None
+    return PageAnswer(template="piece.html", values=values)
 
 
 def _keywords(view: View, piece_id: str, left_out: Collection[str]) -> tuple[Mapping[str, Sequence[PieceKeyword]], int]:
@@ -140,10 +108,7 @@ async def _draft_neighbours(visit: Visit, view: View, draft: str) -> list[ListEn
     body = draft.encode(errors="replace")
     draft_id, piece = await visit.services.database.in_thread(decode_draft, body, reading=view.reading)
     query = SimilarRequest(piece_id=draft_id or "")
-    lists = visit.services.lists
-    result = await lists.answer(await lists.similar(view, query, piece), explain=True)
-    labels = await visit.services.browsing.labels(view, ids_of(result))
-    return entries(result, labels)
+    return await explained(visit, view, visit.services.lists.similar(view, query, piece))
 
 
 def _page(view: View, draft: str, tried: PageSection[list[ListEntry]] | None) -> PageAnswer:

@@ -10,8 +10,7 @@ from penchant.live.views import View
 from penchant.model import Feature, PlacementKind
 from penchant.web.dashboard.comparing import MAX_COMPARED, SHOWN, ListComparison, lines_of, rows_of
 from penchant.web.dashboard.forms import Form, number_in
-from penchant.web.dashboard.sections import PageSection, section
-from penchant.web.dashboard.site import DashboardSite, PageAnswer, RedirectAnswer, Visit
+from penchant.web.dashboard.site import DashboardSite, PageAnswer, PageSection, RedirectAnswer, Visit, section
 from penchant.wire import (
     MAX_PLACEMENT_VERSIONS,
     MAX_PLACEMENTS,
@@ -56,13 +55,8 @@ def _variant(form: Form) -> Mapping[str, Any]:
     }
     if kind := form.text("variant-kind"):
         given["kind"] = kind
-    blend = _numbers(form, BLEND)
-    return given | ({"blend": blend} if blend else {}) | _numbers(form, _NUMBERS)
-
-
-def _numbers(form: Form, names: tuple[str, ...]) -> dict[str, Any]:
-    texts = {name: form.text(f"variant-{name}") for name in names}
-    return {name: number_in(text) for name, text in texts.items() if text.strip()}
+    blend = form.numbers(BLEND, "variant-")
+    return given | ({"blend": blend} if blend else {}) | form.numbers(_NUMBERS, "variant-")
 
 
 EXAMPLE = """{
@@ -97,8 +91,8 @@ async def placement(visit: Visit) -> PageAnswer:
     view, name = await _view(visit), visit.text("name")
     draft = EXAMPLE
     if name:
-        found = await visit.services.placements.in_force(view, name)
-        draft = msgspec.json.format(encode_placement(found.spec), indent=2).decode()
+        in_force = await visit.services.placements.in_force(view, name)
+        draft = msgspec.json.format(encode_placement(in_force.spec), indent=2).decode()
     return await _page(visit, view, name, draft, notice=_SAID.get(visit.text("said")))
 
 
@@ -164,8 +158,8 @@ async def _previewed(visit: Visit, view: View, wish: dict[str, Any]) -> PageSect
 
 
 async def _comparison(visit: Visit, view: View, wish: dict[str, Any]) -> list[ListComparison]:
-    found = await visit.services.placement_previews.preview(view, decode_placement_preview(encode(wish)))
-    ids = list({piece.id for each in found.lists for piece in (*each.before, *each.after)})
+    preview = await visit.services.placement_previews.preview(view, decode_placement_preview(encode(wish)))
+    ids = list({piece.id for each in preview.lists for piece in (*each.before, *each.after)})
     labels, pictures = await visit.services.browsing.labels(view, ids), await visit.pictures(view, ids)
     return [
         rows_of(
@@ -174,7 +168,7 @@ async def _comparison(visit: Visit, view: View, wish: dict[str, Any]) -> list[Li
             f"{each.user_id or 'nobody in particular'}, variant {each.variant_after}",
             pictures,
         )
-        for each in found.lists
+        for each in preview.lists
     ]
 
 

@@ -1,15 +1,21 @@
 """Lists with their reasons: entries with bars whose parts are the reasons' shares.
 
-Read from the interface's own form, so that a page and an answer cannot tell two stories.
+Read from the interface's own form, so that a page and an answer cannot tell two stories; a page has a list with its
+choices and the question why a piece is in it or not.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
 
+from penchant.live.views import View
+from penchant.model import Algorithm, Feature
+from penchant.service.lists.personal import PersonalRanking
+from penchant.service.lists.similar import SimilarRanking
 from penchant.web.dashboard.shown import short
+from penchant.web.dashboard.site import Visit, section
 
 SHOWN_REASONS = 4
 """Reasons of an entry that are named; the rest is one."""
@@ -202,3 +208,44 @@ def remedy_text(remedy: Mapping[str, Any] | None) -> str:
         return _REMOVALS.get(value, f"leave out {value}.")
     shown = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
     return _REMEDIES.get(name, name + ": {}.").replace("{}", shown)
+
+
+RankingOf = Callable[[Algorithm | None, frozenset[str] | None], Awaitable[SimilarRanking | PersonalRanking]]
+"""Gives the ranking of a page's list by an algorithm, within catalogs; as usual without."""
+
+
+async def list_values(
+    visit: Visit, view: View, rank: RankingOf, *needed: Feature, relative: bool = False
+) -> dict[str, Any]:
+    """Return what a page shows of a list: its entries, by what they were chosen, and why a piece is in it or not."""
+    algorithm, catalogs, other = visit.text("algo"), visit.text("catalogs"), visit.text("other")
+    if catalogs:
+        needed = (*needed, Feature.FILTERS)
+
+    def ranking() -> Awaitable[SimilarRanking | PersonalRanking]:
+        # An algorithm that there is not is the default.
+        by = Algorithm(algorithm) if algorithm in {each.value for each in Algorithm} else None
+        return rank(by, frozenset(name.strip() for name in catalogs.split(",") if name.strip()) or None)
+
+    return {
+        "listed": await section(
+            visit, lambda: explained(visit, view, ranking(), relative=relative), *needed, counted=1
+        ),
+        "chosen": {"algo": algorithm, "catalogs": catalogs, "other": other},
+        "why": await section(visit, lambda: _standing_of(visit, view, ranking()), *needed) if other else None,
+    }
+
+
+async def explained(
+    visit: Visit, view: View, ranking: Awaitable[SimilarRanking | PersonalRanking], *, relative: bool = False
+) -> list[ListEntry]:
+    """Return the entries of a list with their reasons."""
+    result = await visit.services.lists.answer(await ranking, explain=True)
+    labels = await visit.services.browsing.labels(view, ids_of(result))
+    return entries(result, labels, relative=relative)
+
+
+async def _standing_of(visit: Visit, view: View, ranking: Awaitable[SimilarRanking | PersonalRanking]) -> PieceStanding:
+    ranked, other = await ranking, visit.id("other")
+    place = await visit.services.lists.place(visit.access, ranked, other)
+    return standing(place, await visit.services.browsing.labels(view, [other, *ids_of(place)]))

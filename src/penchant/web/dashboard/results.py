@@ -9,11 +9,9 @@ from penchant.errors import invalid_parameter
 from penchant.experiments import LEAST_SUCCESSES
 from penchant.live.views import View
 from penchant.model import DAY_MS, Feature, InteractionType
-from penchant.service.placements.courses import CoursePoint, VariantCourse
-from penchant.service.placements.results import ResultsOverTime, ResultsRequest
+from penchant.service.placements.results import CoursePoint, ResultsOverTime, ResultsRequest, VariantCourse
 from penchant.web.dashboard.pictures import COURSE_HEIGHT, COURSE_WIDTH, CoursePicture, course_picture
-from penchant.web.dashboard.sections import section
-from penchant.web.dashboard.site import PageAnswer, Visit
+from penchant.web.dashboard.site import PageAnswer, Visit, section
 from penchant.web.parameters import BASE_VARIANT, FROM, SUCCESS, TO
 from penchant.wire import VariantResult
 
@@ -52,7 +50,7 @@ async def results(visit: Visit) -> PageAnswer:
     values = {
         "source": view.head.name,
         "name": name,
-        "asked": {each.name: visit.text(each.name) for each in _ASKED},
+        "chosen": {each.name: visit.text(each.name) for each in _ASKED},
         "types": list(InteractionType),
         "faults": results.faults,
         "results": None if results.value is None else results.value.results,

@@ -5,10 +5,8 @@ from typing import Any
 from penchant.errors import invalid_parameter
 from penchant.live.views import View
 from penchant.model import Feature, Term
-from penchant.service.browsing import MAX_SCANNED, PiecePage
-from penchant.service.searching import NEWEST_PEOPLE, HitPlace
-from penchant.web.dashboard.sections import section
-from penchant.web.dashboard.site import PageAnswer, Visit
+from penchant.service.browsing import MAX_SCANNED, NEWEST_PEOPLE, HitPlace, PiecePage
+from penchant.web.dashboard.site import PageAnswer, Visit, section
 from penchant.wire import id_problem
 
 PLACES = {
@@ -39,8 +37,8 @@ async def search(visit: Visit) -> PageAnswer:
     values = {
         "source": view.head.name,
         "pieces": view.head.piece_count,
-        "wanted": query,
-        "found": hits,
+        "searched": query,
+        "result": hits,
         "people": people,
         "places": PLACES,
         "newest_people": NEWEST_PEOPLE,
@@ -58,7 +56,7 @@ async def pieces(visit: Visit) -> PageAnswer:
     query = visit.text("q")
     hits, more = await _found(visit, view, way, query)
     fields = {"by": way, "q": query, "category": visit.text("category"), "keyword": visit.text("keyword")}
-    values = {"source": view.head.name, "pieces": view.head.piece_count, "asked": fields, "found": hits}
+    values = {"source": view.head.name, "pieces": view.head.piece_count, "fields": fields, "result": hits}
     return PageAnswer(template="pieces.html", values=values | more | {"most_scanned": MAX_SCANNED})
 
 

@@ -1,6 +1,6 @@
 """Handlers of a source's settings: shown as a form, tried on some lists, and stored."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -46,18 +46,18 @@ async def change_settings(visit: Visit, site: DashboardSite) -> PageAnswer | Red
     given = _over(_fields(view.settings), visit.form)
     try:
         # Through the interface's own reader, whose faults the page shows.
-        wanted = decode_settings(encode(given))
+        draft = decode_settings(encode(given))
     except InvalidInput as error:
         return _page(visit, view, given, faults=error.faults, status=422)
     if visit.form.text("do") != "save":
-        changes = None if wanted.words == view.settings.words else await _word_changes(visit, view, wanted.words)
+        changes = None if draft.words == view.settings.words else await _word_changes(visit, view, draft.words)
         # Lists by other words would take reading all pieces anew.
-        lists = replace(wanted, words=view.settings.words)
+        lists = replace(draft, words=view.settings.words)
         preview = await compared(visit, view, lists) if visit.form.text("do") == "preview" else None
         return _page(visit, view, given, preview=preview, word_changes=changes)
     if visit.form.text("seen") != _mark(view):
         return _page(visit, view, given, faults=[Fault(detail=_STALE)], status=409)
-    await visit.services.curation.replace_settings(visit.access, visit.source, wanted)
+    await visit.services.curation.replace_settings(visit.access, visit.source, draft)
     return RedirectAnswer(path=site.link("settings", source=visit.source, said="saved"))
 
 
@@ -73,9 +73,9 @@ def _mark(view: View) -> str:
     return body_tag(encode_settings(view.settings))
 
 
-def _fields(found: SourceSettings) -> dict[str, Any]:
+def _fields(settings: SourceSettings) -> dict[str, Any]:
     """Return settings by the names of the interface."""
-    fields: dict[str, Any] = msgspec.json.decode(encode_settings(found))
+    fields: dict[str, Any] = msgspec.json.decode(encode_settings(settings))
     return fields
 
 
@@ -94,14 +94,14 @@ def _given(form: Form) -> dict[str, Any]:
     weights = zip(form.all("category"), form.all("weight"), strict=False)
     given: dict[str, Any] = {
         "categoryWeights": {name.strip(): number_in(text) for name, text in weights if name.strip() and text.strip()},
-        "interactionWeights": _numbers(form, "interaction-", [kind.value for kind in DEFAULT_INTERACTION_WEIGHTS]),
-        "blend": _numbers(form, "blend-", BLEND.members),
+        "interactionWeights": form.numbers([kind.value for kind in DEFAULT_INTERACTION_WEIGHTS], "interaction-"),
+        "blend": form.numbers(BLEND.members, "blend-"),
     }
     given |= {member.key: bool(form.text(member.key)) for member in _CHECKS}
     given["words"] = _words(form)
     given |= {member.key: form.text(member.key).strip() or None for member in _TEXTS}
     names = [member.key for member in _NUMBERS]
-    return given | dict.fromkeys(names) | _numbers(form, "", names)
+    return given | dict.fromkeys(names) | form.numbers(names)
 
 
 def _words(form: Form) -> dict[str, Any] | None:
@@ -111,11 +111,6 @@ def _words(form: Form) -> dict[str, Any] | None:
     keep = form.text("words-keep").strip()
     found = {"from": lines_of(form.text("words-from")), "language": form.text("words-language")}
     return found | ({"keep": number_in(keep)} if keep else {})
-
-
-def _numbers(form: Form, prefix: str, names: Iterable[str]) -> dict[str, Any]:
-    texts = {name: form.text(prefix + name) for name in names}
-    return {name: number_in(text) for name, text in texts.items() if text.strip()}
 
 
 def _page(visit: Visit, view: View, given: Mapping[str, Any], *, status: int = 200, **more: Any) -> PageAnswer:

@@ -4,7 +4,7 @@ import re
 import secrets
 
 from penchant.errors import PenchantError, RateExceeded, Unauthenticated
-from penchant.service.sessions import SESSION_S
+from penchant.service.access import SESSION_S
 from penchant.web.dashboard.forms import cookie, read_form, require_own, set_cookie
 from penchant.web.dashboard.site import (
     SESSION_COOKIE,

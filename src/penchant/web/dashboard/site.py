@@ -1,31 +1,40 @@
 """Pages of the dashboard: the session is checked, a handler gathers the values, and a template writes them.
 
 Errors are pages as well; nothing that a page shows is taken for markup, and nothing on it comes from elsewhere.
+
+Sections of a page that may be missing: where a plan lacks them or a month has used them up, the page says so.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from urllib.parse import quote, urlencode
 
 from penchant.errors import (
+    FeatureNotInPlan,
+    InvalidInput,
+    InvalidSyntax,
     NotAnAdmin,
     PenchantError,
+    PreviewTooLarge,
+    QuotaExceeded,
     RateExceeded,
+    TooFewPieces,
+    TooManyEntries,
     Unauthenticated,
+    UnknownPiece,
     UnknownRoute,
     invalid_parameter,
 )
 from penchant.live.views import View
 from penchant.model import MAX_ID_LENGTH, Feature
 from penchant.service import Services
-from penchant.service.access import Access
-from penchant.service.sessions import Session, Sessions
+from penchant.service.access import Access, Session, Sessions
 from penchant.web.dashboard import shown
 from penchant.web.dashboard.forms import FOREIGN_FORM, ForeignForm, Form, cookie, read_form, require_own
-from penchant.web.dashboard.images import image_sources, is_shown
+from penchant.web.dashboard.shown import image_sources, is_shown
 from penchant.web.operations import Answer, Call, Handler, body_tag
 from penchant.web.problems import KINDS
 from penchant.wire import id_problem, source_problem
@@ -176,8 +185,8 @@ class DashboardSite:
             "link": self.link,
             "asset": self._asset_link,
             "Feature": Feature,
-            "max_wanted": MAX_ID_LENGTH,
-            "wanted": "",
+            "max_searched": MAX_ID_LENGTH,
+            "searched": "",
         }
         return templates
 
@@ -303,3 +312,52 @@ def sessions_of(call: Call) -> Sessions:
 def turned(turn: RedirectAnswer) -> Answer:
     """Return a redirect as an answer; the browser then reads the other page by GET."""
     return Answer(status=303, media_type=HTML, headers={**_headers(()), "location": turn.path, **turn.headers})
+
+
+Result = TypeVar("Result")
+_TOLD = (
+    FeatureNotInPlan,
+    InvalidInput,
+    InvalidSyntax,
+    PreviewTooLarge,
+    QuotaExceeded,
+    TooFewPieces,
+    TooManyEntries,
+    UnknownPiece,
+)
+"""What is wrong with a part of a page only."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageSection(Generic[Result]):
+    """A section of a page: a result, or why there is none."""
+
+    value: Result | None = None
+    faults: Sequence[str] = ()
+
+
+async def section(
+    visit: Visit, make: Callable[[], Awaitable[Result]], *needed: Feature, counted: int = 0
+) -> PageSection[Result]:
+    """Return a section; ``counted`` tells how many answers of the interface it is, which count against the month."""
+    uncount = None
+    try:
+        for feature in needed:
+            visit.services.access.require(visit.access, feature)
+        if counted:
+            uncount = await visit.services.usage.reserve(visit.access, counted)
+        value = await make()
+    except BaseException as error:
+        if uncount is not None:
+            uncount()
+        # Anything else, such as a database that is away, is the whole page's error.
+        if isinstance(error, _TOLD):
+            return PageSection(faults=faults_of(error))
+        raise
+    return PageSection(value)
+
+
+def faults_of(error: PenchantError) -> list[str]:
+    """Return what is wrong, each fault with its place where it has one."""
+    placed = [f"{fault.pointer or fault.parameter}: {fault.detail}" for fault in error.faults]
+    return placed or [error.detail]

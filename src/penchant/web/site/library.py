@@ -121,7 +121,7 @@ class Library:
     def documents(self) -> Mapping[str, Document]:
         """The documents by slug, in the order of the shelf, read once."""
         named = [path for paths in _SHELF.values() for path in paths if (self.root / path).is_file()]
-        found = sorted(str(path.relative_to(self.root)) for path in (self.root / "docs").glob("*.md"))
+        pages = sorted(str(path.relative_to(self.root)) for path in (self.root / "docs").glob("*.md"))
         attached = sorted(
             str(path.relative_to(self.root))
             for path in (self.root / "deploy").glob("*.*")
@@ -132,7 +132,7 @@ class Library:
         documents = [
             Document(path=path, kind=kinds.get(path, "How to"), text=(self.root / path).read_text(encoding="utf-8"))
             # The shelf first, in its order; what is named there is not repeated by what is found.
-            for path in dict.fromkeys([*named, *found, *attached])
+            for path in dict.fromkeys([*named, *pages, *attached])
         ]
         return {document.slug: document for document in documents}
 

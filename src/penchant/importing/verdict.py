@@ -1,0 +1,337 @@
+"""Verdicts of imports: what lists will come of what was imported, and what would make better ones.
+
+The lists are those that the index of the product makes, and what is wrong with keywords is what the page of health
+says (`penchant.index.health`); here it is put into words for somebody who has just imported a file.
+"""
+
+import math
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from penchant.importing.drafts import extras_of
+from penchant.importing.files import printable, quoted
+from penchant.importing.measures import is_measure
+from penchant.index import (
+    EVERYWHERE,
+    CategorySpread,
+    Filter,
+    Reach,
+    Snapshot,
+    Strings,
+    Tally,
+    build_segment,
+    telling_by_category,
+    vocabulary,
+)
+from penchant.model import DAY_MS, EncodedPiece, InteractionType, NewInteraction, SourceSettings
+from penchant.storage import user_key
+from penchant.wire import decode_stored_piece
+from penchant.wire.words import words_of_piece
+from penchant.words import CATEGORY
+
+MAX_PIECES = 20_000
+"""Pieces that are indexed for the verdict of a dry run, and of what went to a server: the first ones."""
+MAX_BYTES = 64 * 1024 * 1024
+"""What these may hold together."""
+MAX_STORED_PIECES = 50_000
+"""Pieces of a source up to which the verdict is about all of them."""
+MAX_INTERACTIONS = 1_000_000
+"""Interactions of a source that are counted for it: the first ones."""
+MAX_ROWS = 200_000
+"""Interactions that are kept where a source cannot be read: the first ones."""
+MAX_LISTS = 2_000
+"""Lists of similar pieces that are looked at, evenly chosen."""
+MAX_S = 3.0
+"""How long that may take."""
+_CHUNK = 20
+_ROWS = 50_000
+"""Interactions that are counted at once."""
+LOOKED_AT = 2_000
+"""Pieces whose texts are looked at for advice: the first ones."""
+MAX_CATEGORIES = 50
+"""Categories of which a verdict tells, those that tell most first."""
+SHOWN_CATEGORIES = 4
+SHOWN_ADVICE = 2
+MAX_VALUE_LETTERS = 100
+"""A longer text is no keyword, but a text to take words from."""
+LEAST_TEXT_LETTERS = 40
+"""Letters, in the mean, from which on texts are worth taking words from."""
+ADVISED_SHARE = 0.2
+"""The share of pieces that have to share a value with others, for a field to be advised as keywords."""
+ALONE_SHARE = 0.05
+"""The share of pieces that share no keyword, or of lists without order, from which on something is advised."""
+BY_COLUMNS = frozenset({"csv", "parquet", "gorse", "recombee", "metarank"})
+"""Formats that take ``--keywords``."""
+Row = tuple[bytes, str, InteractionType, int]
+"""Who, with which piece, what, and when (ms since 1970 UTC)."""
+
+
+class CategoryVerdict(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A category: its keywords, how many pieces have one that joins them with others, and why it may be noise.
+
+    ``telling`` is how many times as alike pieces are that one person likes as those of two people, by this category.
+    """
+
+    name: str
+    keywords: int
+    joining: int
+    noise: str = ""
+    telling: float | None = None
+
+
+class ImportVerdict(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What lists come of an import. ``judged`` of the ``pieces`` were looked at, with ``lists`` of similar pieces.
+
+    ``alone`` pieces share no keyword with another; of the lists some are ``empty``, and some ``unordered``: all that is
+    in them is equally near. Of the ``interactions`` that were counted (all, or the first ones) ``unknown`` ones are
+    about pieces that are not there. ``people`` did something, ``personal`` of them like a piece that there is, and
+    ``liked`` pieces are liked.
+    """
+
+    pieces: int
+    judged: int
+    alone: int
+    lists: int
+    empty: int
+    unordered: int
+    categories: list[CategoryVerdict]
+    counted_all: bool = True
+    people: int = 0
+    personal: int = 0
+    liked: int = 0
+    interactions: int = 0
+    unknown: int = 0
+    advice: list[str] = []
+
+
+class ImportSample:
+    """The first pieces and interactions of an import, by which it is judged where its source cannot be read."""
+
+    def __init__(self) -> None:
+        self.pieces: dict[str, bytes] = {}
+        self.rows: list[Row] = []
+        self.has_all_rows = True
+        self._bytes = 0
+
+    def take_pieces(self, pieces: Iterable[EncodedPiece]) -> None:
+        """Keep pieces, of two with the same id the later one, up to the bounds."""
+        for piece in pieces:
+            if piece.id in self.pieces or (len(self.pieces) < MAX_PIECES and self._bytes < MAX_BYTES):
+                self._bytes += len(piece.body)
+                self.pieces[piece.id] = piece.body
+
+    def take_interactions(self, interactions: Iterable[NewInteraction], now: int) -> None:
+        """Keep interactions up to the bound; those without a time are of now."""
+        for each in interactions:
+            if len(self.rows) >= MAX_ROWS:
+                self.has_all_rows = False
+                return
+            occurred_at = now if each.occurred_at is None else each.occurred_at
+            self.rows.append((user_key(0, each.user_id), each.piece_id, each.type, occurred_at))
+
+    def snapshot(self, now: int, settings: SourceSettings) -> Snapshot:
+        """Return an index of the pieces, with words of their texts where settings have these."""
+        rule = settings.words
+        pieces = [
+            decode_stored_piece(body, now, words=() if rule is None else words_of_piece(body, rule).words)
+            for body in self.pieces.values()
+        ]
+        return Snapshot.of_segment(build_segment(pieces)) if pieces else Snapshot.empty()
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class JudgedSource:
+    """What is judged: an index of pieces, of ``piece_count`` that there are, under settings, and what people did.
+
+    ``has_all_rows`` says that there are no other interactions than ``rows``.
+    """
+
+    snapshot: Snapshot
+    piece_count: int
+    settings: SourceSettings
+    rows: Iterable[Row]
+    has_all_rows: bool = True
+    blacklisted: frozenset[str] = frozenset()
+
+
+def judge(source: JudgedSource, sample: ImportSample, format_name: str, now: int) -> ImportVerdict:
+    """Return the verdict about a source, into which a sample was imported from a format; ``now`` in ms since 1970."""
+    found = vocabulary(source.snapshot)
+    shown = Filter(moment=now, blacklisted=source.blacklisted)
+    weights = source.settings.category_factors
+    reach = Reach(snapshot=source.snapshot, shown=shown, category_weights=weights, most=MAX_LISTS)
+    until = time.monotonic() + MAX_S
+    while reach.look(_CHUNK) and time.monotonic() < until:
+        pass
+    audience, telling = _audience(source, now)
+    judged = source.snapshot.piece_count
+    poor = max(found.lonely_count / max(1, judged), (reach.empty + reach.unordered) / max(1, reach.looked_at))
+    advice = []
+    if poor >= ALONE_SHARE:
+        advice += _keyword_advice(sample, format_name) + _word_advice(sample, found.spread)
+    advice += _weight_advice(found.spread, weights)
+    return ImportVerdict(
+        pieces=source.piece_count,
+        judged=judged,
+        alone=found.lonely_count,
+        lists=reach.looked_at,
+        empty=reach.empty,
+        unordered=reach.unordered,
+        categories=[_category(each, telling) for each in found.spread[:MAX_CATEGORIES]],
+        advice=advice,
+        **audience,
+    )
+
+
+def _category(spread: CategorySpread, telling: dict[str, float]) -> CategoryVerdict:
+    one = "one value for each piece" if spread.once > spread.keywords / 2 else "one value for nearly all pieces"
+    return CategoryVerdict(
+        name=spread.name,
+        keywords=spread.keywords,
+        joining=spread.joining,
+        noise=one if spread.is_noise else "",
+        telling=telling.get(spread.name),
+    )
+
+
+def _audience(source: JudgedSource, now: int) -> tuple[dict[str, Any], dict[str, float]]:
+    """Return the members of a verdict that tell of people, and what each category tells of what they like."""
+    oldest_day = source.settings.oldest_day(now // DAY_MS)
+    tally, snapshot = Tally.empty(oldest_day), source.snapshot
+    count, mentioned = 0, Counter[str]()
+    rows = iter(source.rows)
+    while count < MAX_INTERACTIONS and (batch := list(islice(rows, _ROWS))):
+        tally.record_all((count + place, *row) for place, row in enumerate(batch))
+        mentioned.update(row[1] for row in batch)
+        count += len(batch)
+    if not count:
+        return {}, {}
+    likes, catalogue = tally.compacted(oldest_day), snapshot.merged()
+    matrix = likes.matrix(catalogue.ids, source.settings, oldest_day)
+    part_of, _ = snapshot.locate(Strings.of(mentioned))
+    unknown = sum(number for number, part in zip(mentioned.values(), part_of.tolist(), strict=True) if part < 0)
+    personal = len(matrix.person_starts) - 1
+    audience: dict[str, Any] = {
+        "counted_all": source.has_all_rows and next(rows, None) is None,
+        "people": likes.person_count,
+        "personal": personal,
+        "liked": len(np.unique(matrix.pieces)),
+        "interactions": count,
+        # Of a sample of pieces others may well be there.
+        "unknown": unknown if snapshot.piece_count == source.piece_count else 0,
+    }
+    if not personal:
+        return audience, {}
+    told = telling_by_category(matrix, catalogue)
+    return audience, {each.name: round(each.telling, 2) for each in told.categories}
+
+
+def _texts(sample: ImportSample) -> Iterator[tuple[str, str]]:
+    """Yield the texts of pieces that play no part in lists, by their member of the extras."""
+    for body in islice(sample.pieces.values(), LOOKED_AT):
+        for member, value in extras_of(body).items():
+            if isinstance(value, str) and not value.startswith(("http://", "https://")):
+                yield member, value
+
+
+def _keyword_advice(sample: ImportSample, format_name: str) -> list[str]:
+    """Return which columns could be keywords, as they hold what several pieces share."""
+    if format_name not in BY_COLUMNS:
+        return []
+    number = min(LOOKED_AT, len(sample.pieces))
+    counts: dict[tuple[str, str], Counter[str]] = {}
+    for member, text in _texts(sample):
+        for separator in ("", "|", ";", ","):
+            found = {part.strip() for part in text.split(separator)} if separator else {text}
+            kept = [each for each in found if each and len(each) <= MAX_VALUE_LETTERS and not is_measure(each)]
+            counts.setdefault((member, separator), Counter()).update(kept)
+    best: dict[str, tuple[float, str]] = {}
+    for (member, separator), values in counts.items():
+        joining = [count for count in values.values() if 1 < count < EVERYWHERE * number]
+        information = sum(count * math.log2(number / count) for count in joining)
+        # Parted only where that tells more: a comma may as well stand within a name.
+        if sum(joining) >= ADVISED_SHARE * number and information > best.get(member, (0.0, ""))[0]:
+            best[member] = information, separator
+    ranked = sorted(best.items(), key=lambda each: (-each[1][0], each[0]))
+    return [
+        f"--keywords {quoted(f'{member.lower()}={member}' + (f':{separator}' if separator else ''))} makes keywords of "
+        f"{printable(member)}, whose values several pieces share"
+        for member, (_, separator) in ranked[:SHOWN_ADVICE]
+    ]
+
+
+def _word_advice(sample: ImportSample, spread: Sequence[CategorySpread]) -> list[str]:
+    """Return of which texts words could be taken, unless that is done."""
+    number = min(LOOKED_AT, len(sample.pieces))
+    if not number or any(each.name == CATEGORY for each in spread):
+        return []
+    letters = Counter[str]()
+    for member, text in _texts(sample):
+        letters[member] += len(text)
+    texts = [f"extras.{member}" for member, count in letters.most_common() if count >= LEAST_TEXT_LETTERS * number]
+    members = quoted(",".join(["label", *texts[:SHOWN_ADVICE]]))
+    return [f"--words {members} makes keywords of the words in these texts, where the import makes the source"]
+
+
+def _weight_advice(spread: Sequence[CategorySpread], weights: Any) -> list[str]:
+    """Return which categories should weigh nothing."""
+    noise = [each.name for each in spread if each.is_noise and each.once <= each.keywords / 2]
+    idle = [name for name in noise if weights.get(name, 1)]
+    return [
+        f"the category {printable(name)} is the same for nearly all pieces, and only makes them alike: give it the "
+        "weight 0 (categoryWeights of the source's settings)"
+        for name in idle[:SHOWN_ADVICE]
+    ]
+
+
+def verdict_lines(source: str, verdict: ImportVerdict, *, dry_run: bool) -> Iterator[str]:
+    """Yield the lines of a verdict for people."""
+    if verdict.pieces:
+        yield f"What lists come of it{' (nothing is stored)' if dry_run else ''}:"
+        first = f" (the first of {verdict.pieces} are judged)" if verdict.judged < verdict.pieces else ""
+        sharing = verdict.judged - verdict.alone
+        yield (
+            f"  {source}: {sharing} of {verdict.judged} pieces share a keyword with another, {verdict.alone} with none"
+            + first
+        )
+        looked_at = "" if verdict.lists >= verdict.pieces else " that were looked at"
+        yield (
+            f"  {source}: of {verdict.lists} lists of similar pieces{looked_at} {verdict.empty} are empty,"
+            f" {verdict.unordered} in no order (all in them is equally near)"
+        )
+    yield from _category_lines(source, verdict)
+    if verdict.people:
+        first = "" if verdict.counted_all else f" in the first {verdict.interactions} interactions"
+        yield (
+            f"  {source}: {verdict.people} people{first}: {verdict.personal} like a piece that is there, so they get"
+            f" lists of their own, {verdict.people - verdict.personal} get what is popular"
+        )
+        yield f"  {source}: {verdict.liked} of {verdict.judged} pieces are liked by somebody"
+    if verdict.unknown:
+        yield f"  {source}: {verdict.unknown} of {verdict.interactions} interactions are about pieces not in the source"
+    if verdict.advice:
+        yield "What would make better lists:"
+        yield from (f"  {each}" for each in verdict.advice)
+
+
+def _category_lines(source: str, verdict: ImportVerdict) -> Iterator[str]:
+    telling = [each for each in verdict.categories if not each.noise]
+    if any(each.telling is not None for each in telling):
+        telling.sort(key=lambda each: -(each.telling or 0.0))
+    if telling:
+        names = (
+            printable(each.name) + ("" if each.telling is None else f" (pieces liked together: {each.telling:.1f} x)")
+            for each in telling[:SHOWN_CATEGORIES]
+        )
+        yield f"  {source}: most is told by {', '.join(names)}"
+    noise = [f"{printable(each.name)} ({each.noise})" for each in verdict.categories if each.noise]
+    if noise:
+        more = f" and {len(noise) - SHOWN_CATEGORIES} more" if len(noise) > SHOWN_CATEGORIES else ""
+        yield f"  {source}: hardly anything is told by {', '.join(noise[:SHOWN_CATEGORIES])}{more}"

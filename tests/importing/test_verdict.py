@@ -1,0 +1,196 @@
+"""The verdict after an import: what lists come of it, by the product's own index, and what would make better ones."""
+
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from importing.conftest import Folder, run
+from penchant.importing import (
+    Import,
+    ImportOptions,
+    ImportVerdict,
+    JudgedSource,
+    KeywordColumn,
+    RemoteTarget,
+    StoredTarget,
+    judge,
+    new_source_settings,
+)
+from penchant.importing.verdict import verdict_lines
+from penchant.storage import Storage
+from penchant.wire import decode_settings
+
+NOW = 1_700_000_000_000
+BOOKS = (
+    "Book Id,Title,Author,Bookshelves,Format,Review",
+    '1,Dune,Herbert,"sf, desert",Book,A long review of the desert planet with its worms.',
+    '2,Emma,Austen,"classics, romance",Book,A long review of matchmaking in a village.',
+    '3,Persuasion,Austen,"classics, romance",Book,A long review of second chances in Bath.',
+    "4,Ubik,Dick,sf,Book,A long review of coins and of a half life.",
+)
+
+
+def verdict_of(folder: Folder, name: str = "csv", **options: Any) -> ImportVerdict:
+    """Return the verdict of a dry run."""
+    chosen = ImportOptions(**options)
+    work = run(name, folder, None, options=chosen)
+    settings = new_source_settings(chosen, work.sample.pieces.values())
+    source = JudgedSource(
+        snapshot=work.sample.snapshot(NOW, settings),
+        piece_count=work.tally.pieces,
+        settings=settings,
+        rows=work.sample.rows,
+    )
+    return judge(source, work.sample, name, NOW)
+
+
+def column(category: str, name: str) -> KeywordColumn:
+    return KeywordColumn(column=name, category=category)
+
+
+def test_pieces_that_share_no_keyword_are_counted_and_columns_that_would_join_them_are_named(folder: Folder) -> None:
+    folder.write("books.csv", *BOOKS)
+
+    verdict = verdict_of(folder, keywords=(column("author", "Author"),))
+
+    assert (verdict.pieces, verdict.alone, verdict.lists, verdict.empty, verdict.unordered) == (4, 2, 4, 2, 0)
+    assert verdict.advice[0].startswith("--keywords bookshelves=Bookshelves:, makes keywords of Bookshelves")
+    assert verdict.advice[1].startswith("--words label,extras.Review makes keywords of the words")
+
+
+def test_advice_that_was_taken_is_not_given_again(folder: Folder) -> None:
+    folder.write("books.csv", *BOOKS)
+    shelves = KeywordColumn(column="Bookshelves", category="shelf", separator=",")
+
+    verdict = verdict_of(folder, keywords=(column("author", "Author"), shelves))
+
+    assert (verdict.alone, verdict.empty, verdict.advice) == (0, 0, [])
+
+
+def test_words_of_texts_count_as_they_would_in_the_source(folder: Folder) -> None:
+    folder.write("books.csv", *BOOKS)
+
+    verdict = verdict_of(folder, words=("label", "extras.Review"))
+
+    assert (verdict.alone, verdict.empty) == (0, 0)
+    assert {each.name for each in verdict.categories} == {"words", "author"}
+    assert not any("--words" in each for each in verdict.advice)
+
+
+def test_categories_with_one_value_for_each_piece_or_for_all_are_noise(folder: Folder) -> None:
+    folder.write("books.csv", *BOOKS)
+
+    verdict = verdict_of(folder, keywords=(column("review", "Review"), column("format", "Format")))
+
+    noise = {each.name: each.noise for each in verdict.categories}
+    assert noise == {"review": "one value for each piece", "format": "one value for nearly all pieces"}
+    assert "the category format is the same for nearly all pieces" in verdict.advice[-1]
+
+
+def test_lists_in_which_all_is_equally_near_are_in_no_order(folder: Folder) -> None:
+    folder.write("a.csv", "id,genre", "a,x", "b,x", "c,x", "d,y")
+
+    verdict = verdict_of(folder)
+
+    assert (verdict.empty, verdict.unordered) == (1, 3)
+    assert any("1 are empty, 3 in no order" in line for line in verdict_lines("s", verdict, dry_run=True))
+
+
+def test_people_who_like_a_piece_that_is_there_are_told_from_others(folder: Folder) -> None:
+    folder.write("a.csv", "id,genre", "a,x", "b,x", "c,y")
+    likes = [f"{who},like,{NOW // 1000}" for who in ("kim,a", "kim,b", "lee,gone")]
+    folder.write("b.csv", "user,item,event,time", *likes)
+
+    verdict = verdict_of(folder)
+
+    assert (verdict.people, verdict.personal, verdict.liked) == (2, 1, 2)
+    assert (verdict.interactions, verdict.unknown, verdict.counted_all) == (3, 1, True)
+    assert {each.name for each in verdict.categories if each.telling is not None} == {"genre"}
+
+
+def test_a_source_without_pieces_has_a_verdict_about_its_people(folder: Folder) -> None:
+    folder.write("b.csv", "user,item,event,time", f"kim,a,like,{NOW // 1000}")
+
+    verdict = verdict_of(folder)
+
+    assert (verdict.pieces, verdict.lists, verdict.people, verdict.personal) == (0, 0, 1, 0)
+    assert next(verdict_lines("s", verdict, dry_run=False)).startswith("  s: 1 people: 0 like a piece")
+
+
+def test_a_source_that_an_import_makes_knows_where_its_pictures_are(
+    folder: Folder, target: StoredTarget, storage: Storage
+) -> None:
+    folder.write("a.csv", "id,image", "a,https://shop.example/a.jpg")
+
+    run("csv", folder, target)
+
+    _, curation = storage.sources.read_curation(storage.accounts.ensure("default"), "s")
+    assert decode_settings(curation.settings or b"{}").image_attribute == "/image"
+
+
+def test_settings_of_a_source_that_is_there_stay(folder: Folder, target: StoredTarget, storage: Storage) -> None:
+    target.submit(())
+    folder.write("a.csv", "id,image", "a,https://shop.example/a.jpg")
+
+    work = run("csv", folder, target, options=ImportOptions(words=("label",)))
+
+    _, curation = storage.sources.read_curation(storage.accounts.ensure("default"), "s")
+    assert not curation.settings
+    (omitted,) = work.notes.all_left_out()
+    assert (omitted.field, omitted.reason.startswith("the source is there already")) == ("--words", True)
+
+
+def test_a_source_that_takes_no_settings_takes_its_pieces_all_the_same(folder: Folder) -> None:
+    received: list[str] = []
+
+    class ContentOnly(BaseHTTPRequestHandler):
+        """A server whose key is for content alone."""
+
+        def do_GET(self) -> None:
+            self.answer(404, b'{"detail":"none"}')
+
+        def do_PUT(self) -> None:
+            self.answer(403, b'{"detail":"This key may not change settings."}')
+
+        def do_POST(self) -> None:
+            received.append(self.path)
+            self.answer(202, b'{"created":1,"replaced":0}')
+
+        def answer(self, status: int, body: bytes) -> None:
+            self.rfile.read(int(self.headers.get("content-length", 0)))
+            self.send_response(status)
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Keep silent."""
+
+    folder.write("a.csv", "id,image", "a,https://shop.example/a.jpg")
+    with ThreadingHTTPServer(("127.0.0.1", 0), ContentOnly) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        remote = RemoteTarget(f"http://127.0.0.1:{server.server_address[1]}", key="k", source="s")
+        work = Import("csv", folder.files(), ImportOptions(), target=remote)
+        work.run(lambda _done: None)
+        remote.close()
+        server.shutdown()
+        thread.join()
+
+    assert received == ["/s/content"]
+    assert [each.reason for each in work.notes.all_left_out()] == [
+        "The server answered 403: This key may not change settings."
+    ]
+
+
+def test_a_source_that_an_import_makes_has_words_of_the_members_named(
+    folder: Folder, target: StoredTarget, storage: Storage
+) -> None:
+    folder.write("books.csv", *BOOKS)
+
+    run("csv", folder, target, options=ImportOptions(words=("label", "extras.Review")))
+
+    _, curation = storage.sources.read_curation(storage.accounts.ensure("default"), "s")
+    rule = decode_settings(curation.settings or b"{}").words
+    assert rule is not None
+    assert rule.members == ("label", "extras.Review")
