@@ -294,8 +294,8 @@ class Files:
     ) -> Iterator[TableRow]:
         """Yield the rows of a CSV file below its heading; a quoted value may have several lines.
 
-        Blanks at both ends of cells go, unless ``trim`` is false, and so do rows of blank cells. With ``fill`` the cells that a row lacks at its
-        end are empty; otherwise it has a problem.
+        Blanks at both ends of cells go, unless ``trim`` is false, and so do rows of blank cells. With ``fill`` the
+        cells that a row lacks at its end are empty; otherwise it has a problem.
         """
         # For the whole process; the default of 128 KiB is less than a description may have.
         csv.field_size_limit(MAX_LINE_BYTES)
