@@ -7,8 +7,7 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-
-from sqlalchemy import make_url
+from urllib.parse import urlsplit
 
 from penchant.errors import StorageUnavailable
 from penchant.live.compiling import find_fault
@@ -37,9 +36,9 @@ def database_name(settings: NodeSettings) -> str:
     """Return what people call the database that the settings name; nothing of it is secret."""
     if settings.database is None:
         return f"SQLite in {settings.data}"
-    url = make_url(settings.database)
-    where = f"{url.host}:{url.port}" if url.port else url.host or "a local socket"
-    return f"PostgreSQL, {url.database or url.username} on {where}"
+    address = urlsplit(settings.database)
+    where = f"{address.hostname}:{address.port}" if address.port else address.hostname or "a local socket"
+    return f"PostgreSQL, {address.path.strip('/') or address.username} on {where}"
 
 
 def server_options(settings: NodeSettings) -> ServerOptions:
