@@ -224,7 +224,7 @@ def test_words_are_tried_before_they_are_saved(opening: Opening, server: Server)
     page.get_by_label("Give pieces keywords out of their own texts").check()
     page.get_by_label("Language, whose stop words are left out").select_option("en")
     page.get_by_role("button", name="Show what would change").click()
-    page.get_by_text("comes shark, amity; 0 stay").wait_for()
+    page.get_by_text("new: shark, amity; as before: 0").wait_for()
     window.photograph("settings-words")
     assert violations(page) == []
     page.get_by_role("button", name="Save the settings").click()
