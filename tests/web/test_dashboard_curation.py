@@ -151,9 +151,9 @@ def test_words_are_set_in_words_and_what_would_change_is_shown_before(visitor: V
 
     shown = words(visitor.fill(page, f"{HOME}/settings", **wish, do="words"), "word-changes")
 
-    assert "Jaws jaws : English; comes jaws, shark, hunts ; 0 stay" in shown
-    assert "Suppe soup : German; comes suppe, kalt ; 0 stay" in shown
-    assert "Own own : no language; 0 stay" in shown
+    assert "Jaws jaws : English; new: jaws, shark, hunts ; as before: 0" in shown
+    assert "Suppe soup : German; new: suppe, kalt ; as before: 0" in shown
+    assert "Own own : no language; as before: 0" in shown
     assert stories.get("/t/settings").json() == before
     named = visitor.fill(page, f"{HOME}/settings", **wish, pieces="soup", do="words")
     assert "jaws" not in words(named, "word-changes").lower()
@@ -172,9 +172,9 @@ def test_words_are_changed_and_turned_off(visitor: Visitor, stories: Service) ->
     tried = visitor.fill(page, f"{HOME}/settings", without=["words"], pieces="jaws", do="preview")
     off = visitor.fill(page, f"{HOME}/settings", without=["words"], do="save")
 
-    assert "Suppe soup : German; goes kalt ; 1 stays" in words(other, "word-changes")
+    assert "Suppe soup : German; gone: kalt ; as before: 1" in words(other, "word-changes")
     assert "nothing would change" in text_of(same.text)
-    assert "goes shark, hunts ; 0 stay" in words(tried, "word-changes")
+    assert "gone: shark, hunts ; as before: 0" in words(tried, "word-changes")
     assert "Piece Jaws" in words(tried, "preview")
     assert (off.status_code, "words" in stories.get("/t/settings").json()) == (303, False)
 
