@@ -17,6 +17,7 @@ from penchant.index import (
     Availability,
     BlendFactors,
     BlendQuery,
+    FillKey,
     Filter,
     IntArray,
     LikeShare,
@@ -29,6 +30,9 @@ from penchant.index import (
     SparseShares,
     Strings,
     blended_parts,
+    count_before,
+    fill_key,
+    first_to_fill,
     liked_terms,
     overlap_parts,
     rows_of,
@@ -138,6 +142,15 @@ class PersonalRanking(ListRanking[PersonalRequest]):
         """Return what any piece's score is, as the list would show it."""
         return RankedPiece(piece_id, self._units(piece_id)).score
 
+    def ahead(self, piece_id: str) -> int:
+        """Return how many of the shown pieces are better than one."""
+        if self.boosted_key(piece_id) != 0:
+            return super().ahead(piece_id)
+        snapshot = self.view.snapshot
+        better = self.booster.count_ahead("", 0, self.shown, self.query)
+        place = fill_key(snapshot, piece_id, self._today)
+        return better + count_before(snapshot.parts, self.query, self.shown, self._today, place)
+
     def hurdles(self, piece_id: str, offer: Availability) -> list[Hurdle[PersonalRequest]]:
         """Return what keeps a piece out of this list, whatever the others are."""
         view, request = self.view, self.request
@@ -186,6 +199,11 @@ class PersonalRanking(ListRanking[PersonalRequest]):
         wanted = self.request.include_seen
         return wanted if wanted is not None else not self.view.settings.exclude_seen
 
+    @property
+    def _today(self) -> int:
+        """The UTC day that the list is of."""
+        return self.shown.moment // DAY_MS
+
     def _left_out(self) -> tuple[IntArray, ...]:
         """Return the rows that are left out for the person, ascending, for each part of the snapshot."""
         person, unhidden = self.person, self.request.unhidden
@@ -225,9 +243,29 @@ class PersonalRanking(ListRanking[PersonalRequest]):
     def _ranked(self, shown: Filter, count: int) -> list[RankedPiece]:
         """Return so many of the best pieces, by their s in units, under boosts and after some sank."""
         sinking = self.request.sinking
-        best = [RankedPiece(piece_id, -key) for key, piece_id in self._best(shown, count + len(sinking))]
         # Whatever else is among the best is found by so many, and what is not would not rise.
-        return ranking.sunk(best, sinking)[:count]
+        searched = count + len(sinking)
+        best = [RankedPiece(piece_id, -key) for key, piece_id in self._best(shown, searched)]
+        filling = dict[str, FillKey]()
+        if len(best) == searched and best[-1].units == 0:
+            # Searches order by id, and cut off others of this s that come before these.
+            best = [each for each in best if each.units > 0]
+            found = first_to_fill(self.view.snapshot.parts, self.query, shown, self._today, searched - len(best))
+            filling = {key[-1]: key for key in found}
+            best += [RankedPiece(piece_id, 0) for piece_id in filling]
+        return self._filled_up(ranking.sunk(best, sinking), filling)[:count]
+
+    def _filled_up(self, ranked: Sequence[RankedPiece], known: Mapping[str, FillKey]) -> list[RankedPiece]:
+        """Return pieces with those that nothing speaks for or against in the order of the day."""
+
+        def place(each: RankedPiece) -> FillKey:
+            return known.get(each.id) or fill_key(self.view.snapshot, each.id, self._today)
+
+        neutral = [each for each in ranked if each.units == 0]
+        if len(neutral) > 1:
+            neutral.sort(key=place)
+        above = [each for each in ranked if each.units > 0]
+        return [*above, *neutral, *ranked[len(above) + len(neutral) :]]
 
     def _raised(self, best: Sequence[RankedPiece]) -> list[RankedPiece]:
         """Return those on the whitelist that something speaks for, in its order."""
