@@ -25,7 +25,8 @@ from penchant.index.masks import Filter
 from penchant.live.views import View
 from penchant.model import DAY_MS, MAX_TAKE, Algorithm, SourceSettings, Term
 from penchant.ranking import RankedPiece, sunk
-from penchant.service.lists import personal
+from penchant.service.lists import arranging
+from penchant.service.lists import ranking as ranking_module
 from penchant.service.lists.personal import PersonalRanking
 from penchant.service.lists.requests import PersonalRequest
 from penchant.storage import SourceHead
@@ -139,15 +140,17 @@ def test_a_list_is_that_of_the_whole_catalogue_in_order(
     terms = {each.id: frozenset(view.snapshot.terms_of(each.id) or ()) for each in ranked}
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(personal, "CANDIDATES", 6)
-        patch.setattr(personal, "MAX_TAKE", 5)
-        found = ranking.ranked
+        patch.setattr(arranging, "CANDIDATES", 6)
+        patch.setattr(arranging, "MAX_TAKE", 5)
+        patch.setattr(ranking_module, "MAX_TAKE", 5)
+        found = ranking.arrangement.pieces
 
     varied = bool(most or diversity)
     candidates = 6 if varied else len(ranked)
     for place, each in enumerate(() if sinking else ranked):
         assert ranking.ahead(each.id) == place
-    assert found == listed_by_definition(ranked, view.whitelist, terms, diversity, most, take=5, candidates=candidates)
+    expected = listed_by_definition(ranked, view.whitelist, terms, diversity, most, take=5, candidates=candidates)
+    assert [*found] == expected
 
 
 def test_a_list_that_limits_never_let_fill_takes_few_searches_of_few_pieces() -> None:
@@ -156,12 +159,12 @@ def test_a_list_that_limits_never_let_fill_takes_few_searches_of_few_pieces() ->
     ranking = ranking_of(view)
     query = ranking.query = CountedQuery(view)
 
-    found = ranking.ranked
+    found = ranking.arrangement.pieces
 
     assert [each.id for each in found] == [f"p{number:04}" for number in range(10)]
     searches = len(query.taken) / len(view.snapshot.parts)
     assert searches <= MAX_TAKE
-    assert max(query.taken) == personal.CANDIDATES
+    assert max(query.taken) == arranging.CANDIDATES
 
 
 def test_each_search_adds_a_piece_where_every_piece_fills_a_keyword() -> None:
@@ -171,7 +174,7 @@ def test_each_search_adds_a_piece_where_every_piece_fills_a_keyword() -> None:
     ranking = ranking_of(view)
     query = ranking.query = CountedQuery(view)
 
-    found = ranking.ranked
+    found = ranking.arrangement.pieces
 
     assert [each.id for each in found] == [f"p{genre:02}.000" for genre in range(30)]
     assert len(query.taken) == MAX_TAKE * len(view.snapshot.parts)
