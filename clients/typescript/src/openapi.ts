@@ -1830,6 +1830,7 @@ export interface components {
                 [key: string]: number;
             };
             content: components["schemas"]["PlacedPiece"][];
+            unmet?: components["schemas"]["UnmetRule"][];
         } & {
             [key: string]: unknown;
         };
@@ -1842,6 +1843,8 @@ export interface components {
         /**
          * PlacedPiece
          * @description One entry of the list of a placement, with reasons where these were asked for.
+         *
+         *         ``rule`` is `pin` or `quota` where one of these has put it there; ``displaced`` would stand there without it.
          */
         PlacedPiece: {
             id: string;
@@ -1855,6 +1858,8 @@ export interface components {
             availableFrom?: string;
             availableUntil?: string;
             words?: string[];
+            rule?: string;
+            displaced?: string;
             why?: components["schemas"]["PlacedWhy"];
         } & {
             [key: string]: unknown;
@@ -1872,6 +1877,16 @@ export interface components {
             /** Format: double */
             audience?: number;
             rules: components["schemas"]["MovingRule"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * UnmetRule
+         * @description A pin or a quota of a placement that a list does not meet, by its pointer, with the code of the reason.
+         */
+        UnmetRule: {
+            rule: string;
+            why: string;
         } & {
             [key: string]: unknown;
         };
@@ -1896,6 +1911,7 @@ export interface components {
                 [key: string]: number;
             };
             content?: components["schemas"]["PlacedPiece"][];
+            unmet?: components["schemas"]["UnmetRule"][];
             error?: components["schemas"]["Problem"];
         } & {
             [key: string]: unknown;
@@ -1945,14 +1961,17 @@ export interface components {
         /**
          * PreviewedPlacement
          * @description A person's list as it is and as it would be, with the variants that they are of; null where there is none.
+         *
+         *         ``unmet`` is what the one that would be does not meet of its pins and quotas.
          */
         PreviewedPlacement: {
             userId: string | null;
             variantBefore: string | null;
             variantAfter: string;
-            before: components["schemas"]["RecommendedPiece"][];
-            after: components["schemas"]["RecommendedPiece"][];
+            before: components["schemas"]["PlacedPiece"][];
+            after: components["schemas"]["PlacedPiece"][];
             moves: components["schemas"]["Move"][];
+            unmet?: components["schemas"]["UnmetRule"][];
         } & {
             [key: string]: unknown;
         };
@@ -2285,6 +2304,24 @@ export interface components {
             from: string[];
             to: string;
         };
+        PlacementPin: {
+            id: string;
+            /** Format: int32 */
+            position: number;
+            /** Format: date-time */
+            from?: string | null;
+            /** Format: date-time */
+            until?: string | null;
+        };
+        PlacementQuota: {
+            filter: {
+                [key: string]: unknown;
+            };
+            /** Format: int32 */
+            atLeast: number;
+            /** Format: int32 */
+            of: number;
+        };
         Placement: {
             /** @enum {string} */
             kind: "similar" | "recommendations" | "popular" | "new" | "again";
@@ -2325,6 +2362,8 @@ export interface components {
             boosts?: {
                 [key: string]: unknown;
             }[];
+            pins?: components["schemas"]["PlacementPin"][];
+            quotas?: components["schemas"]["PlacementQuota"][];
             /** @description Conditions on the attributes of pieces, as `filter=` of lists. */
             filter?: {
                 [key: string]: unknown;
@@ -2376,6 +2415,8 @@ export interface components {
             boosts?: {
                 [key: string]: unknown;
             }[] | null;
+            pins?: components["schemas"]["PlacementPin"][] | null;
+            quotas?: components["schemas"]["PlacementQuota"][] | null;
             filter?: {
                 [key: string]: unknown;
             } | null;
@@ -9757,6 +9798,13 @@ export interface operations {
                      *               "audience": 2,
                      *               "popularity": 0.5
                      *             },
+                     *             "pins": [
+                     *               {
+                     *                 "id": "alien",
+                     *                 "position": 1,
+                     *                 "until": "2099-01-01T00:00:00Z"
+                     *               }
+                     *             ],
                      *             "fallback": "popular",
                      *             "variants": [
                      *               {
@@ -9959,6 +10007,13 @@ export interface operations {
                      *         "audience": 2,
                      *         "popularity": 0.5
                      *       },
+                     *       "pins": [
+                     *         {
+                     *           "id": "alien",
+                     *           "position": 1,
+                     *           "until": "2099-01-01T00:00:00Z"
+                     *         }
+                     *       ],
                      *       "fallback": "popular",
                      *       "variants": [
                      *         {
@@ -10141,6 +10196,13 @@ export interface operations {
                  *         "audience": 2,
                  *         "popularity": 0.5
                  *       },
+                 *       "pins": [
+                 *         {
+                 *           "id": "alien",
+                 *           "position": 1,
+                 *           "until": "2099-01-01T00:00:00Z"
+                 *         }
+                 *       ],
                  *       "fallback": "popular",
                  *       "variants": [
                  *         {
@@ -10173,6 +10235,13 @@ export interface operations {
                      *         "audience": 2,
                      *         "popularity": 0.5
                      *       },
+                     *       "pins": [
+                     *         {
+                     *           "id": "alien",
+                     *           "position": 1,
+                     *           "until": "2099-01-01T00:00:00Z"
+                     *         }
+                     *       ],
                      *       "fallback": "popular",
                      *       "variants": [
                      *         {
@@ -10629,6 +10698,13 @@ export interface operations {
                      *               "audience": 2,
                      *               "popularity": 0.5
                      *             },
+                     *             "pins": [
+                     *               {
+                     *                 "id": "alien",
+                     *                 "position": 1,
+                     *                 "until": "2099-01-01T00:00:00Z"
+                     *               }
+                     *             ],
                      *             "fallback": "popular",
                      *             "variants": [
                      *               {
@@ -10826,6 +10902,13 @@ export interface operations {
                      *         "audience": 2,
                      *         "popularity": 0.5
                      *       },
+                     *       "pins": [
+                     *         {
+                     *           "id": "alien",
+                     *           "position": 1,
+                     *           "until": "2099-01-01T00:00:00Z"
+                     *         }
+                     *       ],
                      *       "fallback": "popular",
                      *       "variants": [
                      *         {
@@ -11030,6 +11113,13 @@ export interface operations {
                  *           "audience": 2,
                  *           "popularity": 0.5
                  *         },
+                 *         "pins": [
+                 *           {
+                 *             "id": "alien",
+                 *             "position": 1,
+                 *             "until": "2099-01-01T00:00:00Z"
+                 *           }
+                 *         ],
                  *         "fallback": "popular",
                  *         "variants": [
                  *           {

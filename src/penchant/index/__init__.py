@@ -13,6 +13,7 @@ from penchant.index.building import (
     term_table,
 )
 from penchant.index.compiled.engine import makes_weights
+from penchant.index.filling import FillKey, count_before, fill_key, first_to_fill
 from penchant.index.health import (
     EVERYWHERE,
     EXAMPLES,
@@ -102,6 +103,7 @@ __all__ = [
     "CategoryTelling",
     "CountedPreferences",
     "EventPages",
+    "FillKey",
     "Filter",
     "Find",
     "FlatCategory",
@@ -157,7 +159,10 @@ __all__ = [
     "build_segment",
     "build_weights",
     "categories",
+    "count_before",
     "figures_of_person",
+    "fill_key",
+    "first_to_fill",
     "has_attributes",
     "is_read_as",
     "key_of",

@@ -104,6 +104,7 @@ from penchant.wire.placement_answers import (
     PlacementVersion,
     PositionCount,
     PreviewedPlacement,
+    UnmetRule,
     VariantResult,
 )
 from penchant.wire.placements import (
