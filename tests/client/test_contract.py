@@ -112,6 +112,7 @@ SAMPLES: dict[str, Any] = {
     "include": ["label"],
     "exclude": ["a"],
     "diversity": 0.5,
+    "weight": 0.5,
     "min_audience_version": 3,
     "preferences": PersonPreferences(keywords={"g": {"k": -0.5}}, hidden=["c"], unused_categories=["h"]),
     "likings": Likings(liked=["a"], liked_keywords={"g": ["k"]}),

@@ -44,6 +44,7 @@ def bodies(user: str, piece_id: str) -> Mapping[str, Any]:
     return {
         "recordInteractions": [interaction],
         "recommendToEach": [user, "kim"],
+        "rank": {"content": [piece_id, "b"]},
         "pageLists": page,
         "recordImpressions": [],
         "previewSettings": {"pieces": [piece_id], "users": [user]},

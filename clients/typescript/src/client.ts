@@ -74,6 +74,12 @@ export class Client {
     return this.#service.json("GET", path(source, "users", userId, "recommendation"), { query });
   }
 
+  /** Put pieces that somebody else chose into the order in which they suit a person; a weight of 0 leaves it as given. */
+  rank(source: string, userId: string, wish: Body<"rank">, query?: Query<"rank">): Promise<Answer<"rank">> {
+    const body = JSON.stringify(wish);
+    return this.#service.json("POST", path(source, "users", userId, "rank"), { query, body, repeatable: true });
+  }
+
   againContent(source: string, userId: string, query?: Query<"againContent">): Promise<Answer<"againContent">> {
     return this.#service.json("GET", path(source, "users", userId, "again"), { query });
   }

@@ -140,6 +140,32 @@ class AgainContentOptions(TypedDict, total=False):
     or separated by commas that are not encoded."""
 
 
+class RankOptions(TypedDict, total=False):
+    """Options of `rank`."""
+
+    catalogs: Iterable[str] | None
+    """Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` belongs to a
+    name)."""
+    filter: Mapping[str, object] | str | None
+    """Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`,
+    or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings."""
+    boost: Mapping[str, object] | Sequence[Mapping[str, object]] | str | None
+    """What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100,
+    `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is
+    multiplied."""
+    at: date | str | None
+    """The moment for availability and interactions: the end of this day, UTC; today means now."""
+    include_seen: bool | None
+    """Whether pieces that the person already knows may be recommended."""
+    include: Iterable[str] | None
+    """What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated,
+    or separated by commas that are not encoded."""
+    explain: bool | None
+    """`true` adds to each entry why it is there."""
+    min_audience_version: int | None
+    """Wait until what other people like is known up to this version of the interactions."""
+
+
 class NewContentOptions(AgainContentOptions, total=False):
     """Options of `new_content`."""
 

@@ -25,6 +25,7 @@ class Filter:
     """Which pieces may appear: in one of the catalogs, available at a moment (ms since 1970 UTC), not excluded.
 
     ``matching`` is a filter by attributes that has to hold for them. Pieces with a term of ``without`` may not appear.
+    With ``among`` only pieces of these ids may.
     Excluded is what is ``blacklisted``, a set that many requests share, and what is ``omitted`` from one request: seen
     pieces and those of its parameter ``exclude``.
     """
@@ -35,6 +36,7 @@ class Filter:
     blacklisted: frozenset[str] = frozenset()
     omitted: frozenset[str] = frozenset()
     without: frozenset[Term] = frozenset()
+    among: frozenset[str] | None = None
 
 
 class _WindowMask(NamedTuple):
@@ -72,7 +74,7 @@ class Masks:
         return (len(self._kept) + 2) * len(self._segment)
 
     def allowed(self, shown: Filter) -> Mask:
-        """Return which pieces are live, available, in the catalogs and without some terms.
+        """Return which pieces are live, available, in the catalogs, without some terms, and among some ids.
 
         `Part.excluded` has the rest.
         """
@@ -81,6 +83,11 @@ class Masks:
             for term in shown.without:
                 others[self._segment.having(term_key(*term))] = 0
             return others
+        if shown.among is not None:
+            others, rows = self.allowed(replace(shown, among=None)), rows_of(self._segment, shown.among)
+            chosen = np.zeros(len(self._segment), dtype=np.uint8)
+            chosen[rows] = others[rows]
+            return chosen
         available = self._available(shown.moment)
         if shown.catalogs is None and shown.matching is None:
             return available.mask

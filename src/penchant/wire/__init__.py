@@ -47,6 +47,7 @@ from penchant.wire.explanations import (
     ExplainedPiece,
     ExplainedResult,
     KeywordShare,
+    LeftPiece,
     Move,
     MovingRule,
     PartShare,
@@ -54,6 +55,7 @@ from penchant.wire.explanations import (
     PieceShare,
     Place,
     PreviewedList,
+    RankResult,
     Reason,
     SettingsPreview,
     SimilarEntry,
@@ -77,7 +79,7 @@ from penchant.wire.lines import (
     upsert_line,
 )
 from penchant.wire.list_ids import MAX_LIST_NAMES_BYTES, decode_list_id, encode_list_id
-from penchant.wire.lists import decode_asked, decode_ids, decode_list
+from penchant.wire.lists import MAX_RANKED, RankWish, decode_asked, decode_ids, decode_list, decode_rank_wish
 from penchant.wire.pieces import (
     DEFAULT_LIMITS,
     PieceWords,

@@ -19,6 +19,7 @@ from penchant.model import (
 )
 from penchant.wire import administration, answers, explanations, placement_answers
 from penchant.wire.fields import ID_SCHEMA, ref
+from penchant.wire.lists import RANK_WISH
 from penchant.wire.pieces import TEXTS, piece_schemas
 from penchant.wire.placements import PAGE, PLACEMENT_WISH, placement_schemas
 from penchant.wire.preferences import LIKINGS, PREFERENCES, PersonPreferences
@@ -48,6 +49,7 @@ _ANSWERS = (
     answers.UserExport[_Time],
     placement_answers.PlacementResults,
     answers.Problem,
+    explanations.LeftPiece,
     explanations.Reason,
     explanations.SettingsPreview,
     explanations.SimilarWhy,
@@ -227,6 +229,16 @@ def _explained(entry: dict[str, Any]) -> dict[str, Any]:
         "PersonalPlace": _place("PersonalWhy"),
         "PreviewWish": PREVIEW.schema(),
         "Likings": LIKINGS.schema(),
+        "RankWish": RANK_WISH.schema(),
+        "RankResult": {
+            "type": "object",
+            "properties": {
+                "id": ID_SCHEMA,
+                "content": entries,
+                "left": {"type": "array", "items": ref("LeftPiece")},
+            },
+            "required": ["id", "content", "left"],
+        },
         "Preferences": PREFERENCES.schema(),
     }
 

@@ -14,9 +14,10 @@ from penchant.live.views import View
 from penchant.model import MAX_TAKE, Basis, IndexedPiece, PlacementKind
 from penchant.service.lists.inputs import ListInputs
 from penchant.service.lists.personal import PersonalRanking
+from penchant.service.lists.picks import PickRanking
 from penchant.service.lists.plain import AgainRanking, NewRanking, PopularRanking
 from penchant.service.lists.ranking import ListRanking
-from penchant.service.lists.requests import PersonalRequest, PlainRequest, SimilarRequest
+from penchant.service.lists.requests import PersonalRequest, PlainRequest, RankRequest, SimilarRequest
 from penchant.service.lists.similar import SimilarRanking
 from penchant.wire import ListRules, StatedLikings
 
@@ -50,6 +51,16 @@ async def rank_personal(
     person = await inputs.person(view, request, now, likings)
     audience = await inputs.audience(view, now, request.min_audience_version)
     return PersonalRanking(view, request, now, person, audience, is_known=likings is None)
+
+
+async def rank_picks(
+    inputs: ListInputs, view: View, request: RankRequest, likings: StatedLikings | None = None
+) -> PickRanking:
+    """Return given pieces in the order in which they suit a person, or that in which they are given, or between."""
+    now = inputs.now(view)
+    person = await inputs.person(view, request, now, likings)
+    audience = await inputs.audience(view, now, request.min_audience_version)
+    return PickRanking(view, request, now, person, audience, is_known=likings is None)
 
 
 async def rank_popular(inputs: ListInputs, view: View, request: PlainRequest) -> PopularRanking:

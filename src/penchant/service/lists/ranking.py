@@ -190,9 +190,9 @@ class ListRanking(ABC, Generic[Query]):
         key = self.boosted_key(piece_id)
         return 1.0 if key is None else self._shown_score(key)
 
-    def hurdles(self, piece_id: str, offer: Availability) -> list[Hurdle[Query]]:
-        """Return what keeps a piece out of this list, whatever the others are."""
-        return list(common_hurdles(self.view, self.request, piece_id, offer, self.now))
+    def hurdles(self, piece_id: str, offer: Availability) -> Iterator[Hurdle[Query]]:
+        """Yield what keeps a piece out of this list, whatever the others are."""
+        return common_hurdles(self.view, self.request, piece_id, offer, self.now)
 
     def _shown_score(self, key: int) -> float:
         return key / self.zero if key > 0 else 0.0
