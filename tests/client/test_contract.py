@@ -113,6 +113,7 @@ SAMPLES: dict[str, Any] = {
     "exclude": ["a"],
     "diversity": 0.5,
     "weight": 0.5,
+    "category": "g",
     "min_audience_version": 3,
     "preferences": PersonPreferences(keywords={"g": {"k": -0.5}}, hidden=["c"], unused_categories=["h"]),
     "likings": Likings(liked=["a"], liked_keywords={"g": ["k"]}),

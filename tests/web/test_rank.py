@@ -56,7 +56,7 @@ def shop(service: Service) -> Service:
         for step in range(3 + 2 * place)
     ]
     ok(service.post("/s/interactions", json=did))
-    ok(service.put("/s/users/said/preferences", json={"keywords": {"tag": {"g1": 1}}, "hidden": ["p04", "p10"]}))
+    ok(service.put("/s/users/said/preferences", json={"keywords": {"genre": {"g1": 1}}, "hidden": ["p04", "p10"]}))
     ok(service.put("/s/blacklist", json=["p13"]))
     return service
 
@@ -108,7 +108,7 @@ def test_rules_of_lists_move_nothing(shop: Service) -> None:
 
     ok(shop.put("/s/whitelist", json=[ids_of(plain)[-1], ids_of(plain)[5]]))
     attributes = ok(shop.get("/s/settings"))["attributes"]
-    ok(shop.put("/s/settings", json={"attributes": attributes, "maxPerValue": {"tag": 1}}))
+    ok(shop.put("/s/settings", json={"attributes": attributes, "maxPerValue": {"genre": 1}}))
 
     assert rank(shop, "ann", PIECES) == plain
 

@@ -81,6 +81,7 @@ def requests(service: Service, user: str = "kim", piece_id: str = "a") -> Iterat
             "placementList": {"user": user},
             "rollBackPlacement": {"version": str(version)},
             "deleteSource": {"confirm": "s"},
+            "listSegments": {"category": "genre"},
         }
         yield Request(
             operation,

@@ -185,6 +185,10 @@ export class Client {
     return this.#service.json("GET", path(source, "users", userId, "recommendation", "profile"));
   }
 
+  listSegments(source: string, userId: string, query: Query<"listSegments">): Promise<Answer<"listSegments">> {
+    return this.#service.json("GET", path(source, "users", userId, "segments"), { query });
+  }
+
   /** Record an interaction; with an `eventId`, an id of this person's, it is stored once, however often it is sent. */
   recordInteraction(
     source: string,

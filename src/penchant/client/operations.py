@@ -24,6 +24,7 @@ from penchant.wire import (
     Profile,
     ProspectList,
     SigningSecret,
+    TasteSegments,
     UsageReport,
     UserExport,
     WordsPreview,
@@ -65,6 +66,15 @@ class ListIdsOptions(TypedDict, total=False):
     """How many leading entries to skip."""
     limit: int | None
     """How many entries to return; without it, all."""
+
+
+class ListSegmentsOptions(TypedDict, total=False):
+    """Options of `list_segments`."""
+
+    category: str | None
+    """The category whose keywords are wanted; needed."""
+    limit: int | None
+    """How many entries to return, 1 to 30; more counts as 30. Wins over `take`; without both, 30."""
 
 
 class ListChangesOptions(TypedDict, total=False):
@@ -411,6 +421,18 @@ def get_profile(source: str, user_id: str) -> Request[list[Profile]]:
     )
 
 
+def list_segments(source: str, user_id: str, **options: Unpack[ListSegmentsOptions]) -> Request[TasteSegments]:
+    """The keywords of a category that this person likes, with enough pieces to show."""
+    return request_of(
+        "GET",
+        "/{source}/users/{userID}/segments",
+        TasteSegments,
+        {"source": source, "userID": user_id},
+        options=options,
+        reads=True,
+    )
+
+
 def list_interactions(
     source: str, user_id: str, **options: Unpack[ListInteractionsOptions]
 ) -> Request[list[InteractionAnswer[datetime]]]:
@@ -662,6 +684,7 @@ class OperationMethods:
     recommend = RequestMethod(recommend)
     again_content = RequestMethod(again_content)
     get_profile = RequestMethod(get_profile)
+    list_segments = RequestMethod(list_segments)
     list_interactions = RequestMethod(list_interactions)
     get_preferences = RequestMethod(get_preferences)
     put_preferences = RequestMethod(put_preferences)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TypedDict, TypeVar
 
 from penchant.attributes import Attribute, AttributeFilter, Boost
-from penchant.errors import InvalidInput
+from penchant.errors import InvalidInput, invalid_parameter
 from penchant.live.views import View
 from penchant.model import Basis, Feature, Scope
 from penchant.service.lists.personal import PersonalRanking
@@ -29,6 +29,7 @@ from penchant.web.parameters import (
     BOOST,
     BY,
     CATALOGS,
+    CATEGORY,
     EXCLUDE,
     EXPLAIN,
     FILL,
@@ -268,6 +269,30 @@ async def get_profile(call: Call) -> Answer:
     view = await call.view()
     profiles = await call.services.lists.profile(view, call.path["userID"])
     return Answer(body=encode(profiles), version=view.head.version)
+
+
+@RECOMMENDATIONS.operation(
+    "GET",
+    "/{source}/users/{userID}/segments",
+    tag="people",
+    about=IN_PATH,
+    in_browsers=True,
+    scope=Scope.PERSONAL,
+    feature=Feature.PROFILE,
+    parameters=(CATEGORY, LIMIT, OLD_TAKE, MIN_VERSION),
+    personal=True,
+    answer="TasteSegments",
+    errors=("overloaded",),
+)
+async def list_segments(call: Call) -> Answer:
+    """The keywords of a category that this person likes, with enough pieces to show."""
+    values = call.values()
+    if values["category"] is None:
+        raise invalid_parameter("category", "Say of which category: its keywords are what is listed.")
+    view = await call.view()
+    take = values["limit"] or values["take"]
+    segments = await call.services.lists.segments(view, call.path["userID"], values["category"], take)
+    return Answer(body=encode(segments), version=view.head.version)
 
 
 PLAIN_LISTS = OperationTable(Operation, "recommendations")

@@ -40,6 +40,8 @@ from penchant.wire.answers import (
     RevisitPiece,
     RevisitResult,
     SourceStatus,
+    TasteSegment,
+    TasteSegments,
     UserExport,
 )
 from penchant.wire.attributes import decode_stored_extra, decode_stored_marks

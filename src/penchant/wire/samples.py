@@ -220,6 +220,7 @@ SAMPLES: Mapping[str, Any] = {
         "updatedAt": MOMENT,
     },
     "Submission": [_PIECE, {"id": "gravity", "categories": {"genre": ["drama", "science fiction"]}}],
+    "TasteSegments": {"id": "kim", "segments": [{"keyword": "horror", "score": 500}]},
     "Text": "…",
     "UsageReport": {
         "month": "2026-11",

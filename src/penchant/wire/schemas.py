@@ -42,6 +42,7 @@ _ANSWERS = (
     answers.ProspectList,
     answers.RevisitResult[_Time],
     answers.Profile,
+    answers.TasteSegments,
     answers.ExportedInteraction[_Time],
     answers.InteractionAnswer[_Time],
     answers.BulkReceipt,

@@ -11,12 +11,13 @@ Where a piece stands in a list is found in this order, all from one view:
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from msgspec import structs
 
 from penchant.errors import StorageUnavailable, UnknownPiece, UnknownSource
-from penchant.index import Audience, offer_of
+from penchant.index import Audience, Filter, offer_of
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View
 from penchant.model import MAX_TAKE, Basis, IndexedPiece
@@ -30,6 +31,7 @@ from penchant.service.lists.plain import AgainRanking, NewRanking, PopularRankin
 from penchant.service.lists.ranking import ListRanking
 from penchant.service.lists.requests import PersonalRequest, PlainRequest, RankRequest, SimilarRequest
 from penchant.service.lists.similar import SimilarRanking
+from penchant.service.lists.tastes import ShownPieces, showable
 from penchant.service.shares import AccountShares
 from penchant.wire import (
     ExplainedResult,
@@ -41,6 +43,8 @@ from penchant.wire import (
     Reason,
     RecommendationResult,
     StatedLikings,
+    TasteSegment,
+    TasteSegments,
 )
 
 Arguments = ParamSpec("Arguments")
@@ -184,6 +188,17 @@ class Lists:
         if not categories:
             return []
         return [Profile(source=view.head.name, user_id=user_id, categories=categories)]
+
+    async def segments(self, view: View, user_id: str, category: str, take: int) -> TasteSegments:
+        """Return the keywords of a category that a person likes and has enough to be shown of; raises as `personal`."""
+        now, request = self.now(view), PersonalRequest(user_id=user_id)
+        person = await self.inputs.person(view, request, now)
+        profile = await self.inputs.profile(view, user_id)
+        shown = Filter(moment=now, blacklisted=view.blacklisted)
+        pieces = ShownPieces(view.snapshot, shown, person.left_out(with_seen=not view.settings.exclude_seen))
+        liked = islice(showable(profile, pieces, category), take)
+        segments = [TasteSegment(keyword=term.keyword, score=score) for term, score in liked]
+        return TasteSegments(id=user_id, segments=segments)
 
     async def place(self, access: Access, ranking: SimilarRanking | PersonalRanking, piece_id: str) -> Place:
         """Return where any piece stands in a list, and why.
