@@ -49,6 +49,8 @@ LIST_MEMBERS: dict[str, Any] = {
     "boosts": [{"key": "language", "any": ["en"], "factor": 2}],
     "whitelist": ["c"],
     "blacklist": ["d"],
+    "content": ["c"],
+    "order": "personal",
     "fallback": "popular",
 }
 VARIANT = PlacementVariant(name="v", share=0.2, kind="new", **LIST_MEMBERS)

@@ -129,7 +129,7 @@ RULES: dict[str, st.SearchStrategy[Any]] = {
     "filter": YEARS.map(lambda year: {"must": [{"key": "year", "lte": year}]}),
     "boosts": YEARS.map(lambda year: [{"key": "year", "gte": year, "factor": 3}]),
     "blacklist": st.lists(st.sampled_from(PIECES), max_size=5, unique=True),
-    "fallback": st.sampled_from([kind.value for kind in PlacementKind]),
+    "fallback": st.sampled_from([kind.value for kind in PlacementKind if kind is not PlacementKind.PICKS]),
 }
 WHITELIST = {"whitelist": st.lists(st.sampled_from(PIECES), max_size=5, unique=True)}
 WEIGHTS = st.dictionaries(st.sampled_from(["genre", "by"]), st.sampled_from([0, 0.5, 2]), min_size=1, max_size=2)
@@ -147,14 +147,23 @@ OWN: dict[str, dict[str, st.SearchStrategy[Any]]] = {
     "popular": {"halfLifeDays": st.sampled_from([0, 3, 30]), **WHITELIST},
     "new": {"halfLifeDays": st.sampled_from([0, 3, 30]), **WHITELIST},
     "again": {},
+    "picks": {
+        "order": st.sampled_from(["given", "personal"]),
+        "excludeSeen": st.booleans(),
+        "categoryWeights": WEIGHTS,
+    },
 }
+NEEDED: dict[str, dict[str, st.SearchStrategy[Any]]] = {
+    "picks": {"content": st.lists(st.sampled_from([*PIECES, "gone"]), max_size=40, unique=True)}
+}
+"""What a kind cannot do without."""
 
 
 @st.composite
 def rules(draw: st.DrawFn) -> dict[str, Any]:
     """Return the members of a placement or a variant."""
     kind = draw(st.sampled_from(sorted(OWN)))
-    return {"kind": kind, **draw(st.fixed_dictionaries({}, optional=RULES | OWN[kind]))}
+    return {"kind": kind, **draw(st.fixed_dictionaries(NEEDED.get(kind, {}), optional=RULES | OWN[kind]))}
 
 
 @pytest.mark.slow
@@ -189,6 +198,7 @@ def test_everybody_gets_what_a_request_is_answered_with(
             "categoryWeights": {"genre": 0.5},
             "variants": [{"name": "v", "share": 0.5, "kind": "new"}],
         },
+        {"kind": "picks", "content": ["p30", "gone", "p03", "p05", "p12"], "order": "personal", "fallback": "new"},
         {
             "kind": "again",
             "fallback": "popular",

@@ -179,3 +179,61 @@ def test_what_is_left_out_has_the_code_that_why_has(service: Service) -> None:
         {"id": "later", "why": "window"},
         {"id": "gone", "why": "unknown-piece"},
     ]
+
+
+@pytest.mark.parametrize(("order", "weight"), ((None, 0), ("given", 0), ("personal", 1)))
+@pytest.mark.parametrize("user", PEOPLE)
+def test_a_placement_of_picks_is_their_rank(shop: Service, user: str, order: str | None, weight: int) -> None:
+    picked = ["p20", "p13", "p10", "gone", *PIECES[:8:-2]]
+    named = {} if order is None else {"order": order}
+    ok(shop.put("/s/placements/desk", json={"kind": "picks", "content": list(dict.fromkeys(picked)), **named}))
+
+    ranked = rank(shop, user, list(dict.fromkeys(picked)), "explain=true", weight=weight)
+    listed = ok(shop.get(f"/s/placements/desk/list?user={user}&explain=true"))
+
+    assert (listed["content"], listed["kind"]) == (ranked["content"], "picks")
+    wish = {"user": user, "exclude": ids_of(listed)[:1], "lists": [{"placement": "desk"}]}
+    page = ok(shop.post("/s/lists", json=wish))
+    assert ids_of(page["lists"][0]) == ids_of(listed)[1:]
+    draft = {"kind": "picks", "content": picked[:1]}
+    previewed = {"name": "desk", "placement": draft, "users": [user]}
+    (preview,) = ok(shop.post("/s/preview/placement", json=previewed))["lists"]
+    assert [ids_of({"content": preview[side]}) for side in ("before", "after")] == [
+        ids_of(listed),
+        [each for each in ids_of(listed) if each == "p20"],
+    ]
+
+
+def test_picks_for_nobody_are_those_for_a_stranger_and_none_are_filled(shop: Service) -> None:
+    ok(shop.put("/s/placements/desk", json={"kind": "picks", "content": ["p20", "p10"], "order": "personal"}))
+    assert ids_of(ok(shop.get("/s/placements/desk/list"))) == ids_of(rank(shop, "stranger", ["p20", "p10"]))
+
+    ok(shop.put("/s/placements/desk", json={"kind": "picks", "content": ["p13", "gone"], "fallback": "new"}))
+    assert ok(shop.get("/s/placements/desk/list?user=ann"))["kind"] == "new"
+
+
+@pytest.mark.parametrize(
+    ("placement", "pointer"),
+    (
+        ({"kind": "picks"}, "/content"),
+        ({"kind": "picks", "content": ["a", "a"]}, "/content/1"),
+        ({"kind": "picks", "content": ["a"] * 501}, "/content"),
+        ({"kind": "picks", "content": [], "order": "best"}, "/order"),
+        ({"kind": "picks", "content": [], "whitelist": ["a"]}, "/whitelist"),
+        ({"kind": "new", "fallback": "picks"}, "/content"),
+        ({"kind": "new", "order": "given"}, "/order"),
+        ({"kind": "new", "variants": [{"name": "b", "share": 0.1, "kind": "picks"}]}, "/variants/0/content"),
+        (
+            {"kind": "picks", "content": [], "variants": [{"name": "b", "share": 0.1, "content": None}]},
+            "/variants/0/content",
+        ),
+    ),
+)
+def test_picks_need_ids_and_take_account_of_what_counts_for_them(
+    service: Service, placement: Any, pointer: str
+) -> None:
+    service.submit("s", piece("a"))
+
+    answer = service.put("/s/placements/desk", json=placement)
+
+    assert (answer.status_code, [each["pointer"] for each in answer.json()["errors"]]) == (422, [pointer])

@@ -1910,7 +1910,7 @@ export interface components {
          * @description The lists that a placement can show, each of which has an address of its own as well.
          * @enum {unknown}
          */
-        PlacementKind: "again" | "new" | "popular" | "recommendations" | "similar";
+        PlacementKind: "again" | "new" | "picks" | "popular" | "recommendations" | "similar";
         /**
          * PlacedPiece
          * @description One entry of the list of a placement, with reasons where these were asked for.
@@ -1961,7 +1961,7 @@ export interface components {
             placement: string;
             variant?: string;
             /** @enum {string} */
-            kind?: "similar" | "recommendations" | "popular" | "new" | "again";
+            kind?: "similar" | "recommendations" | "popular" | "new" | "again" | "picks";
             contentId: string | null;
             listId?: string;
             categoryWeights?: {
@@ -2375,7 +2375,7 @@ export interface components {
         };
         Placement: {
             /** @enum {string} */
-            kind: "similar" | "recommendations" | "popular" | "new" | "again";
+            kind: "similar" | "recommendations" | "popular" | "new" | "again" | "picks";
             /** @enum {string} */
             algorithm?: "content" | "audience" | "both";
             blend?: {
@@ -2419,8 +2419,15 @@ export interface components {
             };
             whitelist?: string[];
             blacklist?: string[];
+            /** @description The pieces that are picked, in their order; the kind `picks` needs them. */
+            content?: string[];
+            /**
+             * @description Whether picked pieces stand as given, or as they suit the person; absent: as given.
+             * @enum {string}
+             */
+            order?: "given" | "personal";
             /** @enum {string} */
-            fallback?: "similar" | "recommendations" | "popular" | "new" | "again";
+            fallback?: "similar" | "recommendations" | "popular" | "new" | "again" | "picks";
             experiment?: string;
             /** @description Whether variants that are certainly worse are stopped; absent: by reports of servers alone. */
             autoStop?: boolean;
@@ -2431,7 +2438,7 @@ export interface components {
             /** Format: double */
             share: number;
             /** @enum {string} */
-            kind?: "similar" | "recommendations" | "popular" | "new" | "again";
+            kind?: "similar" | "recommendations" | "popular" | "new" | "again" | "picks";
             algorithm?: ("content" | "audience" | "both") | null;
             blend?: {
                 /**
@@ -2469,7 +2476,9 @@ export interface components {
             } | null;
             whitelist?: string[] | null;
             blacklist?: string[] | null;
-            fallback?: ("similar" | "recommendations" | "popular" | "new" | "again") | null;
+            content?: string[] | null;
+            order?: ("given" | "personal") | null;
+            fallback?: ("similar" | "recommendations" | "popular" | "new" | "again" | "picks") | null;
         };
         PlacementWish: {
             name: string;

@@ -11,7 +11,7 @@ from penchant.attributes import AttributeFilter, Boost
 from penchant.errors import invalid_parameter
 from penchant.index import HALF_LIFE_DAYS
 from penchant.live.views import View
-from penchant.model import MAX_TAKE, Basis, IndexedPiece, PlacementKind
+from penchant.model import MAX_TAKE, Basis, IndexedPiece, PickOrder, PlacementKind
 from penchant.service.lists.inputs import ListInputs
 from penchant.service.lists.personal import PersonalRanking
 from penchant.service.lists.picks import PickRanking
@@ -150,6 +150,13 @@ async def _recommendations(inputs: ListInputs, wish: ListWish) -> PersonalRankin
     return await rank_personal(inputs, view, wanted, StatedLikings() if user_id is None else None)
 
 
+async def _picks(inputs: ListInputs, wish: ListWish) -> PickRanking:
+    user_id, rules = wish.request.user_id, wish.rules
+    weight = 1.0 if rules.order is PickOrder.PERSONAL else 0.0
+    wanted = RankRequest(user_id=user_id or "", content=rules.content or (), weight=weight, **wish.choice)
+    return await rank_picks(inputs, wish.view, wanted, StatedLikings() if user_id is None else None)
+
+
 async def _popular(inputs: ListInputs, wish: ListWish) -> PopularRanking:
     return await rank_popular(inputs, wish.view, wish.plain)
 
@@ -183,5 +190,6 @@ KINDS: Mapping[PlacementKind, RankingKind] = {
     PlacementKind.POPULAR: RankingKind(rank=_popular, is_personal=False),
     PlacementKind.NEW: RankingKind(rank=_new, is_personal=False),
     PlacementKind.AGAIN: RankingKind(rank=_again, is_personal=True),
+    PlacementKind.PICKS: RankingKind(rank=_picks, is_personal=True),
 }
 """All kinds of lists that placements show."""
