@@ -295,6 +295,8 @@ class PlacementKind(enum.StrEnum):
     NEW = "new"
     AGAIN = "again"
     PICKS = "picks"
+    BECAUSE = "because"
+    KEYWORD = "keyword"
 
 
 class PickOrder(enum.StrEnum):

@@ -51,6 +51,8 @@ LIST_MEMBERS: dict[str, Any] = {
     "blacklist": ["d"],
     "content": ["c"],
     "order": "personal",
+    "rows": 2,
+    "series_category": "g",
     "fallback": "popular",
 }
 VARIANT = PlacementVariant(name="v", share=0.2, kind="new", **LIST_MEMBERS)

@@ -153,6 +153,13 @@ OWN: dict[str, dict[str, st.SearchStrategy[Any]]] = {
         "categoryWeights": WEIGHTS,
     },
 }
+OWN["because"] = {
+    "algorithm": st.sampled_from(["content", "audience", "both"]),
+    "rows": st.integers(1, 3),
+    "seriesCategory": st.just("by"),
+    "excludeSeen": st.booleans(),
+}
+OWN["keyword"] = {"rows": st.integers(1, 3), "rotation": st.sampled_from([0, 0.5]), "excludeSeen": st.booleans()}
 NEEDED: dict[str, dict[str, st.SearchStrategy[Any]]] = {
     "picks": {"content": st.lists(st.sampled_from([*PIECES, "gone"]), max_size=40, unique=True)}
 }
@@ -198,6 +205,8 @@ def test_everybody_gets_what_a_request_is_answered_with(
             "categoryWeights": {"genre": 0.5},
             "variants": [{"name": "v", "share": 0.5, "kind": "new"}],
         },
+        {"kind": "because", "rows": 2, "fallback": "new"},
+        {"kind": "keyword", "rows": 3, "excludeSeen": False, "fallback": "popular"},
         {"kind": "picks", "content": ["p30", "gone", "p03", "p05", "p12"], "order": "personal", "fallback": "new"},
         {
             "kind": "again",

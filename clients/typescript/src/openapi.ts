@@ -1890,7 +1890,8 @@ export interface components {
          * PlacementResult
          * @description The list of a placement: whose variant it is of, and which kind of list it came to be.
          *
-         *         With reasons, ``category_weights`` are those by which it was made.
+         *         With reasons, ``category_weights`` are those by which it was made. ``seed`` is what the list is about, ``since``
+         *         when the person last did something with that piece that speaks for it.
          */
         PlacementResult: {
             placement: string;
@@ -1898,6 +1899,8 @@ export interface components {
             kind: components["schemas"]["PlacementKind"];
             userId: string | null;
             contentId: string | null;
+            seed?: components["schemas"]["ListSeed"];
+            since?: string;
             categoryWeights?: {
                 [key: string]: number;
             };
@@ -1910,7 +1913,18 @@ export interface components {
          * @description The lists that a placement can show, each of which has an address of its own as well.
          * @enum {unknown}
          */
-        PlacementKind: "again" | "new" | "picks" | "popular" | "recommendations" | "similar";
+        PlacementKind: "again" | "because" | "keyword" | "new" | "picks" | "popular" | "recommendations" | "similar";
+        /**
+         * ListSeed
+         * @description What a list of a page is about: a piece that the person likes, or a keyword of a category.
+         */
+        ListSeed: {
+            contentId?: string;
+            category?: string;
+            keyword?: string;
+        } & {
+            [key: string]: unknown;
+        };
         /**
          * PlacedPiece
          * @description One entry of the list of a placement, with reasons where these were asked for.
@@ -1961,8 +1975,10 @@ export interface components {
             placement: string;
             variant?: string;
             /** @enum {string} */
-            kind?: "similar" | "recommendations" | "popular" | "new" | "again" | "picks";
+            kind?: "similar" | "recommendations" | "popular" | "new" | "again" | "picks" | "because" | "keyword";
             contentId: string | null;
+            seed?: components["schemas"]["ListSeed"];
+            since?: string;
             listId?: string;
             categoryWeights?: {
                 [key: string]: number;
@@ -2375,7 +2391,7 @@ export interface components {
         };
         Placement: {
             /** @enum {string} */
-            kind: "similar" | "recommendations" | "popular" | "new" | "again" | "picks";
+            kind: "similar" | "recommendations" | "popular" | "new" | "again" | "picks" | "because" | "keyword";
             /** @enum {string} */
             algorithm?: "content" | "audience" | "both";
             blend?: {
@@ -2426,8 +2442,15 @@ export interface components {
              * @enum {string}
              */
             order?: "given" | "personal";
+            /**
+             * Format: int32
+             * @description How many lists a page gets of it, each about something else; absent: one.
+             */
+            rows?: number;
+            /** @description Of pieces that have the same keywords in this category a page has one list at most. */
+            seriesCategory?: string;
             /** @enum {string} */
-            fallback?: "similar" | "recommendations" | "popular" | "new" | "again" | "picks";
+            fallback?: "similar" | "recommendations" | "popular" | "new" | "again" | "picks" | "because" | "keyword";
             experiment?: string;
             /** @description Whether variants that are certainly worse are stopped; absent: by reports of servers alone. */
             autoStop?: boolean;
@@ -2438,7 +2461,7 @@ export interface components {
             /** Format: double */
             share: number;
             /** @enum {string} */
-            kind?: "similar" | "recommendations" | "popular" | "new" | "again" | "picks";
+            kind?: "similar" | "recommendations" | "popular" | "new" | "again" | "picks" | "because" | "keyword";
             algorithm?: ("content" | "audience" | "both") | null;
             blend?: {
                 /**
@@ -2478,7 +2501,9 @@ export interface components {
             blacklist?: string[] | null;
             content?: string[] | null;
             order?: ("given" | "personal") | null;
-            fallback?: ("similar" | "recommendations" | "popular" | "new" | "again" | "picks") | null;
+            rows?: number | null;
+            seriesCategory?: string | null;
+            fallback?: ("similar" | "recommendations" | "popular" | "new" | "again" | "picks" | "because" | "keyword") | null;
         };
         PlacementWish: {
             name: string;

@@ -54,10 +54,12 @@ from penchant.index.people.figures import SourceFigures
 from penchant.index.people.likes import LatestEvents, Likes
 from penchant.index.people.person import (
     CountedPreferences,
+    GradedPiece,
     InteractionArrays,
     PersonFigures,
     PlacedTaste,
     figures_of_person,
+    graded_pieces,
     keyword_counts,
     profile_of_person,
 )
@@ -104,6 +106,7 @@ __all__ = [
     "Find",
     "FlatCategory",
     "FloatArray",
+    "GradedPiece",
     "IntArray",
     "InteractionArrays",
     "Keep",
@@ -155,6 +158,7 @@ __all__ = [
     "build_weights",
     "categories",
     "figures_of_person",
+    "graded_pieces",
     "has_attributes",
     "is_read_as",
     "key_of",

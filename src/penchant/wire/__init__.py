@@ -95,6 +95,7 @@ from penchant.wire.placement_answers import (
     DayCount,
     Doubt,
     Interval,
+    ListSeed,
     ListShare,
     PageEntry,
     PageResult,

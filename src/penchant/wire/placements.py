@@ -28,6 +28,7 @@ from penchant.wire.fields import (
     Shape,
     choice,
     described,
+    integer,
     is_number,
     ref,
     text,
@@ -56,6 +57,8 @@ MAX_OWN_IDS = 1_000
 """Ids on a list of a placement's own: with 500 characters each they fit the limit of a body."""
 MAX_PICKS = 500
 """Ids that a placement picks, as many as one request has ranked."""
+MAX_ROWS = 5
+"""Lists that one placement gives a page."""
 MAX_CATALOGS = 100
 MAX_LISTS = 20
 """Lists of one page."""
@@ -148,8 +151,11 @@ def _for(*kinds: PlacementKind) -> ListUse:
     return ListUse(frozenset(kinds))
 
 
-_RECOMMENDED = _for(PlacementKind.RECOMMENDATIONS)
-_SUITED = _for(PlacementKind.RECOMMENDATIONS, PlacementKind.PICKS)
+_NEAR = _for(PlacementKind.SIMILAR, PlacementKind.BECAUSE)
+_RECOMMENDED = _for(PlacementKind.RECOMMENDATIONS, PlacementKind.KEYWORD)
+_SUITED = _for(PlacementKind.RECOMMENDATIONS, PlacementKind.KEYWORD, PlacementKind.PICKS)
+_SEEDED = _for(PlacementKind.BECAUSE, PlacementKind.KEYWORD)
+_KNOWING = ListUse(_SUITED.kinds | _SEEDED.kinds)
 _PICKED = _for(PlacementKind.PICKS)
 _RAISED = ListUse(frozenset(PlacementKind) - {PlacementKind.AGAIN, PlacementKind.PICKS})
 
@@ -157,7 +163,7 @@ _RAISED = ListUse(frozenset(PlacementKind) - {PlacementKind.AGAIN, PlacementKind
 class ListMembers(Record, frozen=True, kw_only=True, rename="camel"):
     """What a list is made by; what is left out is as the source has it. ``fallback`` is a kind of list."""
 
-    algorithm: Annotated[str | UnsetType | None, choice(Basis, "algorithm"), _for(PlacementKind.SIMILAR)] = UNSET
+    algorithm: Annotated[str | UnsetType | None, choice(Basis, "algorithm"), _NEAR] = UNSET
     blend: Annotated[
         Mapping[str, Number] | UnsetType | None,
         SETTINGS.members["blend"].shape,
@@ -167,14 +173,14 @@ class ListMembers(Record, frozen=True, kw_only=True, rename="camel"):
     category_weights: Annotated[
         Mapping[str, Number] | UnsetType | None,
         SETTINGS.members["categoryWeights"].shape,
-        _for(PlacementKind.SIMILAR, PlacementKind.RECOMMENDATIONS, PlacementKind.PICKS),
+        ListUse(_NEAR.kinds | _SUITED.kinds),
     ] = UNSET
     max_per_value: Annotated[
         Mapping[str, int] | UnsetType | None, SETTINGS.members["maxPerValue"].shape, _RECOMMENDED
     ] = UNSET
     diversity: Annotated[Number | UnsetType | None, Shape(_read_fraction, _FRACTION), _RECOMMENDED] = UNSET
     rotation: Annotated[Number | UnsetType | None, Shape(_read_fraction, _FRACTION), _RECOMMENDED] = UNSET
-    exclude_seen: Annotated[bool | UnsetType | None, SETTINGS.members["excludeSeen"].shape, _SUITED] = UNSET
+    exclude_seen: Annotated[bool | UnsetType | None, SETTINGS.members["excludeSeen"].shape, _KNOWING] = UNSET
     half_life_days: Annotated[
         int | UnsetType | None,
         Shape(_read_half_life, {"type": "integer", "minimum": 0, "maximum": MAX_DAYS}),
@@ -207,6 +213,18 @@ class ListMembers(Record, frozen=True, kw_only=True, rename="camel"):
         choice(PickOrder, "order"),
         _PICKED,
         Description("Whether picked pieces stand as given, or as they suit the person; absent: as given."),
+    ] = UNSET
+    rows: Annotated[
+        int | UnsetType | None,
+        integer(1, MAX_ROWS),
+        _SEEDED,
+        Description("How many lists a page gets of it, each about something else; absent: one."),
+    ] = UNSET
+    series_category: Annotated[
+        str | UnsetType | None,
+        text(name_problem, "a name", NAME_SCHEMA),
+        _for(PlacementKind.BECAUSE),
+        Description("Of pieces that have the same keywords in this category a page has one list at most."),
     ] = UNSET
     fallback: Annotated[str | UnsetType | None, _KIND, Example("popular")] = UNSET
 
@@ -258,7 +276,7 @@ _READING = (*_OF_SETTINGS, *(key for key in _RULES if key not in _OF_SETTINGS))
 
 def placement_schemas() -> dict[str, Json]:
     """Return the schemas of placements and their variants by name."""
-    behind = ("filter", "whitelist", "blacklist", "content", "order", "fallback")
+    behind = ("filter", "whitelist", "blacklist", "content", "order", "rows", "seriesCategory", "fallback")
     variant = _VARIANT.schema(last=behind)
     # What is null is as the source has it, and no longer as the placement has it.
     either = {name: {"oneOf": [variant["properties"][name], {"type": "null"}]} for name in _RULES if name != "kind"}
@@ -294,6 +312,8 @@ class ListRules:
     blacklisted: frozenset[str] | None = field(init=False)
     content: tuple[str, ...] | None = None
     order: PickOrder | None = None
+    rows: int | None = None
+    series_category: str | None = None
     fallback: PlacementKind | None = None
 
     def __post_init__(self) -> None:

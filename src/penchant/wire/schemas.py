@@ -142,6 +142,9 @@ def _complete(schema: Any) -> None:
     if not isinstance(schema, dict):
         return
     _state_kind(schema)
+    if schema.get("required") == []:
+        # OpenAPI 3.0 takes no empty list.
+        del schema["required"]
     for member in schema.get("properties", {}).values():
         _complete(member)
     for word in ("items", "additionalProperties", "anyOf", "oneOf"):
@@ -296,6 +299,8 @@ def _page_entry() -> dict[str, Any]:
             "variant": {"type": "string"},
             "kind": {"type": "string", "enum": list(PlacementKind)},
             "contentId": {"type": ["string", "null"]},
+            "seed": ref("ListSeed"),
+            "since": {"type": "string"},
             "listId": {"type": "string"},
             "categoryWeights": {"type": "object", "additionalProperties": {"type": "number"}},
             "content": {"type": "array", "items": ref("PlacedPiece")},
