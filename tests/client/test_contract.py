@@ -51,6 +51,10 @@ LIST_MEMBERS: dict[str, Any] = {
     "quotas": [{"filter": {"key": "language", "any": ["en"]}, "atLeast": 1, "of": 3}],
     "whitelist": ["c"],
     "blacklist": ["d"],
+    "content": ["c"],
+    "order": "personal",
+    "rows": 2,
+    "series_category": "g",
     "fallback": "popular",
 }
 VARIANT = PlacementVariant(name="v", share=0.2, kind="new", **LIST_MEMBERS)
@@ -114,6 +118,8 @@ SAMPLES: dict[str, Any] = {
     "include": ["label"],
     "exclude": ["a"],
     "diversity": 0.5,
+    "weight": 0.5,
+    "category": "g",
     "min_audience_version": 3,
     "preferences": PersonPreferences(keywords={"g": {"k": -0.5}}, hidden=["c"], unused_categories=["h"]),
     "likings": Likings(liked=["a"], liked_keywords={"g": ["k"]}),

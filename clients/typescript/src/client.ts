@@ -83,6 +83,12 @@ export class Client {
     return this.#service.json("GET", path(source, "users", userId, "recommendation"), { query });
   }
 
+  /** Put pieces that somebody else chose into the order in which they suit a person; a weight of 0 leaves it as given. */
+  rank(source: string, userId: string, wish: Body<"rank">, query?: Query<"rank">): Promise<Answer<"rank">> {
+    const body = JSON.stringify(wish);
+    return this.#service.json("POST", path(source, "users", userId, "rank"), { query, body, repeatable: true });
+  }
+
   againContent(source: string, userId: string, query?: Query<"againContent">): Promise<Answer<"againContent">> {
     return this.#service.json("GET", path(source, "users", userId, "again"), { query });
   }
@@ -191,6 +197,10 @@ export class Client {
 
   getProfile(source: string, userId: string): Promise<Answer<"getProfile">> {
     return this.#service.json("GET", path(source, "users", userId, "recommendation", "profile"));
+  }
+
+  listSegments(source: string, userId: string, query: Query<"listSegments">): Promise<Answer<"listSegments">> {
+    return this.#service.json("GET", path(source, "users", userId, "segments"), { query });
   }
 
   /** Record an interaction; with an `eventId`, an id of this person's, it is stored once, however often it is sent. */

@@ -400,6 +400,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/{source}/users/{userID}/rank": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Given pieces, such as hits of a search, in the order in which they suit this person.
+         * @description Pieces that somebody else chose, such as the hits of a search or what editors picked, in the order in which they suit this person: up to 500 ids in `content` (413), each once (422). With `weight` 1, the default, the order is that of the person's recommendations, and with 0 the one given; between, pieces stand by weight · r + (1 − weight) · g, r being the place by s and g the one given, both from 0 among those that may be shown, ties as given. Scores stay what they are. `catalogs`, `filter`, `boost`, `at`, `include-seen`, `include` and `explain` are as for a recommendation; rules of lists (whitelist, `maxPerValue`) move nothing. What may not be shown stands in `left`, with the first code that `why` has for it. With a weight below 1 each reason has `{"rule": "given", "position": …}`, the place at which the piece was given, from 0. Plan feature `personalized`; counts as one answer. Needs the scope `personal`.
+         */
+        post: operations["rank"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/{source}/users/{userID}/again": {
         parameters: {
             query?: never;
@@ -432,6 +452,26 @@ export interface paths {
          * @description The taste: terms with scores from −1000 to 1000, preferences included. Of somebody who has done and said nothing: `[]`. Plan feature `profile`. Needs the scope `personal`.
          */
         get: operations["getProfile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/{source}/users/{userID}/segments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The keywords of a category that this person likes, with enough pieces to show.
+         * @description The keywords of `category` that this person likes: those of the profile with a score above 0, the strongest first, ties by keyword, each with at least five pieces that may be shown to the person now (nothing seen, unless the setting `excludeSeen` is false, nothing hidden, blacklisted or out of its window). Each is a row that a page can show, by a filter or the search. `limit` (or `take`) is 1 to 30. Without `category`: 422. Plan feature `profile`, not counted against the monthly quota. Needs the scope `personal`.
+         */
+        get: operations["listSegments"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1291,6 +1331,27 @@ export interface components {
             [key: string]: unknown;
         };
         /**
+         * TasteSegments
+         * @description The keywords of a category that the person with this id likes, the strongest first.
+         */
+        TasteSegments: {
+            id: string;
+            segments: components["schemas"]["TasteSegment"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * TasteSegment
+         * @description A keyword that a person likes, with its score in the profile, of which there is enough to show.
+         */
+        TasteSegment: {
+            keyword: string;
+            /** Format: int64 */
+            score: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
          * ExportedInteraction
          * @description An interaction with all that is stored of it.
          */
@@ -1542,6 +1603,16 @@ export interface components {
             [key: string]: unknown;
         };
         /**
+         * LeftPiece
+         * @description A piece that was given and may not be shown, and why: the code of a `Reason`.
+         */
+        LeftPiece: {
+            id: string;
+            why: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
          * Reason
          * @description Why a piece is not in a list, and the one change that brings it in where there is one.
          */
@@ -1632,7 +1703,8 @@ export interface components {
          * MovingRule
          * @description What moved a piece: `whitelist` with the place on that list, from 0, `fill`, `diversity`, or `boost`.
          *
-         *         A boost has its ``factor``, and for ``position`` its place among those asked for, from 0.
+         *         A boost has its ``factor``, and for ``position`` its place among those asked for, from 0; `given` has the place at
+         *         which the piece is given.
          */
         MovingRule: {
             rule: string;
@@ -1818,7 +1890,8 @@ export interface components {
          * PlacementResult
          * @description The list of a placement: whose variant it is of, and which kind of list it came to be.
          *
-         *         With reasons, ``category_weights`` are those by which it was made.
+         *         With reasons, ``category_weights`` are those by which it was made. ``seed`` is what the list is about, ``since``
+         *         when the person last did something with that piece that speaks for it.
          */
         PlacementResult: {
             placement: string;
@@ -1826,11 +1899,12 @@ export interface components {
             kind: components["schemas"]["PlacementKind"];
             userId: string | null;
             contentId: string | null;
+            seed?: components["schemas"]["ListSeed"];
+            since?: string;
             categoryWeights?: {
                 [key: string]: number;
             };
             content: components["schemas"]["PlacedPiece"][];
-            unmet?: components["schemas"]["UnmetRule"][];
         } & {
             [key: string]: unknown;
         };
@@ -1839,12 +1913,21 @@ export interface components {
          * @description The lists that a placement can show, each of which has an address of its own as well.
          * @enum {unknown}
          */
-        PlacementKind: "again" | "new" | "popular" | "recommendations" | "similar";
+        PlacementKind: "again" | "because" | "keyword" | "new" | "picks" | "popular" | "recommendations" | "similar";
+        /**
+         * ListSeed
+         * @description What a list of a page is about: a piece that the person likes, or a keyword of a category.
+         */
+        ListSeed: {
+            contentId?: string;
+            category?: string;
+            keyword?: string;
+        } & {
+            [key: string]: unknown;
+        };
         /**
          * PlacedPiece
          * @description One entry of the list of a placement, with reasons where these were asked for.
-         *
-         *         ``rule`` is `pin` or `quota` where one of these has put it there; ``displaced`` would stand there without it.
          */
         PlacedPiece: {
             id: string;
@@ -1858,8 +1941,6 @@ export interface components {
             availableFrom?: string;
             availableUntil?: string;
             words?: string[];
-            rule?: string;
-            displaced?: string;
             why?: components["schemas"]["PlacedWhy"];
         } & {
             [key: string]: unknown;
@@ -1881,16 +1962,6 @@ export interface components {
             [key: string]: unknown;
         };
         /**
-         * UnmetRule
-         * @description A pin or a quota of a placement that a list does not meet, by its pointer, with the code of the reason.
-         */
-        UnmetRule: {
-            rule: string;
-            why: string;
-        } & {
-            [key: string]: unknown;
-        };
-        /**
          * PageResult
          * @description The lists of a page, in the order of the request; no piece is in two of them.
          */
@@ -1904,14 +1975,15 @@ export interface components {
             placement: string;
             variant?: string;
             /** @enum {string} */
-            kind?: "similar" | "recommendations" | "popular" | "new" | "again";
+            kind?: "similar" | "recommendations" | "popular" | "new" | "again" | "picks" | "because" | "keyword";
             contentId: string | null;
+            seed?: components["schemas"]["ListSeed"];
+            since?: string;
             listId?: string;
             categoryWeights?: {
                 [key: string]: number;
             };
             content?: components["schemas"]["PlacedPiece"][];
-            unmet?: components["schemas"]["UnmetRule"][];
             error?: components["schemas"]["Problem"];
         } & {
             [key: string]: unknown;
@@ -1961,17 +2033,14 @@ export interface components {
         /**
          * PreviewedPlacement
          * @description A person's list as it is and as it would be, with the variants that they are of; null where there is none.
-         *
-         *         ``unmet`` is what the one that would be does not meet of its pins and quotas.
          */
         PreviewedPlacement: {
             userId: string | null;
             variantBefore: string | null;
             variantAfter: string;
-            before: components["schemas"]["PlacedPiece"][];
-            after: components["schemas"]["PlacedPiece"][];
+            before: components["schemas"]["RecommendedPiece"][];
+            after: components["schemas"]["RecommendedPiece"][];
             moves: components["schemas"]["Move"][];
-            unmet?: components["schemas"]["UnmetRule"][];
         } & {
             [key: string]: unknown;
         };
@@ -2071,6 +2140,22 @@ export interface components {
             dislikedKeywords?: {
                 [key: string]: string[];
             } | null;
+        };
+        RankWish: {
+            content: string[];
+            /**
+             * Format: double
+             * @description How much of the order is the person's; 0 leaves it as given.
+             * @default 1
+             */
+            weight: number | null;
+        };
+        RankResult: {
+            id: string;
+            content: components["schemas"]["RecommendedPiece"][];
+            left: components["schemas"]["LeftPiece"][];
+        } & {
+            [key: string]: unknown;
         };
         Preferences: {
             keywords?: {
@@ -2304,27 +2389,9 @@ export interface components {
             from: string[];
             to: string;
         };
-        PlacementPin: {
-            id: string;
-            /** Format: int32 */
-            position: number;
-            /** Format: date-time */
-            from?: string | null;
-            /** Format: date-time */
-            until?: string | null;
-        };
-        PlacementQuota: {
-            filter: {
-                [key: string]: unknown;
-            };
-            /** Format: int32 */
-            atLeast: number;
-            /** Format: int32 */
-            of: number;
-        };
         Placement: {
             /** @enum {string} */
-            kind: "similar" | "recommendations" | "popular" | "new" | "again";
+            kind: "similar" | "recommendations" | "popular" | "new" | "again" | "picks" | "because" | "keyword";
             /** @enum {string} */
             algorithm?: "content" | "audience" | "both";
             blend?: {
@@ -2362,16 +2429,28 @@ export interface components {
             boosts?: {
                 [key: string]: unknown;
             }[];
-            pins?: components["schemas"]["PlacementPin"][];
-            quotas?: components["schemas"]["PlacementQuota"][];
             /** @description Conditions on the attributes of pieces, as `filter=` of lists. */
             filter?: {
                 [key: string]: unknown;
             };
             whitelist?: string[];
             blacklist?: string[];
+            /** @description The pieces that are picked, in their order; the kind `picks` needs them. */
+            content?: string[];
+            /**
+             * @description Whether picked pieces stand as given, or as they suit the person; absent: as given.
+             * @enum {string}
+             */
+            order?: "given" | "personal";
+            /**
+             * Format: int32
+             * @description How many lists a page gets of it, each about something else; absent: one.
+             */
+            rows?: number;
+            /** @description Of pieces that have the same keywords in this category a page has one list at most. */
+            seriesCategory?: string;
             /** @enum {string} */
-            fallback?: "similar" | "recommendations" | "popular" | "new" | "again";
+            fallback?: "similar" | "recommendations" | "popular" | "new" | "again" | "picks" | "because" | "keyword";
             experiment?: string;
             /** @description Whether variants that are certainly worse are stopped; absent: by reports of servers alone. */
             autoStop?: boolean;
@@ -2382,7 +2461,7 @@ export interface components {
             /** Format: double */
             share: number;
             /** @enum {string} */
-            kind?: "similar" | "recommendations" | "popular" | "new" | "again";
+            kind?: "similar" | "recommendations" | "popular" | "new" | "again" | "picks" | "because" | "keyword";
             algorithm?: ("content" | "audience" | "both") | null;
             blend?: {
                 /**
@@ -2415,14 +2494,16 @@ export interface components {
             boosts?: {
                 [key: string]: unknown;
             }[] | null;
-            pins?: components["schemas"]["PlacementPin"][] | null;
-            quotas?: components["schemas"]["PlacementQuota"][] | null;
             filter?: {
                 [key: string]: unknown;
             } | null;
             whitelist?: string[] | null;
             blacklist?: string[] | null;
-            fallback?: ("similar" | "recommendations" | "popular" | "new" | "again") | null;
+            content?: string[] | null;
+            order?: ("given" | "personal") | null;
+            rows?: number | null;
+            seriesCategory?: string | null;
+            fallback?: ("similar" | "recommendations" | "popular" | "new" | "again" | "picks" | "because" | "keyword") | null;
         };
         PlacementWish: {
             name: string;
@@ -6632,6 +6713,302 @@ export interface operations {
             };
         };
     };
+    rank: {
+        parameters: {
+            query?: {
+                /** @description Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` belongs to a name). */
+                catalogs?: string[];
+                /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
+                filter?: string;
+                /** @description What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100, `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is multiplied. */
+                boost?: string;
+                /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
+                at?: string;
+                /** @description Whether pieces that the person already knows may be recommended. */
+                "include-seen"?: boolean;
+                /** @description What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated, or separated by commas that are not encoded. */
+                include?: string[];
+                /** @description `true` adds to each entry why it is there. */
+                explain?: boolean;
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "min-version"?: number;
+            };
+            header?: {
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "x-penchant-min-version"?: number;
+                /** @description Wait until what other people like is known up to this version of the interactions. */
+                "x-penchant-min-audience-version"?: number;
+            };
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+                /**
+                 * @description The id of a person; percent-encoded once.
+                 * @example kim
+                 */
+                userID: string;
+            };
+            cookie?: never;
+        };
+        /** @description See the description above. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "content": [
+                 *         "alien",
+                 *         "gravity"
+                 *       ],
+                 *       "weight": 0.5
+                 *     }
+                 */
+                "application/json": components["schemas"]["RankWish"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    "x-penchant-stale": components["headers"]["x-penchant-stale"];
+                    "x-penchant-audience-version": components["headers"]["x-penchant-audience-version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "kim",
+                     *       "content": [
+                     *         {
+                     *           "id": "blade-runner",
+                     *           "score": 0.5
+                     *         },
+                     *         {
+                     *           "id": "gravity",
+                     *           "score": 0.75
+                     *         }
+                     *       ],
+                     *       "left": [
+                     *         {
+                     *           "id": "alien",
+                     *           "why": "seen"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RankResult"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query; `invalid-syntax`: The body cannot be read */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key; `not-signed`: This person is not signed */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `request-timeout`: The request did not arrive in time */
+            408: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-many-entries`: Too many entries; `body-too-large`: The body is too large */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The address is longer than 64 KB; no body tells more. */
+            414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `unsupported-media-type`: Unsupported media type */
+            415: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `quota-exceeded`: Monthly quota used up; `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `overloaded`: Overloaded; `storage-unavailable`: The database is away; `not-yet-visible`: Not yet visible */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     againContent: {
         parameters: {
             query?: {
@@ -6906,6 +7283,207 @@ export interface operations {
                      *     ]
                      */
                     "application/json": components["schemas"]["ProfileList"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key; `not-signed`: This person is not signed */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `overloaded`: Overloaded; `storage-unavailable`: The database is away; `not-yet-visible`: Not yet visible */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listSegments: {
+        parameters: {
+            query?: {
+                /** @description The category whose keywords are wanted; needed. */
+                category?: string;
+                /** @description How many entries to return, 1 to 30; more counts as 30. Wins over `take`; without both, 30. */
+                limit?: number;
+                /**
+                 * @deprecated
+                 * @description The old name of `limit`, which wins over it.
+                 */
+                take?: number;
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "min-version"?: number;
+            };
+            header?: {
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "x-penchant-min-version"?: number;
+            };
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+                /**
+                 * @description The id of a person; percent-encoded once.
+                 * @example kim
+                 */
+                userID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    "x-penchant-stale": components["headers"]["x-penchant-stale"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "kim",
+                     *       "segments": [
+                     *         {
+                     *           "keyword": "horror",
+                     *           "score": 500
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TasteSegments"];
                 };
             };
             /** @description `malformed-path`: Malformed path or query */
@@ -9798,13 +10376,6 @@ export interface operations {
                      *               "audience": 2,
                      *               "popularity": 0.5
                      *             },
-                     *             "pins": [
-                     *               {
-                     *                 "id": "alien",
-                     *                 "position": 1,
-                     *                 "until": "2099-01-01T00:00:00Z"
-                     *               }
-                     *             ],
                      *             "fallback": "popular",
                      *             "variants": [
                      *               {
@@ -10007,13 +10578,6 @@ export interface operations {
                      *         "audience": 2,
                      *         "popularity": 0.5
                      *       },
-                     *       "pins": [
-                     *         {
-                     *           "id": "alien",
-                     *           "position": 1,
-                     *           "until": "2099-01-01T00:00:00Z"
-                     *         }
-                     *       ],
                      *       "fallback": "popular",
                      *       "variants": [
                      *         {
@@ -10196,13 +10760,6 @@ export interface operations {
                  *         "audience": 2,
                  *         "popularity": 0.5
                  *       },
-                 *       "pins": [
-                 *         {
-                 *           "id": "alien",
-                 *           "position": 1,
-                 *           "until": "2099-01-01T00:00:00Z"
-                 *         }
-                 *       ],
                  *       "fallback": "popular",
                  *       "variants": [
                  *         {
@@ -10235,13 +10792,6 @@ export interface operations {
                      *         "audience": 2,
                      *         "popularity": 0.5
                      *       },
-                     *       "pins": [
-                     *         {
-                     *           "id": "alien",
-                     *           "position": 1,
-                     *           "until": "2099-01-01T00:00:00Z"
-                     *         }
-                     *       ],
                      *       "fallback": "popular",
                      *       "variants": [
                      *         {
@@ -10698,13 +11248,6 @@ export interface operations {
                      *               "audience": 2,
                      *               "popularity": 0.5
                      *             },
-                     *             "pins": [
-                     *               {
-                     *                 "id": "alien",
-                     *                 "position": 1,
-                     *                 "until": "2099-01-01T00:00:00Z"
-                     *               }
-                     *             ],
                      *             "fallback": "popular",
                      *             "variants": [
                      *               {
@@ -10902,13 +11445,6 @@ export interface operations {
                      *         "audience": 2,
                      *         "popularity": 0.5
                      *       },
-                     *       "pins": [
-                     *         {
-                     *           "id": "alien",
-                     *           "position": 1,
-                     *           "until": "2099-01-01T00:00:00Z"
-                     *         }
-                     *       ],
                      *       "fallback": "popular",
                      *       "variants": [
                      *         {
@@ -11113,13 +11649,6 @@ export interface operations {
                  *           "audience": 2,
                  *           "popularity": 0.5
                  *         },
-                 *         "pins": [
-                 *           {
-                 *             "id": "alien",
-                 *             "position": 1,
-                 *             "until": "2099-01-01T00:00:00Z"
-                 *           }
-                 *         ],
                  *         "fallback": "popular",
                  *         "variants": [
                  *           {

@@ -57,10 +57,12 @@ from penchant.index.people.figures import SourceFigures
 from penchant.index.people.likes import LatestEvents, Likes
 from penchant.index.people.person import (
     CountedPreferences,
+    GradedPiece,
     InteractionArrays,
     PersonFigures,
     PlacedTaste,
     figures_of_person,
+    graded_pieces,
     keyword_counts,
     profile_of_person,
 )
@@ -108,6 +110,7 @@ __all__ = [
     "Find",
     "FlatCategory",
     "FloatArray",
+    "GradedPiece",
     "IntArray",
     "InteractionArrays",
     "Keep",
@@ -163,6 +166,7 @@ __all__ = [
     "figures_of_person",
     "fill_key",
     "first_to_fill",
+    "graded_pieces",
     "has_attributes",
     "is_read_as",
     "key_of",

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from penchant.attributes import AttributeFilter, Clause, MarkCondition
 from penchant.index.building import term_key
-from penchant.index.layout import IntArray, Mask
+from penchant.index.layout import IntArray, Mask, Numbers
 from penchant.index.segment import Segment
 from penchant.index.strings import Strings
 from penchant.model import Term
@@ -29,6 +29,8 @@ class Filter:
     """Which pieces may appear: in one of the catalogs, available at a moment (ms since 1970 UTC), not excluded.
 
     ``matching`` is a filter by attributes that has to hold for them. Pieces with a term of ``without`` may not appear.
+    With ``among`` only pieces of these ids may, with ``having`` only those with a
+    term.
     Excluded is what is ``blacklisted``, a set that many requests share, and what is ``omitted`` from one request: seen
     pieces and those of its parameter ``exclude``.
     """
@@ -39,6 +41,8 @@ class Filter:
     blacklisted: frozenset[str] = frozenset()
     omitted: frozenset[str] = frozenset()
     without: frozenset[Term] = frozenset()
+    among: frozenset[str] | None = None
+    having: Term | None = None
 
 
 class _WindowMask(NamedTuple):
@@ -76,7 +80,7 @@ class Masks:
         return (len(self._kept) + 2) * len(self._segment)
 
     def allowed(self, shown: Filter) -> Mask:
-        """Return which pieces are live, available, in the catalogs and without some terms.
+        """Return which pieces are live, available, in the catalogs, with and without some terms, among some ids.
 
         `Part.excluded` has the rest.
         """
@@ -85,6 +89,11 @@ class Masks:
             for term in shown.without:
                 others[self._segment.having(term_key(*term))] = 0
             return others
+        if shown.among is not None:
+            return _only(self.allowed(replace(shown, among=None)), rows_of(self._segment, shown.among))
+        if shown.having is not None:
+            rows = self._segment.having(term_key(*shown.having))
+            return _only(self.allowed(replace(shown, having=None)), rows)
         available = self._available(shown.moment)
         if shown.catalogs is None and shown.matching is None:
             return available.mask
@@ -125,6 +134,13 @@ class Masks:
             now = _available(self._segment, self._live, moment)
             self._now = now
         return now
+
+
+def _only(mask: Mask, rows: Numbers | IntArray) -> Mask:
+    """Return a mask that lets through what another does of some rows alone."""
+    chosen = np.zeros(len(mask), dtype=np.uint8)
+    chosen[rows] = mask[rows]
+    return chosen
 
 
 def _available(segment: Segment, live: Mask, moment: int) -> _WindowMask:

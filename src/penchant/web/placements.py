@@ -297,8 +297,8 @@ async def page_lists(call: Call) -> Answer:
         for each in page.lists
     ]
     answers = await call.services.placement_lists.page(view, requests)
-    entries = [_entry(call, view, *each) for each in zip(requests, answers, strict=True)]
-    lists = [each for each in answers if isinstance(each, PlacementAnswer)]
+    entries = [_entry(call, view, *each) for each in answers]
+    lists = [each for _, each in answers if isinstance(each, PlacementAnswer)]
     body = encode(PageResult(user_id=page.user_id, lists=entries))
     return Answer(body=body, version=view.head.version, headers=_audience_headers(lists))
 
@@ -313,6 +313,8 @@ def _entry(call: Call, view: View, request: PlacementRequest, answer: PlacementA
         variant=result.variant,
         kind=result.kind,
         content_id=result.content_id,
+        seed=result.seed,
+        since=result.since,
         list_id=_list_id(call, view, result),
         category_weights=result.category_weights,
         content=result.content,

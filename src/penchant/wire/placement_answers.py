@@ -44,10 +44,19 @@ class UnmetRule(Record, frozen=True, kw_only=True):
     why: str
 
 
+class ListSeed(Record, frozen=True, kw_only=True, rename="camel"):
+    """What a list of a page is about: a piece that the person likes, or a keyword of a category."""
+
+    content_id: str | UnsetType = UNSET
+    category: str | UnsetType = UNSET
+    keyword: str | UnsetType = UNSET
+
+
 class PlacementResult(Record, frozen=True, kw_only=True, rename="camel"):
     """The list of a placement: whose variant it is of, and which kind of list it came to be.
 
-    With reasons, ``category_weights`` are those by which it was made.
+    With reasons, ``category_weights`` are those by which it was made. ``seed`` is what the list is about, ``since``
+    when the person last did something with that piece that speaks for it.
     """
 
     placement: str
@@ -55,6 +64,8 @@ class PlacementResult(Record, frozen=True, kw_only=True, rename="camel"):
     kind: PlacementKind
     user_id: str | None
     content_id: str | None
+    seed: ListSeed | UnsetType = UNSET
+    since: str | UnsetType = UNSET
     category_weights: dict[str, float] | UnsetType = UNSET
     content: list[PlacedPiece]
     unmet: list[UnmetRule] | UnsetType = UNSET
@@ -70,6 +81,8 @@ class PageEntry(Record, frozen=True, kw_only=True, rename="camel"):
     variant: str | UnsetType = UNSET
     kind: PlacementKind | UnsetType = UNSET
     content_id: str | None
+    seed: ListSeed | UnsetType = UNSET
+    since: str | UnsetType = UNSET
     list_id: str | UnsetType = UNSET
     category_weights: dict[str, float] | UnsetType = UNSET
     content: list[PlacedPiece] | UnsetType = UNSET

@@ -14,7 +14,7 @@ from msgspec import UNSET, UnsetType
 
 from penchant.attributes import Attribute
 from penchant.errors import InvalidInput, TooManyEntries
-from penchant.model import MAX_TAKE, Basis, Blend, PlacementKind, SourceSettings
+from penchant.model import MAX_TAKE, Basis, Blend, PickOrder, PlacementKind, SourceSettings
 from penchant.wire.fields import (
     BOOLEAN,
     ID,
@@ -56,6 +56,10 @@ MAX_NAME_BYTES = MAX_LIST_NAMES_BYTES // 2
 MAX_VARIANTS = 8
 MAX_OWN_IDS = 1_000
 """Ids on a list of a placement's own: with 500 characters each they fit the limit of a body."""
+MAX_PICKS = 500
+"""Ids that a placement picks, as many as one request has ranked."""
+MAX_ROWS = 5
+"""Lists that one placement gives a page."""
 MAX_CATALOGS = 100
 MAX_LISTS = 20
 """Lists of one page."""
@@ -107,12 +111,17 @@ def _read_catalogs(value: Any, where: str, faults: Faults) -> Any:
     return frozenset(name for name in value if isinstance(name, str))
 
 
-def _read_own_ids(value: Any, where: str, faults: Faults) -> Any:
-    if not isinstance(value, list) or len(value) > MAX_OWN_IDS:
-        faults.add(where, f"Found no array of up to {MAX_OWN_IDS} ids.")
-        return UNSET
-    check_ids(value, where, faults, unique=True)
-    return tuple(each for each in value if isinstance(each, str))
+def _own_ids(most: int) -> Shape:
+    """Return the shape of an array of up to so many ids, each once."""
+
+    def read(value: Any, where: str, faults: Faults) -> Any:
+        if not isinstance(value, list) or len(value) > most:
+            faults.add(where, f"Found no array of up to {most} ids.")
+            return UNSET
+        check_ids(value, where, faults, unique=True)
+        return tuple(each for each in value if isinstance(each, str))
+
+    return Shape(read, {"type": "array", "items": ID_SCHEMA, "maxItems": most})
 
 
 def _as_given(kind: type, accepted: str, schema: Json) -> Shape:
@@ -194,7 +203,7 @@ _PLACEMENT_NAME = text(placement_problem, "a name", {"type": "string", "minLengt
 _CATALOG = text(name_problem, "a name", NAME_SCHEMA)
 _KIND = choice(PlacementKind, "kind of list")
 _FRACTION = {"type": "number", "minimum": 0, "maximum": 1}
-_OWN_IDS = Shape(_read_own_ids, {"type": "array", "items": ID_SCHEMA, "maxItems": MAX_OWN_IDS})
+_OWN_IDS = _own_ids(MAX_OWN_IDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,28 +217,34 @@ def _for(*kinds: PlacementKind) -> ListUse:
     return ListUse(frozenset(kinds))
 
 
-_RECOMMENDED = _for(PlacementKind.RECOMMENDATIONS)
+_NEAR = _for(PlacementKind.SIMILAR, PlacementKind.BECAUSE)
+_RECOMMENDED = _for(PlacementKind.RECOMMENDATIONS, PlacementKind.KEYWORD)
+_SUITED = _for(PlacementKind.RECOMMENDATIONS, PlacementKind.KEYWORD, PlacementKind.PICKS)
+_SEEDED = _for(PlacementKind.BECAUSE, PlacementKind.KEYWORD)
+_KNOWING = ListUse(_SUITED.kinds | _SEEDED.kinds)
+_PICKED = _for(PlacementKind.PICKS)
+_RAISED = ListUse(frozenset(PlacementKind) - {PlacementKind.AGAIN, PlacementKind.PICKS})
 
 
 class ListMembers(Record, frozen=True, kw_only=True, rename="camel"):
     """What a list is made by; what is left out is as the source has it. ``fallback`` is a kind of list."""
 
-    algorithm: Annotated[str | UnsetType | None, choice(Basis, "algorithm"), _for(PlacementKind.SIMILAR)] = UNSET
+    algorithm: Annotated[str | UnsetType | None, choice(Basis, "algorithm"), _NEAR] = UNSET
     blend: Annotated[
         Mapping[str, Number] | UnsetType | None,
         SETTINGS.members["blend"].shape,
         Example({"content": 1, "audience": 2, "popularity": 0.5}),
-        _RECOMMENDED,
+        _SUITED,
     ] = UNSET
     category_weights: Annotated[
         Mapping[str, Number] | UnsetType | None,
         SETTINGS.members["categoryWeights"].shape,
-        _for(PlacementKind.SIMILAR, PlacementKind.RECOMMENDATIONS),
+        ListUse(_NEAR.kinds | _SUITED.kinds),
     ] = UNSET
     max_per_value: Annotated[Mapping[str, int] | UnsetType | None, SETTINGS.members["maxPerValue"].shape] = UNSET
     diversity: Annotated[Number | UnsetType | None, Shape(_read_fraction, _FRACTION)] = UNSET
     rotation: Annotated[Number | UnsetType | None, Shape(_read_fraction, _FRACTION), _RECOMMENDED] = UNSET
-    exclude_seen: Annotated[bool | UnsetType | None, SETTINGS.members["excludeSeen"].shape, _RECOMMENDED] = UNSET
+    exclude_seen: Annotated[bool | UnsetType | None, SETTINGS.members["excludeSeen"].shape, _KNOWING] = UNSET
     half_life_days: Annotated[
         int | UnsetType | None,
         Shape(_read_half_life, {"type": "integer", "minimum": 0, "maximum": MAX_DAYS}),
@@ -258,10 +273,32 @@ class ListMembers(Record, frozen=True, kw_only=True, rename="camel"):
         Sequence[Mapping[str, Any]] | UnsetType | None,
         Shape(_read_quotas, {"type": "array", "items": ref("PlacementQuota"), "maxItems": MAX_QUOTAS}),
     ] = UNSET
-    whitelist: Annotated[
-        Sequence[str] | UnsetType | None, _OWN_IDS, ListUse(frozenset(PlacementKind) - {PlacementKind.AGAIN})
-    ] = UNSET
+    whitelist: Annotated[Sequence[str] | UnsetType | None, _OWN_IDS, _RAISED] = UNSET
     blacklist: Annotated[Sequence[str] | UnsetType | None, _OWN_IDS] = UNSET
+    content: Annotated[
+        Sequence[str] | UnsetType | None,
+        _own_ids(MAX_PICKS),
+        _PICKED,
+        Description("The pieces that are picked, in their order; the kind `picks` needs them."),
+    ] = UNSET
+    order: Annotated[
+        str | UnsetType | None,
+        choice(PickOrder, "order"),
+        _PICKED,
+        Description("Whether picked pieces stand as given, or as they suit the person; absent: as given."),
+    ] = UNSET
+    rows: Annotated[
+        int | UnsetType | None,
+        integer(1, MAX_ROWS),
+        _SEEDED,
+        Description("How many lists a page gets of it, each about something else; absent: one."),
+    ] = UNSET
+    series_category: Annotated[
+        str | UnsetType | None,
+        text(name_problem, "a name", NAME_SCHEMA),
+        _for(PlacementKind.BECAUSE),
+        Description("Of pieces that have the same keywords in this category a page has one list at most."),
+    ] = UNSET
     fallback: Annotated[str | UnsetType | None, _KIND, Example("popular")] = UNSET
 
 
@@ -312,7 +349,7 @@ _READING = (*_OF_SETTINGS, *(key for key in _RULES if key not in _OF_SETTINGS))
 
 def placement_schemas() -> dict[str, Json]:
     """Return the schemas of placements and their variants by name."""
-    behind = ("filter", "whitelist", "blacklist", "fallback")
+    behind = ("filter", "whitelist", "blacklist", "content", "order", "rows", "seriesCategory", "fallback")
     variant = _VARIANT.schema(last=behind)
     # What is null is as the source has it, and no longer as the placement has it.
     either = {name: {"oneOf": [variant["properties"][name], {"type": "null"}]} for name in _RULES if name != "kind"}
@@ -350,6 +387,10 @@ class ListRules:
     whitelist: tuple[str, ...] | None = None
     blacklist: tuple[str, ...] | None = None
     blacklisted: frozenset[str] | None = field(init=False)
+    content: tuple[str, ...] | None = None
+    order: PickOrder | None = None
+    rows: int | None = None
+    series_category: str | None = None
     fallback: PlacementKind | None = None
 
     def __post_init__(self) -> None:
@@ -456,6 +497,8 @@ def _placement(value: Mapping[str, Any], where: str, faults: Faults) -> Placemen
     if value.get("kind") is None:
         faults.add(f"{where}/kind", f"Found nothing that says which list it is; accepted are {_KINDS}.")
     rules = ListRules(**({"kind": PlacementKind.POPULAR} | given))
+    if value.get("content") is None:
+        _require_picks(rules, where, faults)
     variants = _variants(value, rules, where, faults)
     shown = set().union(rules.kinds, *(each.rules.kinds for each in variants))
     _require_use(value, shown, where, faults)
@@ -494,9 +537,17 @@ def _variant(entry: Mapping[str, Any], base: ListRules, where: str, faults: Faul
     unset: dict[str, Any] = dict.fromkeys(_RULES[key].name for key in absent - {"kind"})
     rules = replace(base, **(unset | _rules(entry, where, faults)))
     _require_use(entry, rules.kinds, where, faults)
+    if entry.get("content") is None:
+        _require_picks(rules, where, faults)
     _VARIANT.read_member(entry, "name", where, faults)
     share = _VARIANT.read_member(entry, "share", where, faults)
     return Variant(name=str(entry.get("name")), share=share, rules=rules)
+
+
+def _require_picks(rules: ListRules, where: str, faults: Faults) -> None:
+    """Note where a list that may be shown picks pieces, and none are named."""
+    if PlacementKind.PICKS in rules.kinds and rules.content is None:
+        faults.add(f"{where}/content", "Found no ids; the kind picks needs those of the pieces that it shows.")
 
 
 def _require_use(value: Mapping[str, Any], kinds: Collection[PlacementKind], where: str, faults: Faults) -> None:

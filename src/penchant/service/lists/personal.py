@@ -1,7 +1,7 @@
 """Recommendations: the pieces that a person may like, by the blend of all parts or by overlap with the taste alone."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -45,6 +45,7 @@ from penchant.wire import (
     ExplainedResult,
     MovingRule,
     PersonalWhy,
+    RankResult,
     RecommendationResult,
 )
 
@@ -68,6 +69,10 @@ def popular_at(view: View, moment: int, audience: Audience) -> Popularity:
         (day, half_life),
         lambda: ranking.start_credits(view.snapshot.day_counts(), day, half_life),
     )
+
+
+PersonalResult = RecommendationResult | AnonymousResult | ExplainedResult | RankResult
+"""The list of a person, with reasons or without; of nobody; or given pieces as they suit a person."""
 
 
 class PersonalRanking(ListRanking[PersonalRequest]):
@@ -105,7 +110,7 @@ class PersonalRanking(ListRanking[PersonalRequest]):
             return OverlapQuery(snapshot, self._liked_terms, fill=self.request.fill, left_out=left_out)
         return BlendQuery(snapshot, self._blend, fill=self.request.fill, left_out=left_out)
 
-    def result(self, *, explain: bool = False) -> RecommendationResult | AnonymousResult | ExplainedResult:
+    def result(self, *, explain: bool = False) -> PersonalResult:
         """Return the list of the person, or of nobody."""
         user_id = self.request.user_id
         if explain:
@@ -135,35 +140,50 @@ class PersonalRanking(ListRanking[PersonalRequest]):
         place = fill_key(snapshot, piece_id, self._today)
         return better + count_before(snapshot.parts, self.query, self.shown, self._today, place)
 
-    def barriers(self, piece_id: str, offer: Availability) -> list[Hurdle[PersonalRequest]]:
-        """Return what forbids to show a piece in this list, whatever the list is by."""
+    def barriers(self, piece_id: str, offer: Availability) -> Iterator[Hurdle[PersonalRequest]]:
+        """Yield what forbids to show a piece in this list, whatever the list is by."""
         view, request = self.view, self.request
-        barriers = super().barriers(piece_id, offer)
+        yield from super().barriers(piece_id, offer)
         if piece_id not in request.unhidden and self._is_among(self.person.hidden, piece_id):
-            change = Remedy(
-                remedy={"remove": "hidden"}, view=view, query=replace(request, unhidden=request.unhidden | {piece_id})
+            unhidden = request.unhidden | {piece_id}
+            yield Hurdle(
+                code="hidden",
+                detail="The person has hidden the piece.",
+                change=lambda: Remedy(
+                    remedy={"remove": "hidden"}, view=view, query=replace(request, unhidden=unhidden)
+                ),
             )
-            barriers.append(Hurdle(code="hidden", detail="The person has hidden the piece.", change=change))
         # Of what is seen and excluded only the exclusion is reported, by `common_hurdles`.
         if not self._includes_seen and piece_id not in request.exclude and self._is_among(self.person.seen, piece_id):
-            change = Remedy(remedy={"include-seen": True}, view=view, query=replace(request, include_seen=True))
-            barriers.append(Hurdle(code="seen", detail="The person knows the piece already.", change=change))
-        return barriers
-
-    def hurdles(self, piece_id: str, offer: Availability) -> list[Hurdle[PersonalRequest]]:
-        """Return what keeps a piece out of this list, whatever the others are."""
-        view, request = self.view, self.request
-        hurdles = super().hurdles(piece_id, offer)
-        if not request.fill and self._units(piece_id) <= 0:
-            change = Remedy(remedy={"fill": True}, view=view, query=replace(request, fill=True))
-            hurdles.append(
-                Hurdle(code="no-fill", detail="Nothing speaks for the piece: its s is 0 or less.", change=change)
+            yield Hurdle(
+                code="seen",
+                detail="The person knows the piece already.",
+                change=lambda: Remedy(
+                    remedy={"include-seen": True}, view=view, query=replace(request, include_seen=True)
+                ),
             )
+
+    def hurdles(self, piece_id: str, offer: Availability) -> Iterator[Hurdle[PersonalRequest]]:
+        """Yield what keeps a piece out of this list, whatever the others are."""
+        is_free = True
+        for each in self._own_hurdles(piece_id, offer):
+            is_free = False
+            yield each
         # Last, and alone: only of a piece that nothing else keeps out can it be said that the choice among the
         # best left it out.
-        if not hurdles and self._is_passed_over(piece_id):
-            hurdles.append(self._passed_over(piece_id))
-        return hurdles
+        if is_free and self._is_passed_over(piece_id):
+            yield self._passed_over(piece_id)
+
+    def _own_hurdles(self, piece_id: str, offer: Availability) -> Iterator[Hurdle[PersonalRequest]]:
+        """Yield what keeps a piece out that is told of the piece alone."""
+        view, request = self.view, self.request
+        yield from super().hurdles(piece_id, offer)
+        if not request.fill and self._units(piece_id) <= 0:
+            yield Hurdle(
+                code="no-fill",
+                detail="Nothing speaks for the piece: its s is 0 or less.",
+                change=lambda: Remedy(remedy={"fill": True}, view=view, query=replace(request, fill=True)),
+            )
 
     def why(self, piece_id: str, *, listed: bool) -> PersonalWhy:
         """Return what the parts add for a piece, and, of one that is listed, what moved it."""
@@ -283,7 +303,7 @@ class PersonalRanking(ListRanking[PersonalRequest]):
         if not full:
             detail = "The piece is too much like others of the list for the diversity asked for."
             change = Remedy(remedy={"diversity": 0}, view=view, query=replace(request, diversity=0.0))
-            return Hurdle(code="alike", detail=detail, change=change)
+            return Hurdle(code="alike", detail=detail, change=lambda: change)
         category, keyword = full[0]
         # A second limit may keep the piece out as well: then this remedy, tried out, fails and is not named.
         others = {name: number for name, number in most.items() if name != category}
@@ -293,7 +313,7 @@ class PersonalRanking(ListRanking[PersonalRequest]):
             query=request,
         )
         detail = f"{most[category]} of the listed pieces have {category} {keyword!r}, as many as may."
-        return Hurdle(code="max-per-value", detail=detail, change=change)
+        return Hurdle(code="max-per-value", detail=detail, change=lambda: change)
 
     def _parts(self, piece_id: str) -> ScoreParts:
         snapshot = self.view.snapshot

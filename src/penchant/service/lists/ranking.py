@@ -243,12 +243,12 @@ class ListRanking(ABC, Generic[Query]):
         units = self.units_of(piece_id)
         return 1.0 if units is None else self._score_of(units)
 
-    def barriers(self, piece_id: str, offer: Availability) -> list[Hurdle[Query]]:
-        """Return what forbids to show a piece in this list, whatever the list is by."""
-        return list(common_hurdles(self.view, self.request, piece_id, offer, self.now))
+    def barriers(self, piece_id: str, offer: Availability) -> Iterator[Hurdle[Query]]:
+        """Yield what forbids to show a piece in this list, whatever the list is by."""
+        return common_hurdles(self.view, self.request, piece_id, offer, self.now)
 
-    def hurdles(self, piece_id: str, offer: Availability) -> list[Hurdle[Query]]:
-        """Return what keeps a piece out of this list, whatever the others are."""
+    def hurdles(self, piece_id: str, offer: Availability) -> Iterator[Hurdle[Query]]:
+        """Yield what keeps a piece out of this list, whatever the others are."""
         return self.barriers(piece_id, offer)
 
     def _score_of(self, units: int) -> float:

@@ -122,6 +122,17 @@ class PersonalRequest:
     min_audience_version: int = 0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankRequest(PersonalRequest):
+    """A request for pieces that somebody else chose, in the order of ``content``, ranked for a person.
+
+    ``weight``, from 0 to 1, tells how much the person counts for the order, and the order as given otherwise.
+    """
+
+    content: tuple[str, ...]
+    weight: float = 1.0
+
+
 def moment_of(at: int | None, now: int) -> int:
     """Return the moment that a day stands for: its end, but for today the present."""
     return now if at is None or at // DAY_MS == now // DAY_MS else at

@@ -5,6 +5,7 @@ answer stays the same, and is remembered (`SimilarAnswers`), until the next chan
 version, or until a window opens or closes (D74 of docs/decisions.md).
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -130,19 +131,17 @@ class SimilarRanking(ListRanking[SimilarRequest]):
             return ExplainedResult(id=self.request.piece_id or None, content=content)
         return RecommendationResult(id=self.request.piece_id, content=self.content())
 
-    def barriers(self, piece_id: str, offer: Availability) -> list[Hurdle[SimilarRequest]]:
-        """Return what forbids to show a piece in this list, whatever the list is by."""
-        barriers = super().barriers(piece_id, offer)
+    def barriers(self, piece_id: str, offer: Availability) -> Iterator[Hurdle[SimilarRequest]]:
+        """Yield what forbids to show a piece in this list, whatever the list is by."""
+        yield from super().barriers(piece_id, offer)
         if self._draft is None and piece_id == self.request.piece_id:
-            barriers.append(Hurdle(code="same-piece", detail=SAME_PIECE))
-        return barriers
+            yield Hurdle(code="same-piece", detail=SAME_PIECE)
 
-    def hurdles(self, piece_id: str, offer: Availability) -> list[Hurdle[SimilarRequest]]:
-        """Return what keeps a piece out of this list, whatever the others are."""
-        hurdles = super().hurdles(piece_id, offer)
+    def hurdles(self, piece_id: str, offer: Availability) -> Iterator[Hurdle[SimilarRequest]]:
+        """Yield what keeps a piece out of this list, whatever the others are."""
+        yield from super().hurdles(piece_id, offer)
         if self.key(piece_id) is None:
-            hurdles.append(Hurdle(code="nothing-in-common", detail=_NOTHING_IN_COMMON[self.request.by]))
-        return hurdles
+            yield Hurdle(code="nothing-in-common", detail=_NOTHING_IN_COMMON[self.request.by])
 
     def why(self, piece_id: str, *, listed: bool) -> SimilarWhy:
         """Return what makes a piece similar, and, of one that is listed, what moved it."""
