@@ -101,12 +101,16 @@ class PickRanking(PersonalRanking):
 
     def _obstacles(self, left: Sequence[str]) -> dict[str, str]:
         """Return the code of the first thing that keeps each of some pieces out."""
+        if not left:
+            return {}
         codes = dict.fromkeys(left, UNKNOWN)
+        # All of them are given: by the filter without that there is mostly a mask already.
+        shown = replace(self.shown, among=None)
         numbers, rows = self.view.snapshot.locate(Strings.of(left))
         for number, part in enumerate(self.view.snapshot.parts):
             places = np.flatnonzero(numbers == number)
-            is_shown = part.allowed(self.shown)[rows[places]] > 0
-            is_shown &= ~np.isin(rows[places], part.excluded(self.shown))
+            is_shown = part.allowed(shown)[rows[places]] > 0
+            is_shown &= ~np.isin(rows[places], part.excluded(shown))
             hidden = np.isin(rows[places], self.person.hidden[number]) if self.person.hidden else is_shown & False
             # What anybody else is shown the person has hidden or knows: of mostly many, told by their rows at once.
             for place, is_for_others, is_hidden in zip(places.tolist(), is_shown, hidden, strict=True):
