@@ -8,6 +8,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from sqlalchemy import make_url
+
 from penchant.errors import StorageUnavailable
 from penchant.live.compiling import find_fault
 from penchant.live.election import Election
@@ -29,6 +31,15 @@ def storage_of(settings: NodeSettings, metrics: Metrics | None = None) -> Storag
     """Open the database that the settings name; ``metrics`` tell of its queues and connections."""
     folder, options = Path(settings.data), server_options(settings)
     return open_storage(folder=folder, database_url=settings.database, options=options, metrics=metrics)
+
+
+def database_name(settings: NodeSettings) -> str:
+    """Return what people call the database that the settings name; nothing of it is secret."""
+    if settings.database is None:
+        return f"SQLite in {settings.data}"
+    url = make_url(settings.database)
+    where = f"{url.host}:{url.port}" if url.port else url.host or "a local socket"
+    return f"PostgreSQL, {url.database or url.username} on {where}"
 
 
 def server_options(settings: NodeSettings) -> ServerOptions:
