@@ -49,7 +49,6 @@ from penchant.importing import (
     fingerprint,
     gather,
     judge,
-    new_source_settings,
     newest_moment,
     parse_column,
     parse_type,
@@ -156,7 +155,8 @@ _OF_FORMATS = (
     click.option(
         "--words",
         metavar="MEMBER,...",
-        help="Members of pieces whose words become keywords in a source that this makes (label,extras.description).",
+        help="Members of pieces whose words become keywords in a source that this makes "
+        "[default: label,extras.description].",
     ),
     click.option("--no-words", is_flag=True, help="Make no keywords of words."),
     click.option("--without-times", is_flag=True, help="A table of interactions has no times: they happen now (csv)."),
@@ -295,8 +295,10 @@ def load_ndjson(storage: Storage, account: str, source: str, *, pieces: Path, in
     console = Console(stderr=True)
     files = [InputFile(pieces, DraftKind.PIECE), InputFile(interactions, DraftKind.INTERACTION)]
     target = StoredTarget(storage, account=account, source=source, actor=COMMAND_LINE)
-    work = Import("ndjson", Files(files), ImportOptions(), target=target)
-    work.shift(_shift("ndjson", files, ImportOptions()))
+    # A demo is about what is in these files: the keywords that they have.
+    options = ImportOptions(words=())
+    work = Import("ndjson", Files(files), options, target=target)
+    work.shift(_shift("ndjson", files, options))
     with _progress(source, console) as move:
         work.run(_teller(source, move))
     _say(console, f"{source}: {work.tally.pieces} pieces and {work.tally.interactions} interactions loaded")
@@ -361,6 +363,8 @@ def _judged(storage: Storage, settings: NodeSettings, arguments: ImportArguments
             snapshot=view.snapshot,
             piece_count=view.snapshot.piece_count,
             settings=view.settings,
+            is_there=True,
+            image_hosts=settings.image_hosts,
             rows=rows,
             blacklisted=view.blacklisted,
         )
@@ -373,11 +377,12 @@ def _verdict(work: Import, arguments: ImportArguments, goal: _Goal) -> ImportVer
         return None
     # What was stored is stored: without a verdict it is no worse.
     with suppress(PenchantError), goal.reading() as stored:
-        settings = new_source_settings(arguments.options, work.sample.pieces.values())
+        settings = work.source_settings()
         source = stored or JudgedSource(
             snapshot=work.sample.snapshot(now, settings),
             piece_count=work.tally.pieces - work.tally.superseded,
             settings=settings,
+            is_there=goal.target is not None,
             rows=work.sample.rows,
             has_all_rows=work.sample.has_all_rows,
         )

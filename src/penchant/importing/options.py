@@ -26,7 +26,7 @@ class ImportOptions:
     ``time_format`` is how times are written, in the words of `datetime.strptime`. ``without_times`` says that a
     table of interactions has none, so that they happen when they are imported. ``user`` is the person whose
     interactions files hold that name nobody: what a single person can export of an account. ``words`` are the members
-    of pieces whose words become keywords in a source that the import makes: none of them where it is empty.
+    of pieces whose words become keywords in a source that the import makes: no words where it is empty.
     """
 
     id_column: str | None = None

@@ -7,7 +7,7 @@ says (`penchant.index.health`); here it is put into words for somebody who has j
 import math
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -31,10 +31,11 @@ from penchant.index import (
     vocabulary,
 )
 from penchant.model import DAY_MS, EncodedPiece, InteractionType, NewInteraction, SourceSettings
+from penchant.settings import closed_image_hosts
 from penchant.storage import user_key
-from penchant.wire import decode_stored_piece
+from penchant.wire import decode_stored_extra, decode_stored_piece, encode
 from penchant.wire.words import words_of_piece
-from penchant.words import CATEGORY
+from penchant.words import MAX_MEMBERS
 
 MAX_PIECES = 20_000
 """Pieces that are indexed for the verdict of a dry run, and of what went to a server: the first ones."""
@@ -89,15 +90,17 @@ class CategoryVerdict(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
 class ImportVerdict(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What lists come of an import. ``judged`` of the ``pieces`` were looked at, with ``lists`` of similar pieces.
 
-    ``alone`` pieces share no keyword with another; of the lists some are ``empty``, and some ``unordered``: all that is
-    in them is equally near. Of the ``interactions`` that were counted (all, or the first ones) ``unknown`` ones are
-    about pieces that are not there. ``people`` did something, ``personal`` of them like a piece that there is, and
-    ``liked`` pieces are liked.
+    ``alone`` pieces share no keyword with another, ``by_words`` ones only words of their texts; of the lists some are
+    ``empty``, and some ``unordered``: all that is in them is equally near. Of the ``interactions`` that were counted
+    (all, or the first ones) ``unknown`` ones are about pieces that are not there. ``people`` did something,
+    ``personal`` of them like a piece that there is, and ``liked`` pieces are liked. ``picture_hosts`` are hosts of
+    pictures that the dashboard may not show yet.
     """
 
     pieces: int
     judged: int
     alone: int
+    by_words: int
     lists: int
     empty: int
     unordered: int
@@ -109,6 +112,7 @@ class ImportVerdict(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     interactions: int = 0
     unknown: int = 0
     advice: list[str] = []
+    picture_hosts: list[str] = []
 
 
 class ImportSample:
@@ -150,7 +154,8 @@ class ImportSample:
 class JudgedSource:
     """What is judged: an index of pieces, of ``piece_count`` that there are, under settings, and what people did.
 
-    ``has_all_rows`` says that there are no other interactions than ``rows``.
+    ``has_all_rows`` says that there are no other interactions than ``rows``, ``is_there`` that the source is made by
+    now: no import changes its settings. ``image_hosts`` are those whose pictures its dashboard may show.
     """
 
     snapshot: Snapshot
@@ -159,6 +164,8 @@ class JudgedSource:
     rows: Iterable[Row]
     has_all_rows: bool = True
     blacklisted: frozenset[str] = frozenset()
+    is_there: bool = False
+    image_hosts: Collection[str] = ()
 
 
 def judge(source: JudgedSource, sample: ImportSample, format_name: str, now: int) -> ImportVerdict:
@@ -175,17 +182,19 @@ def judge(source: JudgedSource, sample: ImportSample, format_name: str, now: int
     poor = max(found.lonely_count / max(1, judged), (reach.empty + reach.unordered) / max(1, reach.looked_at))
     advice = []
     if poor >= ALONE_SHARE:
-        advice += _keyword_advice(sample, format_name) + _word_advice(sample, found.spread)
+        advice += _keyword_advice(sample, format_name) + _word_advice(sample, source)
     advice += _weight_advice(found.spread, weights)
     return ImportVerdict(
         pieces=source.piece_count,
         judged=judged,
         alone=found.lonely_count,
+        by_words=found.worded_count,
         lists=reach.looked_at,
         empty=reach.empty,
         unordered=reach.unordered,
         categories=[_category(each, telling) for each in found.spread[:MAX_CATEGORIES]],
         advice=advice,
+        picture_hosts=_picture_hosts(sample, source),
         **audience,
     )
 
@@ -267,17 +276,34 @@ def _keyword_advice(sample: ImportSample, format_name: str) -> list[str]:
     ]
 
 
-def _word_advice(sample: ImportSample, spread: Sequence[CategorySpread]) -> list[str]:
+def _word_advice(sample: ImportSample, source: JudgedSource) -> list[str]:
     """Return of which texts words could be taken, unless that is done."""
-    number = min(LOOKED_AT, len(sample.pieces))
-    if not number or any(each.name == CATEGORY for each in spread):
+    number, rule = min(LOOKED_AT, len(sample.pieces)), source.settings.words
+    if not number:
         return []
     letters = Counter[str]()
     for member, text in _texts(sample):
         letters[member] += len(text)
+    taken = ("label",) if rule is None else rule.members
     texts = [f"extras.{member}" for member, count in letters.most_common() if count >= LEAST_TEXT_LETTERS * number]
-    members = quoted(",".join(["label", *texts[:SHOWN_ADVICE]]))
-    return [f"--words {members} makes keywords of the words in these texts, where the import makes the source"]
+    others = [each for each in texts if each not in taken][:SHOWN_ADVICE]
+    if rule is not None and not others:
+        return []
+    held = [each for each in taken if each == "label" or each.removeprefix("extras.") in letters]
+    members = [*held, *others][:MAX_MEMBERS]
+    if source.is_there:
+        setting = encode({"words": {"from": members}}).decode()
+        return [f"the setting {printable(setting)} makes keywords of the words in these texts (an import changes none)"]
+    return [f"--words {quoted(','.join(members))} makes keywords of the words in these texts"]
+
+
+def _picture_hosts(sample: ImportSample, source: JudgedSource) -> list[str]:
+    """Return the hosts of pictures that the dashboard may not show yet, those of most pictures first."""
+    pointer = source.settings.image_attribute
+    if pointer is None:
+        return []
+    addresses = (decode_stored_extra(body, pointer) for body in islice(sample.pieces.values(), LOOKED_AT))
+    return closed_image_hosts(filter(None, addresses), source.image_hosts)
 
 
 def _weight_advice(spread: Sequence[CategorySpread], weights: Any) -> list[str]:
@@ -297,9 +323,10 @@ def verdict_lines(source: str, verdict: ImportVerdict, *, dry_run: bool) -> Iter
         yield f"What lists come of it{' (nothing is stored)' if dry_run else ''}:"
         first = f" (the first of {verdict.pieces} are judged)" if verdict.judged < verdict.pieces else ""
         sharing = verdict.judged - verdict.alone
+        by_words = f" ({verdict.by_words} of them only words of their texts)" if verdict.by_words else ""
         yield (
-            f"  {source}: {sharing} of {verdict.judged} pieces share a keyword with another, {verdict.alone} with none"
-            + first
+            f"  {source}: {sharing} of {verdict.judged} pieces share a keyword with another{by_words}, {verdict.alone} "
+            f"with none{first}"
         )
         looked_at = "" if verdict.lists >= verdict.pieces else " that were looked at"
         yield (
@@ -316,6 +343,9 @@ def verdict_lines(source: str, verdict: ImportVerdict, *, dry_run: bool) -> Iter
         yield f"  {source}: {verdict.liked} of {verdict.judged} pieces are liked by somebody"
     if verdict.unknown:
         yield f"  {source}: {verdict.unknown} of {verdict.interactions} interactions are about pieces not in the source"
+    if verdict.picture_hosts:
+        names = ", ".join(f'"{host}"' for host in verdict.picture_hosts)
+        yield f"  {source}: the dashboard shows pictures once the service's settings have image-hosts = [{names}]"
     if verdict.advice:
         yield "What would make better lists:"
         yield from (f"  {each}" for each in verdict.advice)
