@@ -39,6 +39,22 @@ def test_each_format_s_example_gives_what_is_printed(
     assert [words.split()[0] for words, _, _ in asked] == ["import", "export"]
 
 
+def test_each_command_of_the_guide_ends_with_a_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    guide = SECTIONS["What you have"]
+    asked = [line.partition("$ penchant ")[2] for line in guide.splitlines() if line.startswith("$ penchant ")]
+    for words in asked:
+        # The files are those of the format's own section; two formats may have files of one name.
+        for file, text in FILE.findall(SECTIONS[words.split()[2]] + guide):
+            (tmp_path / file).write_text(text)
+
+        done = CliRunner().invoke(commands, shlex.split(words))
+
+        assert done.exit_code == 0, done.output
+        assert re.search("pieces share a keyword with another|people: [0-9]+ like a piece", done.stderr), done.stderr
+    assert len(set(asked)) > len(re.findall("^### ", guide, re.MULTILINE)) > 0
+
+
 def test_the_page_names_every_option_and_none_that_there_is_not() -> None:
     options = {
         option
