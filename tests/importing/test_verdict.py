@@ -102,6 +102,21 @@ def test_texts_beside_those_that_words_are_taken_from_are_advised_too(folder: Fo
     assert any('the setting {"words":{"from":["label","extras.Review"]}} makes keywords' in each for each in there)
 
 
+def test_the_language_of_titles_too_short_to_tell_it_is_advised(folder: Folder) -> None:
+    titles = ("The Firm", "The Piano", "The Sea", "The Wall", "Jaws", "Alien")
+    folder.write("films.csv", "id,title", *(f"{n},{title}" for n, title in enumerate(titles)))
+    work = run("csv", folder, None)
+
+    unordered = judged(work, work.source_settings())
+    there = judged(work, work.source_settings(), is_there=True)
+    english = verdict_of(folder, language="en")
+
+    assert unordered.advice[-1].startswith("--language en leaves out the stop words of texts that are too short")
+    assert 'the setting {"words":{"from":["label"],"language":"en"}} leaves out' in there.advice[-1]
+    assert (unordered.alone, english.alone) == (2, 6)
+    assert english.advice == ["nothing else in the files would join the others: they need descriptions, or keywords"]
+
+
 def test_hosts_of_pictures_that_the_dashboard_may_not_show_yet_are_told(folder: Folder) -> None:
     hosts = ("shop.example", "cdn.example", "cdn.example", "open.example")
     folder.write("a.csv", "id,image", *(f"{n},https://{host}/{n}.jpg" for n, host in enumerate(hosts)))

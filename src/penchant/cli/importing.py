@@ -60,6 +60,7 @@ from penchant.model import PieceLimits
 from penchant.settings import NodeSettings, client_key
 from penchant.storage import Erasure, Storage
 from penchant.wire import DEFAULT_LIMITS, decode_settings, encode, source_problem
+from penchant.words import AUTO, LANGUAGES, NONE
 
 CHECKPOINTS = "imports"
 """The folder, in the data folder, of what imports under way have done."""
@@ -157,6 +158,12 @@ _OF_FORMATS = (
         metavar="MEMBER,...",
         help="Members of pieces whose words become keywords in a source that this makes "
         "[default: label,extras.description].",
+    ),
+    click.option(
+        "--language",
+        type=click.Choice((AUTO, NONE, *LANGUAGES)),
+        default=AUTO,
+        help="Language of the texts that words are taken from, where they are too short to tell it [default: auto].",
     ),
     click.option("--no-words", is_flag=True, help="Make no keywords of words."),
     click.option("--without-times", is_flag=True, help="A table of interactions has no times: they happen now (csv)."),

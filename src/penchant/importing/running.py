@@ -191,7 +191,7 @@ class Import:
                 self.notes.left_out("(settings)", "--words", reason, 1)
         except PenchantError as error:
             # As above; pieces are no worse for it. Words of the default come with the making itself.
-            members = "imageAttribute" if self._options.words is None else "imageAttribute, words"
+            members = "imageAttribute" if settings.words == WordRule() else "imageAttribute, words"
             self.notes.left_out("(settings)", members, error.detail, 1)
 
     def _save(self) -> None:
@@ -313,8 +313,10 @@ def new_source_settings(options: ImportOptions, pieces: Iterable[bytes]) -> Sour
     }
     picture = next((addresses[name] for name in PICTURE_NAMES if name in addresses), None)
     pointer = None if picture is None else "/" + picture.replace("~", "~0").replace("/", "~1")
-    words = WordRule() if options.words is None else WordRule(members=options.words) if options.words else None
-    return SourceSettings(image_attribute=pointer, words=words)
+    rule = WordRule(language=options.language)
+    if options.words is not None:
+        rule = replace(rule, members=options.words)
+    return SourceSettings(image_attribute=pointer, words=rule if rule.members else None)
 
 
 def _nothing_recognised(name: str, files: Files) -> UnreadableFile:

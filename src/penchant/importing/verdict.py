@@ -33,9 +33,9 @@ from penchant.index import (
 from penchant.model import DAY_MS, EncodedPiece, InteractionType, NewInteraction, SourceSettings
 from penchant.settings import closed_image_hosts
 from penchant.storage import user_key
-from penchant.wire import decode_stored_extra, decode_stored_piece, encode
+from penchant.wire import decode_stored_extra, decode_stored_label, decode_stored_piece, encode
 from penchant.wire.words import words_of_piece
-from penchant.words import MAX_MEMBERS
+from penchant.words import AUTO, MAX_MEMBERS, NONE, WordRule, kept_words
 
 MAX_PIECES = 20_000
 """Pieces that are indexed for the verdict of a dry run, and of what went to a server: the first ones."""
@@ -56,6 +56,7 @@ _ROWS = 50_000
 """Interactions that are counted at once."""
 LOOKED_AT = 2_000
 """Pieces whose texts are looked at for advice: the first ones."""
+LOOKED_AT_FOR_LANGUAGE = 500
 MAX_CATEGORIES = 50
 """Categories of which a verdict tells, those that tell most first."""
 SHOWN_CATEGORIES = 4
@@ -182,7 +183,10 @@ def judge(source: JudgedSource, sample: ImportSample, format_name: str, now: int
     poor = max(found.lonely_count / max(1, judged), (reach.empty + reach.unordered) / max(1, reach.looked_at))
     advice = []
     if poor >= ALONE_SHARE:
-        advice += _keyword_advice(sample, format_name) + _word_advice(sample, source)
+        advice += _keyword_advice(sample, format_name)
+    advice += _word_advice(sample, source, is_poor=poor >= ALONE_SHARE)
+    if poor >= ALONE_SHARE and not advice and sample.pieces:
+        advice.append("nothing else in the files would join the others: they need descriptions, or keywords")
     advice += _weight_advice(found.spread, weights)
     return ImportVerdict(
         pieces=source.piece_count,
@@ -276,8 +280,8 @@ def _keyword_advice(sample: ImportSample, format_name: str) -> list[str]:
     ]
 
 
-def _word_advice(sample: ImportSample, source: JudgedSource) -> list[str]:
-    """Return of which texts words could be taken, unless that is done."""
+def _word_advice(sample: ImportSample, source: JudgedSource, *, is_poor: bool) -> list[str]:
+    """Return of which texts words could be taken, unless that is done, and whose stop words could go."""
     number, rule = min(LOOKED_AT, len(sample.pieces)), source.settings.words
     if not number:
         return []
@@ -286,15 +290,36 @@ def _word_advice(sample: ImportSample, source: JudgedSource) -> list[str]:
         letters[member] += len(text)
     taken = ("label",) if rule is None else rule.members
     texts = [f"extras.{member}" for member, count in letters.most_common() if count >= LEAST_TEXT_LETTERS * number]
-    others = [each for each in texts if each not in taken][:SHOWN_ADVICE]
-    if rule is not None and not others:
-        return []
+    others = [each for each in texts if each not in taken][:SHOWN_ADVICE] if is_poor else []
     held = [each for each in taken if each == "label" or each.removeprefix("extras.") in letters]
     members = [*held, *others][:MAX_MEMBERS]
+    language = "" if rule is None or rule.language != AUTO else _language_of_short_texts(sample, rule)
+    is_more = bool(others) or (rule is None and is_poor)
+    if not (is_more or language):
+        return []
+    reasons = ["makes keywords of the words in these texts"] if is_more else []
+    reasons += ["leaves out the stop words of texts that are too short to tell their language"] if language else []
     if source.is_there:
-        setting = encode({"words": {"from": members}}).decode()
-        return [f"the setting {printable(setting)} makes keywords of the words in these texts (an import changes none)"]
-    return [f"--words {quoted(','.join(members))} makes keywords of the words in these texts"]
+        setting = encode({"words": {"from": members} | ({"language": language} if language else {})}).decode()
+        return [f"the setting {printable(setting)} {' and '.join(reasons)} (an import changes none)"]
+    options = ([f"--words {quoted(','.join(members))}"] if is_more else []) + (
+        [f"--language {language}"] if language else []
+    )
+    return [f"{' '.join(options)} {' and '.join(reasons)}"]
+
+
+def _language_of_short_texts(sample: ImportSample, rule: WordRule) -> str:
+    """Return the language of all texts together where most of them tell none by themselves; "" otherwise.
+
+    A title has no three stop words: "The Firm" and "The Son" are then alike.
+    """
+    found = [words_of_piece(body, rule) for body in islice(sample.pieces.values(), LOOKED_AT_FOR_LANGUAGE)]
+    telling = [each.language != NONE for each in found if each.words]
+    if 2 * sum(telling) >= len(telling):
+        return ""
+    labels = (decode_stored_label(body) or "" for body in islice(sample.pieces.values(), LOOKED_AT_FOR_LANGUAGE))
+    language = kept_words(["\n".join(labels)], rule).language
+    return "" if language == NONE else language
 
 
 def _picture_hosts(sample: ImportSample, source: JudgedSource) -> list[str]:
