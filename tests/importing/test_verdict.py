@@ -117,6 +117,22 @@ def test_the_language_of_titles_too_short_to_tell_it_is_advised(folder: Folder) 
     assert english.advice == ["nothing else in the files would join the others: they need descriptions, or keywords"]
 
 
+def test_pieces_that_are_not_shown_now_are_told_instead_of_advice(folder: Folder) -> None:
+    folder.write("guide.csv", "id,genre,available_until", "a,x,2001-01-01", "b,x,2001-01-01", "c,y,2001-01-01")
+
+    verdict = verdict_of(folder)
+
+    assert (verdict.hidden, verdict.empty, verdict.advice) == (3, 3, [])
+    assert any("3 of 3 pieces are in no list now (availableFrom" in line for line in told(verdict))
+
+
+def test_addresses_and_names_of_pictures_are_no_texts(folder: Folder) -> None:
+    folder.write("a.csv", "id,title,cover", *(f"{n},Name{n},Some Author/Some Title ({n})/cover.jpg" for n in range(3)))
+
+    (advice,) = verdict_of(folder).advice
+    assert advice == "nothing else in the files would join the others: they need descriptions, or keywords"
+
+
 def test_hosts_of_pictures_that_the_dashboard_may_not_show_yet_are_told(folder: Folder) -> None:
     hosts = ("shop.example", "cdn.example", "cdn.example", "open.example")
     folder.write("a.csv", "id,image", *(f"{n},https://{host}/{n}.jpg" for n, host in enumerate(hosts)))

@@ -21,7 +21,7 @@ from typing import Any
 from penchant.errors import Fault, InvalidInput, PenchantError
 from penchant.importing.checking import CheckedBatch, check
 from penchant.importing.checkpoint import Checkpoint, CheckpointFile
-from penchant.importing.drafts import Draft, DraftKind, extras_of, interaction_members, stable_event_id
+from penchant.importing.drafts import PICTURE_NAMES, Draft, DraftKind, extras_of, interaction_members, stable_event_id
 from penchant.importing.files import Files, Position, UnreadableFile, printable
 from penchant.importing.formats import read_drafts
 from penchant.importing.measures import plain
@@ -48,12 +48,6 @@ SHOWN_EXAMPLES = 3
 """Pieces, and interactions, that a dry run shows."""
 MAX_INVALID = 100
 """Faults that a report lists; all are counted."""
-_PICTURES = (
-    "image imageurl imagelink imagesrc picture pictureurl thumbnail thumbnailurl poster posterurl cover coverurl "
-    "coverimage photo photourl img imgurl smallimageurl"
-)
-PICTURE_NAMES = _PICTURES.split()
-"""Names of extras that hold the address of a piece's picture, as they are compared, the likeliest first."""
 AS_THEY_ARE = frozenset({"ndjson", "specification"})
 """Formats that have no columns which an option could name."""
 SHOWN_FILES = 3

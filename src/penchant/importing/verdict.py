@@ -15,9 +15,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from penchant.importing.drafts import extras_of
+from penchant.importing.drafts import PICTURE_NAMES, extras_of
 from penchant.importing.files import printable, quoted
-from penchant.importing.measures import is_measure
+from penchant.importing.measures import is_measure, plain
 from penchant.index import (
     EVERYWHERE,
     CategorySpread,
@@ -61,6 +61,8 @@ MAX_CATEGORIES = 50
 """Categories of which a verdict tells, those that tell most first."""
 SHOWN_CATEGORIES = 4
 SHOWN_ADVICE = 2
+LEAST_ADVISED = 2
+"""Pieces of which something is advised: one has no other to be like."""
 MAX_VALUE_LETTERS = 100
 """A longer text is no keyword, but a text to take words from."""
 LEAST_TEXT_LETTERS = 40
@@ -94,7 +96,8 @@ class ImportVerdict(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     ``alone`` pieces share no keyword with another, ``by_words`` ones only words of their texts; of the lists some are
     ``empty``, and some ``unordered``: all that is in them is equally near. Of the ``interactions`` that were counted
     (all, or the first ones) ``unknown`` ones are about pieces that are not there. ``people`` did something,
-    ``personal`` of them like a piece that there is, and ``liked`` pieces are liked. ``picture_hosts`` are hosts of
+    ``personal`` of them like a piece that there is, and ``liked`` pieces are liked. ``hidden`` of the judged pieces are
+    in no list now: it is before or after their time, or they are on the blacklist. ``picture_hosts`` are hosts of
     pictures that the dashboard may not show yet.
     """
 
@@ -102,6 +105,7 @@ class ImportVerdict(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     judged: int
     alone: int
     by_words: int
+    hidden: int
     lists: int
     empty: int
     unordered: int
@@ -180,7 +184,13 @@ def judge(source: JudgedSource, sample: ImportSample, format_name: str, now: int
         pass
     audience, telling = _audience(source, now)
     judged = source.snapshot.piece_count
+    hidden = judged - sum(
+        len(np.setdiff1d(np.flatnonzero(part.allowed(shown)), part.excluded(shown))) for part in source.snapshot.parts
+    )
     poor = max(found.lonely_count / max(1, judged), (reach.empty + reach.unordered) / max(1, reach.looked_at))
+    # Keywords help neither a single piece, nor those that are not shown.
+    if judged < LEAST_ADVISED or hidden == judged:
+        poor = 0.0
     advice = []
     if poor >= ALONE_SHARE:
         advice += _keyword_advice(sample, format_name)
@@ -193,6 +203,7 @@ def judge(source: JudgedSource, sample: ImportSample, format_name: str, now: int
         judged=judged,
         alone=found.lonely_count,
         by_words=found.worded_count,
+        hidden=hidden,
         lists=reach.looked_at,
         empty=reach.empty,
         unordered=reach.unordered,
@@ -250,7 +261,8 @@ def _texts(sample: ImportSample) -> Iterator[tuple[str, str]]:
     """Yield the texts of pieces that play no part in lists, by their member of the extras."""
     for body in islice(sample.pieces.values(), LOOKED_AT):
         for member, value in extras_of(body).items():
-            if isinstance(value, str) and not value.startswith(("http://", "https://")):
+            is_address = isinstance(value, str) and value.startswith(("http://", "https://"))
+            if isinstance(value, str) and not is_address and plain(member) not in PICTURE_NAMES:
                 yield member, value
 
 
@@ -353,6 +365,11 @@ def verdict_lines(source: str, verdict: ImportVerdict, *, dry_run: bool) -> Iter
             f"  {source}: {sharing} of {verdict.judged} pieces share a keyword with another{by_words}, {verdict.alone} "
             f"with none{first}"
         )
+        if verdict.hidden:
+            yield (
+                f"  {source}: {verdict.hidden} of {verdict.judged} pieces are in no list now (availableFrom, "
+                "availableUntil, or the blacklist)"
+            )
         looked_at = "" if verdict.lists >= verdict.pieces else " that were looked at"
         yield (
             f"  {source}: of {verdict.lists} lists of similar pieces{looked_at} {verdict.empty} are empty,"
