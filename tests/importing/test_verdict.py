@@ -102,6 +102,16 @@ def test_texts_beside_those_that_words_are_taken_from_are_advised_too(folder: Fo
     assert any('the setting {"words":{"from":["label","extras.Review"]}} makes keywords' in each for each in there)
 
 
+def test_columns_that_would_join_pieces_are_named_where_only_words_do(folder: Folder) -> None:
+    kinds = ("Dramas, Comedies", "Comedies, Horror", "Horror, Dramas")
+    folder.write("films.csv", "id,title,listed_in", *(f'{n},A town {n},"{kind}"' for n, kind in enumerate(kinds)))
+
+    verdict = verdict_of(folder)
+
+    assert (verdict.alone, verdict.by_words, verdict.unordered) == (0, 3, 3)
+    assert verdict.advice[0].startswith("--keywords listed_in=listed_in:, makes keywords of listed_in")
+
+
 def test_the_language_of_titles_too_short_to_tell_it_is_advised(folder: Folder) -> None:
     titles = ("The Firm", "The Piano", "The Sea", "The Wall", "Jaws", "Alien")
     folder.write("films.csv", "id,title", *(f"{n},{title}" for n, title in enumerate(titles)))

@@ -191,8 +191,9 @@ def judge(source: JudgedSource, sample: ImportSample, format_name: str, now: int
     # Keywords help neither a single piece, nor those that are not shown.
     if judged < LEAST_ADVISED or hidden == judged:
         poor = 0.0
+    unjoined = (found.lonely_count + found.worded_count) / max(1, judged) if judged >= LEAST_ADVISED else 0.0
     advice = []
-    if poor >= ALONE_SHARE:
+    if max(poor, unjoined) >= ALONE_SHARE:
         advice += _keyword_advice(sample, format_name)
     advice += _word_advice(sample, source, is_poor=poor >= ALONE_SHARE)
     if poor >= ALONE_SHARE and not advice and sample.pieces:
