@@ -1,4 +1,4 @@
-"""Every command and every file of docs/import.md does what the page says."""
+"""Every command and every file of docs/import.md and docs/import-formats.md does what the pages say."""
 
 import re
 import shlex
@@ -14,7 +14,8 @@ from penchant.cli.upkeep import export_source
 from penchant.importing import FORMATS
 from penchant.importing.drafts import type_named
 
-PAGE = (Path(__file__).parents[2] / "docs" / "import.md").read_text(encoding="utf-8")
+DOCUMENTS = Path(__file__).parents[2] / "docs"
+PAGE = "".join((DOCUMENTS / name).read_text(encoding="utf-8") for name in ("import.md", "import-formats.md"))
 SECTIONS = {part.partition("\n")[0]: part for part in PAGE.split("\n## ")[1:]}
 FILE = re.compile(r"```\w+ (\S+)\n(.*?)```", re.DOTALL)
 CONSOLE = re.compile(r"```console\n(.*?)```", re.DOTALL)
