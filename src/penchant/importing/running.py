@@ -177,6 +177,8 @@ class Import:
         if self._target is None:
             return
         settings = new_source_settings(self._options, [piece.body for piece in pieces])
+        if settings == SourceSettings():
+            return
         try:
             if not self._target.created_at():
                 self._target.create(settings)
