@@ -11,8 +11,10 @@ Some may change while a service runs (`RELOADED`). How its processes learn of th
 
 import contextlib
 import os
+import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Any, get_origin
@@ -36,8 +38,41 @@ CLIENT_KEY_VARIABLE = "PENCHANT_KEY"
 Count = Annotated[int, msgspec.Meta(ge=0)]
 PositiveCount = Annotated[int, msgspec.Meta(ge=1)]
 Seconds = Annotated[float, msgspec.Meta(ge=0)]
-ImageHost = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[1-9][0-9]{0,4})?$")]
+_HOST = r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::[1-9][0-9]{0,4})?"
+ImageHost = Annotated[str, msgspec.Meta(pattern=f"^{_HOST}$")]
 """A host with its port, if that is not the usual one; nothing else may get into the policy of a page."""
+
+
+MAX_IMAGE_ADDRESS = 1_000
+"""Characters of the address of a picture: those that are signed have some hundreds."""
+_CLOSED_HOSTS = 3
+_OWN_HOSTS = frozenset({"localhost", "127.0.0.1"})
+"""Hosts that are spoken to by HTTP as well: nobody is in between."""
+# No user, no backslash, no space: of these browsers and other readers make different hosts.
+_ADDRESS = re.compile(rf"(https?)://({_HOST})(?:[/?#][^\s\\]*)?", re.ASCII | re.IGNORECASE)
+
+
+def image_host(address: str) -> str | None:
+    """Return the host of a picture as ``image-hosts`` would name it; ``None`` where no page may show the picture.
+
+    That is by HTTPS, from the own machine by HTTP too.
+    """
+    match = _ADDRESS.fullmatch(address)
+    if match is None or len(address) > MAX_IMAGE_ADDRESS or not address.isprintable():
+        return None
+    host = match[2].lower()
+    return host if match[1].lower() == "https" or is_own_host(host) else None
+
+
+def closed_image_hosts(addresses: Iterable[str], allowed: Collection[str]) -> list[str]:
+    """Return hosts of pictures that ``image-hosts`` does not allow yet, at most three, those of most pictures first."""
+    counts = Counter(image_host(address) for address in addresses)
+    return [host for host, _ in counts.most_common() if host is not None and host not in allowed][:_CLOSED_HOSTS]
+
+
+def is_own_host(host: str) -> bool:
+    """Return whether a host, with its port or without, is this machine."""
+    return host.partition(":")[0] in _OWN_HOSTS
 
 
 class PlanSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"):

@@ -16,7 +16,7 @@ from penchant.web.site import library
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 INTERFACE = [ROOT / path for path in library.INTERFACE]
-APART = [*INTERFACE, ROOT / "docs" / "import.md"]
+APART = [*INTERFACE, ROOT / "docs" / "import.md", ROOT / "docs" / "import-formats.md"]
 """Pages that are followed otherwise: one after the other, and by tests/importing, a format at a time."""
 READINGS = [[path] for path in DOCUMENTS if path not in APART] + [INTERFACE]
 """What is followed in one go."""

@@ -25,6 +25,20 @@ def read(folder: Folder, *programmes: str, **options: Any) -> list[Any]:
     return folder.read("xmltv", **options)
 
 
+def test_names_of_characters_of_html_are_read_where_a_guide_names_its_type(folder: Folder) -> None:
+    folder.write(
+        "guide.xml",
+        '<!DOCTYPE tv SYSTEM "xmltv.dtd">',
+        f"<tv>{CHANNELS}",
+        programme("20261101201500 +0100", "<title>Caf&eacute;</title><desc>Ici&nbsp;: la mer.</desc>"),
+        "</tv>",
+    )
+
+    (cafe,) = folder.read("xmltv")
+
+    assert (cafe["label"], cafe["extras"]["description"]) == ("Café", "Ici : la mer.")
+
+
 def test_a_title_is_a_piece_with_all_its_showings(folder: Folder) -> None:
     first = programme(
         "20261101201500 +0100",

@@ -1,4 +1,4 @@
-"""Every command and every file of docs/import.md does what the page says."""
+"""Every command and every file of docs/import.md and docs/import-formats.md does what the pages say."""
 
 import re
 import shlex
@@ -14,7 +14,8 @@ from penchant.cli.upkeep import export_source
 from penchant.importing import FORMATS
 from penchant.importing.drafts import type_named
 
-PAGE = (Path(__file__).parents[2] / "docs" / "import.md").read_text(encoding="utf-8")
+DOCUMENTS = Path(__file__).parents[2] / "docs"
+PAGE = "".join((DOCUMENTS / name).read_text(encoding="utf-8") for name in ("import.md", "import-formats.md"))
 SECTIONS = {part.partition("\n")[0]: part for part in PAGE.split("\n## ")[1:]}
 FILE = re.compile(r"```\w+ (\S+)\n(.*?)```", re.DOTALL)
 CONSOLE = re.compile(r"```console\n(.*?)```", re.DOTALL)
@@ -37,6 +38,22 @@ def test_each_format_s_example_gives_what_is_printed(
         assert done.stdout == printed
 
     assert [words.split()[0] for words, _, _ in asked] == ["import", "export"]
+
+
+def test_each_command_of_the_guide_ends_with_a_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    guide = SECTIONS["What you have"]
+    asked = [line.partition("$ penchant ")[2] for line in guide.splitlines() if line.startswith("$ penchant ")]
+    for words in asked:
+        # The files are those of the format's own section; two formats may have files of one name.
+        for file, text in FILE.findall(SECTIONS[words.split()[2]] + guide):
+            (tmp_path / file).write_text(text)
+
+        done = CliRunner().invoke(commands, shlex.split(words))
+
+        assert done.exit_code == 0, done.output
+        assert re.search("pieces share a keyword with another|people: [0-9]+ like a piece", done.stderr), done.stderr
+    assert len(set(asked)) > len(re.findall("^### ", guide, re.MULTILINE)) > 0
 
 
 def test_the_page_names_every_option_and_none_that_there_is_not() -> None:

@@ -14,6 +14,7 @@ from penchant.importing import RemoteTarget
 from penchant.importing.remote import MAX_PAUSE_S, TRIES
 from penchant.model import EncodedPiece, InteractionType, ListKind, NewInteraction, SourceSettings
 from penchant.wire import decode_exported_placement, decode_stated_preferences
+from penchant.words import WordRule
 
 
 def said(status: int, value: Any) -> Answer:
@@ -100,7 +101,36 @@ def test_a_source_is_made_where_a_list_needs_it() -> None:
 
         assert [each.path.rpartition("/")[2] for each in server.asked] == ["whitelist", "content", "whitelist"]
         assert target.created_at() == ""
-        assert target.retention_days() == 396
+        assert target.settings() is None
+
+
+def test_a_source_is_made_with_words_by_a_key_that_may_not_change_settings() -> None:
+    refusal = said(403, {"detail": "No."})
+    with answering(RECEIPT, RECEIPT, refusal) as server, closing(target_at(server.address)) as target:
+        target.create(SourceSettings(words=WordRule()))
+        with pytest.raises(Refused, match="403: No"):
+            target.create(SourceSettings(words=WordRule(), image_attribute="/image"))
+
+    asked = [(each.method, each.path.partition("c/")[2], each.body) for each in server.asked]
+    assert asked[:2] == [("POST", "content?words=auto", b"[]")] * 2
+    assert (asked[2][:2], json.loads(asked[2][2])["imageAttribute"]) == (("PUT", "settings"), "/image")
+
+
+def test_a_source_is_made_with_the_words_that_are_named_and_without_any() -> None:
+    with answering(RECEIPT, said(200, {}), RECEIPT) as server, closing(target_at(server.address)) as target:
+        target.create(SourceSettings(words=WordRule(members=("extras.plot",))))
+        target.create(SourceSettings())
+
+    assert [each.path.partition("c/")[2] for each in server.asked] == ["content", "settings", "content"]
+    assert json.loads(server.asked[1].body)["words"]["from"] == ["extras.plot"]
+
+
+def test_settings_of_a_later_release_are_read_as_far_as_they_are_known() -> None:
+    with (
+        answering(said(200, {"retentionDays": 7, "words": None, "taste": 3})) as server,
+        closing(target_at(server.address)) as target,
+    ):
+        assert target.settings() == SourceSettings(retention_days=7)
 
 
 @pytest.mark.parametrize(

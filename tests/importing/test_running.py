@@ -147,7 +147,8 @@ def test_an_import_that_was_ended_goes_on_where_it_was(folder: Folder, storage: 
 
     head = storage.sources.read_head(storage.accounts.ensure("default"), "s")
     assert head is not None
-    assert head.version == head.piece_count == 3 * BATCH_ROWS + 5  # none was stored twice
+    assert head.piece_count == 3 * BATCH_ROWS + 5
+    assert head.version == head.piece_count + 1  # its settings, and none was stored twice
     assert (work.resumed_at, work.tally.pieces, work.tally.invalid_rows) == (3 * BATCH_ROWS, 3 * BATCH_ROWS + 5, 1)
     assert work.notes.all_mapped()[0].count == 3 * BATCH_ROWS + 5
     assert not state.path.exists()
@@ -224,7 +225,8 @@ def test_lists_and_settings_make_the_source_they_need(folder: Folder, storage: S
 
     _, curation = storage.sources.read_curation(storage.accounts.ensure("default"), "s")
     assert (curation.whitelist, curation.blacklist) == (("b", "a"), ("c",))
-    assert target.retention_days() == 7
+    settings = target.settings()
+    assert (settings and settings.retention_days) == 7
     assert piece_count(storage) == 0
 
 

@@ -17,8 +17,9 @@ from penchant.importing import (
     new_source_settings,
 )
 from penchant.importing.verdict import verdict_lines
+from penchant.model import SourceSettings
 from penchant.storage import Storage
-from penchant.wire import decode_settings
+from penchant.words import WordRule
 
 NOW = 1_700_000_000_000
 BOOKS = (
@@ -35,11 +36,17 @@ def verdict_of(folder: Folder, name: str = "csv", **options: Any) -> ImportVerdi
     chosen = ImportOptions(**options)
     work = run(name, folder, None, options=chosen)
     settings = new_source_settings(chosen, work.sample.pieces.values())
+    return judged(work, settings, name)
+
+
+def judged(work: Import, settings: SourceSettings, name: str = "csv", **others: Any) -> ImportVerdict:
+    """Return the verdict about what an import has read."""
     source = JudgedSource(
         snapshot=work.sample.snapshot(NOW, settings),
         piece_count=work.tally.pieces,
         settings=settings,
         rows=work.sample.rows,
+        **others,
     )
     return judge(source, work.sample, name, NOW)
 
@@ -67,6 +74,86 @@ def test_advice_that_was_taken_is_not_given_again(folder: Folder) -> None:
     assert (verdict.alone, verdict.empty, verdict.advice) == (0, 0, [])
 
 
+def test_words_are_those_of_label_and_description_unless_there_shall_be_none(folder: Folder) -> None:
+    texts = ("worms of the desert", "worms in a garden", "a desert garden")
+    folder.write("shop.csv", "id,title,description", *(f"{n},Name {n},{text}" for n, text in enumerate(texts)))
+
+    with_words, without = verdict_of(folder), verdict_of(folder, words=())
+
+    assert (with_words.alone, with_words.by_words, with_words.empty) == (0, 3, 0)
+    assert any("3 of 3 pieces share a keyword with another (3 of them only words" in line for line in told(with_words))
+    assert (without.alone, without.by_words, without.empty) == (3, 0, 3)
+    assert without.advice == ["--words label makes keywords of the words in these texts"]
+
+
+def told(verdict: ImportVerdict) -> list[str]:
+    return list(verdict_lines("s", verdict, dry_run=False))
+
+
+def test_texts_beside_those_that_words_are_taken_from_are_advised_too(folder: Folder) -> None:
+    folder.write("books.csv", *BOOKS)
+    options = ImportOptions(keywords=(column("author", "Author"),))
+    work = run("csv", folder, None, options=options)
+
+    (advice,) = [each for each in judged(work, SourceSettings(words=WordRule())).advice if "--words" in each]
+    there = judged(work, SourceSettings(), is_there=True).advice
+
+    assert advice.startswith("--words label,extras.Review makes")
+    assert any('the setting {"words":{"from":["label","extras.Review"]}} makes keywords' in each for each in there)
+
+
+def test_columns_that_would_join_pieces_are_named_where_only_words_do(folder: Folder) -> None:
+    kinds = ("Dramas, Comedies", "Comedies, Horror", "Horror, Dramas")
+    folder.write("films.csv", "id,title,listed_in", *(f'{n},A town {n},"{kind}"' for n, kind in enumerate(kinds)))
+
+    verdict = verdict_of(folder)
+
+    assert (verdict.alone, verdict.by_words, verdict.unordered) == (0, 3, 3)
+    assert verdict.advice[0].startswith("--keywords listed_in=listed_in:, makes keywords of listed_in")
+
+
+def test_the_language_of_titles_too_short_to_tell_it_is_advised(folder: Folder) -> None:
+    titles = ("The Firm", "The Piano", "The Sea", "The Wall", "Jaws", "Alien")
+    folder.write("films.csv", "id,title", *(f"{n},{title}" for n, title in enumerate(titles)))
+    work = run("csv", folder, None)
+
+    unordered = judged(work, work.source_settings())
+    there = judged(work, work.source_settings(), is_there=True)
+    english = verdict_of(folder, language="en")
+
+    assert unordered.advice[-1].startswith("--language en leaves out the stop words of texts that are too short")
+    assert 'the setting {"words":{"from":["label"],"language":"en"}} leaves out' in there.advice[-1]
+    assert (unordered.alone, english.alone) == (2, 6)
+    assert english.advice == ["nothing else in the files would join the others: they need descriptions, or keywords"]
+
+
+def test_pieces_that_are_not_shown_now_are_told_instead_of_advice(folder: Folder) -> None:
+    folder.write("guide.csv", "id,genre,available_until", "a,x,2001-01-01", "b,x,2001-01-01", "c,y,2001-01-01")
+
+    verdict = verdict_of(folder)
+
+    assert (verdict.hidden, verdict.empty, verdict.advice) == (3, 3, [])
+    assert any("3 of 3 pieces are in no list now (availableFrom" in line for line in told(verdict))
+
+
+def test_addresses_and_names_of_pictures_are_no_texts(folder: Folder) -> None:
+    folder.write("a.csv", "id,title,cover", *(f"{n},Name{n},Some Author/Some Title ({n})/cover.jpg" for n in range(3)))
+
+    (advice,) = verdict_of(folder).advice
+    assert advice == "nothing else in the files would join the others: they need descriptions, or keywords"
+
+
+def test_hosts_of_pictures_that_the_dashboard_may_not_show_yet_are_told(folder: Folder) -> None:
+    hosts = ("shop.example", "cdn.example", "cdn.example", "open.example")
+    folder.write("a.csv", "id,image", *(f"{n},https://{host}/{n}.jpg" for n, host in enumerate(hosts)))
+    work = run("csv", folder, None)
+
+    verdict = judged(work, work.source_settings(), image_hosts=("open.example",))
+
+    assert verdict.picture_hosts == ["cdn.example", "shop.example"]
+    assert any('image-hosts = ["cdn.example", "shop.example"]' in line for line in told(verdict))
+
+
 def test_words_of_texts_count_as_they_would_in_the_source(folder: Folder) -> None:
     folder.write("books.csv", *BOOKS)
 
@@ -80,7 +167,7 @@ def test_words_of_texts_count_as_they_would_in_the_source(folder: Folder) -> Non
 def test_categories_with_one_value_for_each_piece_or_for_all_are_noise(folder: Folder) -> None:
     folder.write("books.csv", *BOOKS)
 
-    verdict = verdict_of(folder, keywords=(column("review", "Review"), column("format", "Format")))
+    verdict = verdict_of(folder, keywords=(column("review", "Review"), column("format", "Format")), words=())
 
     noise = {each.name: each.noise for each in verdict.categories}
     assert noise == {"review": "one value for each piece", "format": "one value for nearly all pieces"}
@@ -117,25 +204,40 @@ def test_a_source_without_pieces_has_a_verdict_about_its_people(folder: Folder) 
     assert next(verdict_lines("s", verdict, dry_run=False)).startswith("  s: 1 people: 0 like a piece")
 
 
-def test_a_source_that_an_import_makes_knows_where_its_pictures_are(
-    folder: Folder, target: StoredTarget, storage: Storage
-) -> None:
+def test_a_source_that_an_import_makes_knows_where_its_pictures_are(folder: Folder, target: StoredTarget) -> None:
     folder.write("a.csv", "id,image", "a,https://shop.example/a.jpg")
 
     run("csv", folder, target)
 
-    _, curation = storage.sources.read_curation(storage.accounts.ensure("default"), "s")
-    assert decode_settings(curation.settings or b"{}").image_attribute == "/image"
+    assert target.settings() == SourceSettings(image_attribute="/image", words=WordRule())
 
 
-def test_settings_of_a_source_that_is_there_stay(folder: Folder, target: StoredTarget, storage: Storage) -> None:
+def test_pieces_of_a_source_that_an_import_makes_have_their_words(
+    folder: Folder, target: StoredTarget, storage: Storage
+) -> None:
+    folder.write("a.csv", "id,title,description", "a,Jaws,<p>A shark near Amity</p>")
+
+    run("csv", folder, target)
+
+    (text,) = storage.pieces.read_texts(storage.accounts.ensure("default"), "s", "", 10)[1]
+    assert text.words.split()[1:] == [b"jaws", b"shark", b"near", b"amity"]
+
+
+def test_a_source_can_be_made_without_words(folder: Folder, target: StoredTarget) -> None:
+    folder.write("a.csv", "id,title", "a,Jaws")
+
+    run("csv", folder, target, options=ImportOptions(words=()))
+
+    assert target.settings() == SourceSettings()
+
+
+def test_settings_of_a_source_that_is_there_stay(folder: Folder, target: StoredTarget) -> None:
     target.submit(())
     folder.write("a.csv", "id,image", "a,https://shop.example/a.jpg")
 
     work = run("csv", folder, target, options=ImportOptions(words=("label",)))
 
-    _, curation = storage.sources.read_curation(storage.accounts.ensure("default"), "s")
-    assert not curation.settings
+    assert target.settings() == SourceSettings()
     (omitted,) = work.notes.all_left_out()
     assert (omitted.field, omitted.reason.startswith("the source is there already")) == ("--words", True)
 
@@ -177,20 +279,15 @@ def test_a_source_that_takes_no_settings_takes_its_pieces_all_the_same(folder: F
         server.shutdown()
         thread.join()
 
-    assert received == ["/s/content"]
-    assert [each.reason for each in work.notes.all_left_out()] == [
-        "The server answered 403: This key may not change settings."
+    assert received == ["/s/content?words=auto", "/s/content"]
+    assert [(each.field, each.reason) for each in work.notes.all_left_out()] == [
+        ("imageAttribute", "The server answered 403: This key may not change settings.")
     ]
 
 
-def test_a_source_that_an_import_makes_has_words_of_the_members_named(
-    folder: Folder, target: StoredTarget, storage: Storage
-) -> None:
+def test_a_source_that_an_import_makes_has_words_of_the_members_named(folder: Folder, target: StoredTarget) -> None:
     folder.write("books.csv", *BOOKS)
 
     run("csv", folder, target, options=ImportOptions(words=("label", "extras.Review")))
 
-    _, curation = storage.sources.read_curation(storage.accounts.ensure("default"), "s")
-    rule = decode_settings(curation.settings or b"{}").words
-    assert rule is not None
-    assert rule.members == ("label", "extras.Review")
+    assert target.settings() == SourceSettings(words=WordRule(members=("label", "extras.Review")))

@@ -12,6 +12,7 @@ from penchant.errors import InvalidInput, Refused
 from penchant.importing import VariantRow, put_in_force, read_vocabulary_file, vocabularies, write_table
 from penchant.importing.files import UnreadableFile
 from penchant.importing.targets import StoredTarget
+from penchant.model import SourceSettings
 from penchant.vocabulary import MAX_ENTRIES, Vocabulary
 from penchant.wire import decode_settings
 
@@ -218,8 +219,9 @@ def test_a_vocabulary_is_added_to_what_there_is_or_takes_its_place(target: Store
 
     both = put_in_force(target, Vocabulary({"a/b": "a/c"}))
     assert both == Vocabulary({"a/b": "a/c"}, frozenset({"a/x"}))
-    assert (target.settings().vocabulary, target.settings().half_life_days) == (both, 7)
+    settings = target.settings() or SourceSettings()
+    assert (settings.vocabulary, settings.half_life_days) == (both, 7)
     assert put_in_force(target, Vocabulary({"a/d": "a/e"}), replaces=True).aliases == {"a/d": "a/e"}
     with pytest.raises(InvalidInput):
         put_in_force(target, Vocabulary({}, frozenset(f"a/{number}" for number in range(MAX_ENTRIES))))
-    assert target.settings().vocabulary == Vocabulary({"a/d": "a/e"})
+    assert (target.settings() or SourceSettings()).vocabulary == Vocabulary({"a/d": "a/e"})

@@ -118,6 +118,17 @@ def test_other_tables_and_what_is_no_archive_are_refused(
         folder.read("letterboxd")
 
 
+def test_a_table_of_a_known_name_that_somebody_made_is_left_out_where_others_fit(folder: Folder) -> None:
+    folder.write("watchlist.csv", "Title,Year,Letterboxd URI", "Casino,1995,https://boxd.it/bC8f")
+    folder.write("watched.csv", "Date,Name,Year,Letterboxd URI", f"2026-01-01,Rope,1948,{ROPE}")
+
+    (rope,) = folder.read("letterboxd")
+
+    assert rope["id"] == ROPE
+    reason = folder.left_out()["watchlist.csv", "(the whole file)"][0]
+    assert reason == "no table of an export, which has Date, Name, Year, Letterboxd URI"
+
+
 HEAT: dict[str, Any] = {"title": "Heat", "year": 1995, "ids": {"trakt": 1, "slug": "heat-1995", "imdb": "tt0113277"}}
 LOST: dict[str, Any] = {"title": "Lost", "year": 2004, "ids": {"trakt": 1, "slug": "lost-2004", "tvdb": 73739}}
 JAWS_MOVIE: dict[str, Any] = {"title": "Jaws", "year": 1975, "ids": {"trakt": 7, "slug": "jaws-1975", "tmdb": 578}}

@@ -100,3 +100,19 @@ def test_a_pointer_is_checked_kept_and_given_up(service: Service) -> None:
     assert visitor.fill(page, f"{HOME}/settings", imageAttribute="", do="save").status_code == 303
     assert "imageAttribute" not in service.get("/s/settings").json()
     assert "<img" not in visitor.get("piece", source="s", id="a").text
+
+
+def test_hosts_that_are_not_allowed_yet_are_offered_with_the_setting_that_does_it(service: Service) -> None:
+    given = ["https://cdn.example/a.jpg", "https://cdn.example/b.jpg", "http://plain.example/a.jpg", GOOD[0]]
+    pieces = [piece(f"p{number}", "x", extras={"image": address}) for number, address in enumerate(given)]
+    service.submit("s", *pieces)
+    service.put("/s/placements/row", json={"kind": "new"})
+    visitor = Visitor(service, service.key)
+
+    before = visitor.get("pieces", source="s").text
+    service.put("/s/settings", json={"imageAttribute": "/image"})
+
+    assert "image-hosts" not in before
+    pages = visitor.get("pieces", source="s"), visitor.get("front", source="s", placement=["row"])
+    offer = 'once the operator allows their host: image-hosts = ["cdn.example"] in penchant.toml'
+    assert [offer in text_of(page.text) for page in pages] == [True, True]

@@ -51,7 +51,6 @@ from penchant.importing import (
     fingerprint,
     gather,
     judge,
-    new_source_settings,
     newest_moment,
     parse_column,
     parse_type,
@@ -65,6 +64,7 @@ from penchant.model import PieceLimits
 from penchant.settings import NodeSettings, client_key
 from penchant.storage import Erasure, Storage
 from penchant.wire import DEFAULT_LIMITS, decode_settings, encode, source_problem
+from penchant.words import AUTO, LANGUAGES, NONE
 
 CHECKPOINTS = "imports"
 """The folder, in the data folder, of what imports under way have done."""
@@ -164,7 +164,14 @@ _OF_FORMATS = (
     click.option(
         "--words",
         metavar="MEMBER,...",
-        help="Members of pieces whose words become keywords in a source that this makes (label,extras.description).",
+        help="Members of pieces whose words become keywords in a source that this makes "
+        "[default: label,extras.description].",
+    ),
+    click.option(
+        "--language",
+        type=click.Choice((AUTO, NONE, *LANGUAGES)),
+        default=AUTO,
+        help="Language of the texts that words are taken from, where they are too short to tell it [default: auto].",
     ),
     click.option("--no-words", is_flag=True, help="Make no keywords of words."),
     click.option("--without-times", is_flag=True, help="A table of interactions has no times: they happen now (csv)."),
@@ -320,8 +327,10 @@ def load_ndjson(storage: Storage, account: str, source: str, *, pieces: Path, in
     console = Console(stderr=True)
     files = [InputFile(pieces, DraftKind.PIECE), InputFile(interactions, DraftKind.INTERACTION)]
     target = StoredTarget(storage, account=account, source=source, actor=COMMAND_LINE)
-    work = Import("ndjson", Files(files), ImportOptions(), target=target)
-    work.shift(_shift("ndjson", files, ImportOptions()))
+    # A demo is about what is in these files: the keywords that they have.
+    options = ImportOptions(words=())
+    work = Import("ndjson", Files(files), options, target=target)
+    work.shift(_shift("ndjson", files, options))
     with _progress(source, console) as move:
         work.run(_teller(source, move))
     _say(console, f"{source}: {work.tally.pieces} pieces and {work.tally.interactions} interactions loaded")
@@ -386,6 +395,8 @@ def _judged(storage: Storage, settings: NodeSettings, arguments: ImportArguments
             snapshot=view.snapshot,
             piece_count=view.snapshot.piece_count,
             settings=view.settings,
+            is_there=True,
+            image_hosts=settings.image_hosts,
             rows=rows,
             blacklisted=view.blacklisted,
         )
@@ -398,11 +409,12 @@ def _verdict(work: Import, arguments: ImportArguments, goal: _Goal) -> ImportVer
         return None
     # What was stored is stored: without a verdict it is no worse.
     with suppress(PenchantError), goal.reading() as stored:
-        settings = new_source_settings(arguments.options, work.sample.pieces.values())
+        settings = work.source_settings()
         source = stored or JudgedSource(
             snapshot=work.sample.snapshot(now, settings),
             piece_count=work.tally.pieces - work.tally.superseded,
             settings=settings,
+            is_there=goal.target is not None,
             rows=work.sample.rows,
             has_all_rows=work.sample.has_all_rows,
         )

@@ -33,6 +33,13 @@ _TYPES = {word: kind for kind in InteractionType for word in (kind.lower(), *_SY
 _STABLE_PREFIX = "import-"
 _STABLE = re.compile(_STABLE_PREFIX + "[0-9a-f]{32}")
 
+_PICTURES = (
+    "image imageurl imagelink imagesrc picture pictureurl thumbnail thumbnailurl poster posterurl cover coverurl "
+    "coverimage photo photourl img imgurl smallimageurl"
+)
+PICTURE_NAMES = _PICTURES.split()
+"""Names of extras that hold the address of a piece's picture, as they are compared, the likeliest first."""
+
 
 class DraftKind(enum.Enum):
     """The kind of thing that a draft becomes."""

@@ -4,6 +4,7 @@ import contextlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from html.entities import name2codepoint
 from xml.etree.ElementTree import Element, ParseError, TreeBuilder  # what the safe parser builds
 
 from defusedxml.common import DefusedXmlException
@@ -16,6 +17,8 @@ MAX_ITEM_LETTERS = MAX_LINE_BYTES
 """Letters of an item with its attributes: what a line may have, too."""
 MAX_DEPTH = 1_000
 """Elements within each other in an item."""
+_CHARACTERS = {name: chr(code) for name, code in name2codepoint.items()}
+"""What names of HTML stand for, such as ``nbsp``."""
 _ELEMENT_LETTERS = 100
 """What an element counts for beside its letters: it takes memory even if it is empty."""
 
@@ -28,6 +31,8 @@ def read_items(files: Files, file: InputFile, tags: Sequence[str]) -> Iterator[t
     """
     collector = _ItemCollector(frozenset(tags))
     parser = DefusedXMLParser(target=collector)
+    # Where a document type is named, as in television guides, that of HTML is often meant: single characters.
+    parser.entity.update(_CHARACTERS)
     # Set afterwards: the parser needs its collector to be made, and alone knows the line.
     collector.line = lambda: int(parser.parser.CurrentLineNumber)
     try:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from penchant.importing.files import TableForm
 from penchant.model import InteractionType
+from penchant.words import AUTO
 
 DEFAULT_SCALE = 5.0
 
@@ -26,7 +27,8 @@ class ImportOptions:
     ``time_format`` is how times are written, in the words of `datetime.strptime`. ``without_times`` says that a
     table of interactions has none, so that they happen when they are imported. ``user`` is the person whose
     interactions files hold that name nobody: what a single person can export of an account. ``words`` are the members
-    of pieces whose words become keywords in a source that the import makes: none of them where it is empty.
+    of pieces whose words become keywords in a source that the import makes: no words where it is empty;
+    ``language`` is that of these texts, whose stop words are left out.
     """
 
     id_column: str | None = None
@@ -46,6 +48,7 @@ class ImportOptions:
     without_times: bool = False
     user: str | None = None
     words: tuple[str, ...] | None = None
+    language: str = AUTO
 
     @property
     def form(self) -> TableForm:

@@ -14,7 +14,7 @@ from penchant.importing.moments import read_moment
 from penchant.importing.options import ImportOptions, KeywordColumn
 from penchant.importing.report import NO_PLACE, Notes
 from penchant.importing.texts import plain_name, plain_text
-from penchant.model import MAX_WEIGHT
+from penchant.model import MAX_ID_LENGTH, MAX_WEIGHT
 from penchant.wire import encode, id_problem, name_problem
 from penchant.wire.text import label_problem
 
@@ -212,6 +212,9 @@ class PieceBuilder:
 
     def _is_keyword(self, field: str, value: Any) -> bool:
         problem = id_problem(value) if isinstance(value, str) else "not a text."
+        if problem and isinstance(value, str) and len(value) > MAX_ID_LENGTH:
+            # One line of a report for all of them, however long each is.
+            problem = f"over {MAX_ID_LENGTH} characters."
         if problem:
             self.leave(field, f"no keyword: {problem}")
         return not problem

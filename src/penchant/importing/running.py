@@ -13,6 +13,7 @@ and the checkpoint.
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -20,7 +21,7 @@ from typing import Any
 from penchant.errors import Fault, InvalidInput, PenchantError
 from penchant.importing.checking import CheckedBatch, check
 from penchant.importing.checkpoint import Checkpoint, CheckpointFile
-from penchant.importing.drafts import Draft, DraftKind, extras_of, interaction_members, stable_event_id
+from penchant.importing.drafts import PICTURE_NAMES, Draft, DraftKind, extras_of, interaction_members, stable_event_id
 from penchant.importing.files import Files, Position, UnreadableFile, printable
 from penchant.importing.formats import read_drafts
 from penchant.importing.measures import plain
@@ -47,12 +48,6 @@ SHOWN_EXAMPLES = 3
 """Pieces, and interactions, that a dry run shows."""
 MAX_INVALID = 100
 """Faults that a report lists; all are counted."""
-_PICTURES = (
-    "image imageurl imagelink imagesrc picture pictureurl thumbnail thumbnailurl poster posterurl cover coverurl "
-    "coverimage photo photourl img imgurl smallimageurl"
-)
-PICTURE_NAMES = _PICTURES.split()
-"""Names of extras that hold the address of a piece's picture, as they are compared, the likeliest first."""
 AS_THEY_ARE = frozenset({"ndjson", "specification"})
 """Formats that have no columns which an option could name."""
 SHOWN_FILES = 3
@@ -169,21 +164,31 @@ class Import:
         self.tally.rows += len(batch)
         self._save()
 
+    def source_settings(self) -> SourceSettings:
+        """Return the settings of the source, or those that this import would make it with."""
+        if self._target is not None:
+            # A key may be for content alone.
+            with suppress(PenchantError):
+                return self._target.settings() or SourceSettings()
+        return new_source_settings(self._options, self.sample.pieces.values())
+
     def _set_up(self, pieces: Sequence[EncodedPiece]) -> None:
         """Make a source that there is not with the settings that its first pieces call for."""
-        settings = new_source_settings(self._options, [piece.body for piece in pieces])
-        if self._target is None or settings == SourceSettings():
+        if self._target is None:
             return
-        if self._target.created_at():
-            if settings.words is not None:
-                reason = "the source is there already, and keeps its settings: change `words` in these"
-                self.notes.left_out("(settings)", "--words", reason, 1)
+        settings = new_source_settings(self._options, [piece.body for piece in pieces])
+        if settings == SourceSettings():
             return
         try:
-            self._target.replace_settings(settings)
+            if not self._target.created_at():
+                self._target.create(settings)
+            elif self._options.words is not None and (self._target.settings() or settings).words != settings.words:
+                reason = "the source is there already, and keeps its settings: change `words` in these"
+                self.notes.left_out("(settings)", "--words", reason, 1)
         except PenchantError as error:
-            # A key may be for content alone; pieces are no worse for it.
-            self.notes.left_out("(settings)", "imageAttribute, words", error.detail, 1)
+            # As above; pieces are no worse for it. Words of the default come with the making itself.
+            members = "imageAttribute" if settings.words == WordRule() else "imageAttribute, words"
+            self.notes.left_out("(settings)", members, error.detail, 1)
 
     def _save(self) -> None:
         if self._checkpoint is None or self._target is None:
@@ -241,7 +246,8 @@ class Import:
         if self._target is None:
             return 0
         if self._oldest is None:
-            self._oldest = (now // DAY_MS - self._target.retention_days()) * DAY_MS
+            settings = self._target.settings() or SourceSettings()
+            self._oldest = (now // DAY_MS - settings.retention_days) * DAY_MS
         return sum(each.occurred_at is not None and each.occurred_at < self._oldest for each in interactions)
 
 
@@ -293,7 +299,7 @@ def _stopped(first: InvalidRow, rows: int) -> InvalidInput:
 def new_source_settings(options: ImportOptions, pieces: Iterable[bytes]) -> SourceSettings:
     """Return the settings of a source that an import makes: where its first pieces have pictures, and words.
 
-    Words are those of the members that the options name.
+    Words are those of the members that the options name, by default of the label and the description (D186).
     """
     addresses = {
         plain(member): member
@@ -303,8 +309,10 @@ def new_source_settings(options: ImportOptions, pieces: Iterable[bytes]) -> Sour
     }
     picture = next((addresses[name] for name in PICTURE_NAMES if name in addresses), None)
     pointer = None if picture is None else "/" + picture.replace("~", "~0").replace("/", "~1")
-    words = WordRule(members=options.words) if options.words else None
-    return SourceSettings(image_attribute=pointer, words=words)
+    rule = WordRule(language=options.language)
+    if options.words is not None:
+        rule = replace(rule, members=options.words)
+    return SourceSettings(image_attribute=pointer, words=rule if rule.members else None)
 
 
 def _nothing_recognised(name: str, files: Files) -> UnreadableFile:

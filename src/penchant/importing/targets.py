@@ -26,6 +26,8 @@ from penchant.wire import (
     encode,
     encode_placement,
     encode_preferences,
+    encode_settings,
+    encode_word_rule,
     format_timestamp,
 )
 
@@ -48,11 +50,11 @@ class Target(Protocol):
     def created_at(self) -> str:
         """Return when the source was made; empty where there is none."""
 
-    def retention_days(self) -> int:
-        """Return how long the source keeps interactions."""
+    def settings(self) -> SourceSettings | None:
+        """Return the settings of the source; ``None`` where there is none."""
 
-    def settings(self) -> SourceSettings:
-        """Return the source's settings, the defaults where there is none."""
+    def create(self, settings: SourceSettings) -> None:
+        """Make the source, with these settings, where it is missing; one that is there stays as it is."""
 
     def submit(self, pieces: Sequence[EncodedPiece]) -> BatchResult:
         """Store pieces, replacing those of the same id."""
@@ -89,17 +91,18 @@ class StoredTarget:
         head = self._storage.sources.read_head(self._account_id, self._source)
         return "" if head is None else format_timestamp(head.created_at)
 
-    def retention_days(self) -> int:
-        """Return how long the source keeps interactions."""
-        return self.settings().retention_days
-
-    def settings(self) -> SourceSettings:
-        """Return the source's settings, the defaults where there is none."""
+    def settings(self) -> SourceSettings | None:
+        """Return the settings of the source; ``None`` where there is none."""
         try:
             _, curation = self._storage.sources.read_curation(self._account_id, self._source)
         except UnknownSource:
-            return SourceSettings()
+            return None
         return decode_settings(curation.settings or b"{}")
+
+    def create(self, settings: SourceSettings) -> None:
+        """Make the source, with these settings, in one transaction, unless somebody else has made it."""
+        stored, words = encode_settings(settings), encode_word_rule(settings.words)
+        self._writer.submit(SubmitPieces(**self._whose, pieces=(), settings=stored, words=words))
 
     def submit(self, pieces: Sequence[EncodedPiece]) -> BatchResult:
         """Store pieces in one transaction."""

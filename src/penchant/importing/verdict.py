@@ -7,7 +7,7 @@ says (`penchant.index.health`); here it is put into words for somebody who has j
 import math
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -15,9 +15,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from penchant.importing.drafts import extras_of
+from penchant.importing.drafts import PICTURE_NAMES, extras_of
 from penchant.importing.files import printable, quoted
-from penchant.importing.measures import is_measure
+from penchant.importing.measures import is_measure, plain
 from penchant.index import (
     EVERYWHERE,
     CategorySpread,
@@ -31,10 +31,11 @@ from penchant.index import (
     vocabulary,
 )
 from penchant.model import DAY_MS, EncodedPiece, InteractionType, NewInteraction, SourceSettings
+from penchant.settings import closed_image_hosts
 from penchant.storage import user_key
-from penchant.wire import decode_stored_piece
+from penchant.wire import decode_stored_extra, decode_stored_label, decode_stored_piece, encode
 from penchant.wire.words import words_of_piece
-from penchant.words import CATEGORY
+from penchant.words import AUTO, MAX_MEMBERS, NONE, WordRule, kept_words
 
 MAX_PIECES = 20_000
 """Pieces that are indexed for the verdict of a dry run, and of what went to a server: the first ones."""
@@ -55,10 +56,13 @@ _ROWS = 50_000
 """Interactions that are counted at once."""
 LOOKED_AT = 2_000
 """Pieces whose texts are looked at for advice: the first ones."""
+LOOKED_AT_FOR_LANGUAGE = 500
 MAX_CATEGORIES = 50
 """Categories of which a verdict tells, those that tell most first."""
 SHOWN_CATEGORIES = 4
 SHOWN_ADVICE = 2
+LEAST_ADVISED = 2
+"""Pieces of which something is advised: one has no other to be like."""
 MAX_VALUE_LETTERS = 100
 """A longer text is no keyword, but a text to take words from."""
 LEAST_TEXT_LETTERS = 40
@@ -89,15 +93,19 @@ class CategoryVerdict(msgspec.Struct, frozen=True, kw_only=True, rename="camel")
 class ImportVerdict(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What lists come of an import. ``judged`` of the ``pieces`` were looked at, with ``lists`` of similar pieces.
 
-    ``alone`` pieces share no keyword with another; of the lists some are ``empty``, and some ``unordered``: all that is
-    in them is equally near. Of the ``interactions`` that were counted (all, or the first ones) ``unknown`` ones are
-    about pieces that are not there. ``people`` did something, ``personal`` of them like a piece that there is, and
-    ``liked`` pieces are liked.
+    ``alone`` pieces share no keyword with another, ``by_words`` ones only words of their texts; of the lists some are
+    ``empty``, and some ``unordered``: all that is in them is equally near. Of the ``interactions`` that were counted
+    (all, or the first ones) ``unknown`` ones are about pieces that are not there. ``people`` did something,
+    ``personal`` of them like a piece that there is, and ``liked`` pieces are liked. ``hidden`` of the judged pieces are
+    in no list now: it is before or after their time, or they are on the blacklist. ``picture_hosts`` are hosts of
+    pictures that the dashboard may not show yet.
     """
 
     pieces: int
     judged: int
     alone: int
+    by_words: int
+    hidden: int
     lists: int
     empty: int
     unordered: int
@@ -109,6 +117,7 @@ class ImportVerdict(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     interactions: int = 0
     unknown: int = 0
     advice: list[str] = []
+    picture_hosts: list[str] = []
 
 
 class ImportSample:
@@ -150,7 +159,8 @@ class ImportSample:
 class JudgedSource:
     """What is judged: an index of pieces, of ``piece_count`` that there are, under settings, and what people did.
 
-    ``has_all_rows`` says that there are no other interactions than ``rows``.
+    ``has_all_rows`` says that there are no other interactions than ``rows``, ``is_there`` that the source is made by
+    now: no import changes its settings. ``image_hosts`` are those whose pictures its dashboard may show.
     """
 
     snapshot: Snapshot
@@ -159,6 +169,8 @@ class JudgedSource:
     rows: Iterable[Row]
     has_all_rows: bool = True
     blacklisted: frozenset[str] = frozenset()
+    is_there: bool = False
+    image_hosts: Collection[str] = ()
 
 
 def judge(source: JudgedSource, sample: ImportSample, format_name: str, now: int) -> ImportVerdict:
@@ -172,20 +184,33 @@ def judge(source: JudgedSource, sample: ImportSample, format_name: str, now: int
         pass
     audience, telling = _audience(source, now)
     judged = source.snapshot.piece_count
+    hidden = judged - sum(
+        len(np.setdiff1d(np.flatnonzero(part.allowed(shown)), part.excluded(shown))) for part in source.snapshot.parts
+    )
     poor = max(found.lonely_count / max(1, judged), (reach.empty + reach.unordered) / max(1, reach.looked_at))
+    # Keywords help neither a single piece, nor those that are not shown.
+    if judged < LEAST_ADVISED or hidden == judged:
+        poor = 0.0
+    unjoined = (found.lonely_count + found.worded_count) / max(1, judged) if judged >= LEAST_ADVISED else 0.0
     advice = []
-    if poor >= ALONE_SHARE:
-        advice += _keyword_advice(sample, format_name) + _word_advice(sample, found.spread)
+    if max(poor, unjoined) >= ALONE_SHARE:
+        advice += _keyword_advice(sample, format_name)
+    advice += _word_advice(sample, source, is_poor=poor >= ALONE_SHARE)
+    if poor >= ALONE_SHARE and not advice and sample.pieces:
+        advice.append("nothing else in the files would join the others: they need descriptions, or keywords")
     advice += _weight_advice(found.spread, weights)
     return ImportVerdict(
         pieces=source.piece_count,
         judged=judged,
         alone=found.lonely_count,
+        by_words=found.worded_count,
+        hidden=hidden,
         lists=reach.looked_at,
         empty=reach.empty,
         unordered=reach.unordered,
         categories=[_category(each, telling) for each in found.spread[:MAX_CATEGORIES]],
         advice=advice,
+        picture_hosts=_picture_hosts(sample, source),
         **audience,
     )
 
@@ -237,7 +262,8 @@ def _texts(sample: ImportSample) -> Iterator[tuple[str, str]]:
     """Yield the texts of pieces that play no part in lists, by their member of the extras."""
     for body in islice(sample.pieces.values(), LOOKED_AT):
         for member, value in extras_of(body).items():
-            if isinstance(value, str) and not value.startswith(("http://", "https://")):
+            is_address = isinstance(value, str) and value.startswith(("http://", "https://"))
+            if isinstance(value, str) and not is_address and plain(member) not in PICTURE_NAMES:
                 yield member, value
 
 
@@ -267,17 +293,55 @@ def _keyword_advice(sample: ImportSample, format_name: str) -> list[str]:
     ]
 
 
-def _word_advice(sample: ImportSample, spread: Sequence[CategorySpread]) -> list[str]:
-    """Return of which texts words could be taken, unless that is done."""
-    number = min(LOOKED_AT, len(sample.pieces))
-    if not number or any(each.name == CATEGORY for each in spread):
+def _word_advice(sample: ImportSample, source: JudgedSource, *, is_poor: bool) -> list[str]:
+    """Return of which texts words could be taken, unless that is done, and whose stop words could go."""
+    number, rule = min(LOOKED_AT, len(sample.pieces)), source.settings.words
+    if not number:
         return []
     letters = Counter[str]()
     for member, text in _texts(sample):
         letters[member] += len(text)
+    taken = ("label",) if rule is None else rule.members
     texts = [f"extras.{member}" for member, count in letters.most_common() if count >= LEAST_TEXT_LETTERS * number]
-    members = quoted(",".join(["label", *texts[:SHOWN_ADVICE]]))
-    return [f"--words {members} makes keywords of the words in these texts, where the import makes the source"]
+    others = [each for each in texts if each not in taken][:SHOWN_ADVICE] if is_poor else []
+    held = [each for each in taken if each == "label" or each.removeprefix("extras.") in letters]
+    members = [*held, *others][:MAX_MEMBERS]
+    language = "" if rule is None or rule.language != AUTO else _language_of_short_texts(sample, rule)
+    is_more = bool(others) or (rule is None and is_poor)
+    if not (is_more or language):
+        return []
+    reasons = ["makes keywords of the words in these texts"] if is_more else []
+    reasons += ["leaves out the stop words of texts that are too short to tell their language"] if language else []
+    if source.is_there:
+        setting = encode({"words": {"from": members} | ({"language": language} if language else {})}).decode()
+        return [f"the setting {printable(setting)} {' and '.join(reasons)} (an import changes none)"]
+    options = ([f"--words {quoted(','.join(members))}"] if is_more else []) + (
+        [f"--language {language}"] if language else []
+    )
+    return [f"{' '.join(options)} {' and '.join(reasons)}"]
+
+
+def _language_of_short_texts(sample: ImportSample, rule: WordRule) -> str:
+    """Return the language of all texts together where most of them tell none by themselves; "" otherwise.
+
+    A title has no three stop words: "The Firm" and "The Son" are then alike.
+    """
+    found = [words_of_piece(body, rule) for body in islice(sample.pieces.values(), LOOKED_AT_FOR_LANGUAGE)]
+    telling = [each.language != NONE for each in found if each.words]
+    if 2 * sum(telling) >= len(telling):
+        return ""
+    labels = (decode_stored_label(body) or "" for body in islice(sample.pieces.values(), LOOKED_AT_FOR_LANGUAGE))
+    language = kept_words(["\n".join(labels)], rule).language
+    return "" if language == NONE else language
+
+
+def _picture_hosts(sample: ImportSample, source: JudgedSource) -> list[str]:
+    """Return the hosts of pictures that the dashboard may not show yet, those of most pictures first."""
+    pointer = source.settings.image_attribute
+    if pointer is None:
+        return []
+    addresses = (decode_stored_extra(body, pointer) for body in islice(sample.pieces.values(), LOOKED_AT))
+    return closed_image_hosts(filter(None, addresses), source.image_hosts)
 
 
 def _weight_advice(spread: Sequence[CategorySpread], weights: Any) -> list[str]:
@@ -297,10 +361,16 @@ def verdict_lines(source: str, verdict: ImportVerdict, *, dry_run: bool) -> Iter
         yield f"What lists come of it{' (nothing is stored)' if dry_run else ''}:"
         first = f" (the first of {verdict.pieces} are judged)" if verdict.judged < verdict.pieces else ""
         sharing = verdict.judged - verdict.alone
+        by_words = f" ({verdict.by_words} of them only words of their texts)" if verdict.by_words else ""
         yield (
-            f"  {source}: {sharing} of {verdict.judged} pieces share a keyword with another, {verdict.alone} with none"
-            + first
+            f"  {source}: {sharing} of {verdict.judged} pieces share a keyword with another{by_words}, {verdict.alone} "
+            f"with none{first}"
         )
+        if verdict.hidden:
+            yield (
+                f"  {source}: {verdict.hidden} of {verdict.judged} pieces are in no list now (availableFrom, "
+                "availableUntil, or the blacklist)"
+            )
         looked_at = "" if verdict.lists >= verdict.pieces else " that were looked at"
         yield (
             f"  {source}: of {verdict.lists} lists of similar pieces{looked_at} {verdict.empty} are empty,"
@@ -316,6 +386,9 @@ def verdict_lines(source: str, verdict: ImportVerdict, *, dry_run: bool) -> Iter
         yield f"  {source}: {verdict.liked} of {verdict.judged} pieces are liked by somebody"
     if verdict.unknown:
         yield f"  {source}: {verdict.unknown} of {verdict.interactions} interactions are about pieces not in the source"
+    if verdict.picture_hosts:
+        names = ", ".join(f'"{host}"' for host in verdict.picture_hosts)
+        yield f"  {source}: the dashboard shows pictures once the service's settings have image-hosts = [{names}]"
     if verdict.advice:
         yield "What would make better lists:"
         yield from (f"  {each}" for each in verdict.advice)

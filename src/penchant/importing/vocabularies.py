@@ -20,6 +20,7 @@ from penchant.errors import Fault, InvalidInput, Refused
 from penchant.importing.files import Files, InputFile, TableRow, UnreadableFile, printable
 from penchant.importing.markup import read_items
 from penchant.importing.targets import Target
+from penchant.model import SourceSettings
 from penchant.vocabulary import MAX_ENTRIES, Vocabulary, keyword_name
 from penchant.wire import read_vocabulary, with_vocabulary
 
@@ -92,7 +93,7 @@ def put_in_force(target: Target, vocabulary: Vocabulary, *, replaces: bool = Fal
     Raises:
         InvalidInput: both together name more keywords than are accepted.
     """
-    settings = target.settings()
+    settings = target.settings() or SourceSettings()
     wanted = with_vocabulary(settings, vocabulary if replaces else settings.vocabulary.joined(vocabulary))
     if wanted.vocabulary != settings.vocabulary:
         target.replace_settings(wanted)

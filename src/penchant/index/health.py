@@ -182,6 +182,7 @@ class VocabularyFindings:
     flat: Sequence[FlatCategory]
     lonely: Sequence[str]
     lonely_count: int
+    worded_count: int
     spread: Sequence[CategorySpread]
     complete: bool
 
@@ -189,13 +190,16 @@ class VocabularyFindings:
 def vocabulary(snapshot: Snapshot) -> VocabularyFindings:
     """Return what is wrong with the keywords: used once, written in two ways, never weighted differently.
 
-    A piece is lonely if it shares no keyword with another one.
+    A piece is lonely if it shares no keyword with another one, and worded if it would be but for words of its texts.
     """
     counts, complete = _frequencies(snapshot)
     keywords = _without_words(counts)
     once = [key for key, count in keywords.items() if count == 1]
     alike = _alike(keywords)
     lonely = [place for part in snapshot.parts for place in _lonely(part, counts)] if complete else []
+    worded = 0
+    if complete and len(keywords) < len(counts):
+        worded = sum(1 for part in snapshot.parts for _ in _lonely(part, keywords)) - len(lonely)
     return VocabularyFindings(
         terms=len(counts),
         once=[term_of(key.decode()) for key in sorted(once)[:EXAMPLES]],
@@ -205,6 +209,7 @@ def vocabulary(snapshot: Snapshot) -> VocabularyFindings:
         flat=_flat(snapshot),
         lonely=sorted(lonely)[:EXAMPLES],
         lonely_count=len(lonely),
+        worded_count=worded,
         spread=_spread(counts, snapshot.piece_count),
         complete=complete,
     )

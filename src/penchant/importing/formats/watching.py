@@ -67,8 +67,7 @@ def read_letterboxd(files: Files, options: ImportOptions, notes: Notes) -> Itera
         names = ", ".join(f"{table}.csv" for table in _TABLES)
         raise UnreadableFile(f"Found no table of an export of Letterboxd; its tables are {names}.")
     diary = _FilmDiary(Opinions(options, notes), notes)
-    for table, file in tables:
-        require_columns(file, _NEEDED, files.columns(file, options.form))
+    for table, file in _tables_that_fit(tables, files, options, notes):
         for row in files.rows(file, options.form):
             if row.problem:
                 yield problem_draft(DraftKind.PIECE, (file.name, row.line), "", row.problem)
@@ -77,6 +76,27 @@ def read_letterboxd(files: Files, options: ImportOptions, notes: Notes) -> Itera
     for film in diary.films.values():
         yield _film_draft(film, options, notes)
     yield from diary.opinions.drafts()
+
+
+def _tables_that_fit(
+    tables: list[tuple[str, InputFile]], files: Files, options: ImportOptions, notes: Notes
+) -> list[tuple[str, InputFile]]:
+    """Return the tables that have the columns of an export; others of their names, made by hand, are left out.
+
+    Raises:
+        UnreadableFile: none has them.
+    """
+    faults: dict[InputFile, UnreadableFile] = {}
+    for _, file in tables:
+        try:
+            require_columns(file, _NEEDED, files.columns(file, options.form))
+        except UnreadableFile as error:
+            faults[file] = error
+    if len(faults) == len(tables):
+        raise next(iter(faults.values()))
+    for file in faults:
+        notes.left_out(file.name, "(the whole file)", f"no table of an export, which has {', '.join(_NEEDED)}", 1)
+    return [(table, file) for table, file in tables if file not in faults]
 
 
 def _table_of(file: InputFile) -> str | None:

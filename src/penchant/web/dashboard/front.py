@@ -30,10 +30,11 @@ class FrontRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrontPage:
-    """The rows of a page in their order, and the pictures that may be shown, by piece."""
+    """The rows of a page in their order, pictures that may be shown, by piece, and hosts of those that may not yet."""
 
     rows: Sequence[FrontRow]
     pictures: Mapping[str, str]
+    closed_hosts: Sequence[str]
 
 
 async def front(visit: Visit) -> PageAnswer:
@@ -69,7 +70,8 @@ async def _page(visit: Visit, view: View, wish: Mapping[str, Any]) -> FrontPage:
     ids = [piece.id for _, each in answers if isinstance(each, PlacementAnswer) for piece in each.result.content]
     labels = await visit.services.browsing.labels(view, ids)
     rows = [_row(request.placement, answer, labels) for request, answer in answers]
-    return FrontPage(rows=rows, pictures=await visit.pictures(view, ids))
+    pictures, closed_hosts = await visit.pictures(view, ids), await visit.closed_hosts(view, ids)
+    return FrontPage(rows=rows, pictures=pictures, closed_hosts=closed_hosts)
 
 
 def _row(placement: str, answer: PlacementAnswer | PenchantError, labels: Mapping[str, str]) -> FrontRow:

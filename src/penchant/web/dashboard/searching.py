@@ -56,7 +56,13 @@ async def pieces(visit: Visit) -> PageAnswer:
     query = visit.text("q")
     hits, more = await _found(visit, view, way, query)
     fields = {"by": way, "q": query, "category": visit.text("category"), "keyword": visit.text("keyword")}
-    values = {"source": view.head.name, "pieces": view.head.piece_count, "fields": fields, "result": hits}
+    values = {
+        "source": view.head.name,
+        "pieces": view.head.piece_count,
+        "fields": fields,
+        "result": hits,
+        "closed_hosts": await visit.closed_hosts(view, [each.id for each in hits.pieces] if hits else []),
+    }
     return PageAnswer(template="pieces.html", values=values | more | {"most_scanned": MAX_SCANNED})
 
 

@@ -32,6 +32,7 @@ from penchant.live.views import View
 from penchant.model import MAX_ID_LENGTH, Feature
 from penchant.service import Services
 from penchant.service.access import Access, Session, Sessions
+from penchant.settings import closed_image_hosts
 from penchant.web.dashboard import shown
 from penchant.web.dashboard.forms import FOREIGN_FORM, ForeignForm, Form, cookie, read_form, require_own
 from penchant.web.dashboard.shown import image_sources, is_shown
@@ -148,6 +149,14 @@ class Visit:
             return {}
         addresses = await self.services.browsing.texts_at(view, pointer, ids)
         return {piece_id: address for piece_id, address in addresses.items() if is_shown(address, hosts)}
+
+    async def closed_hosts(self, view: View, ids: Sequence[str]) -> list[str]:
+        """Return hosts of these pieces' pictures that ``image-hosts`` does not allow yet."""
+        pointer = view.settings.image_attribute
+        if pointer is None:
+            return []
+        addresses = await self.services.browsing.texts_at(view, pointer, ids)
+        return closed_image_hosts(addresses.values(), self.services.settings.image_hosts)
 
     def may(self, feature: Feature) -> bool:
         """Return whether the key's plan includes a feature."""

@@ -31,6 +31,8 @@ _SHELF: Mapping[str, Sequence[str]] = {
     "Start": ("docs/quickstart.md",),
     "How to": (
         "docs/import.md",
+        "docs/import-formats.md",
+        "docs/import-trials.md",
         "docs/weights.md",
         "docs/filters.md",
         "docs/placements.md",
