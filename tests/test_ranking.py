@@ -114,3 +114,18 @@ def test_a_list_is_the_first_in_the_order_that_meets_its_rules(
     assert [each.place for each in found.pieces if each.rule == PIN] == [
         each for each in first_list(rules) if each in fixed.values()
     ]
+
+
+def test_quotas_that_want_the_same_places_leave_the_list_full() -> None:
+    """Three in four of the ways to meet them are dead ends: a search that tried all of them would take for ever."""
+    terms = [frozenset({Term("author", f"a{place % 60}"), Term("genre", f"g{place % 7}")}) for place in range(480)]
+    bits = np.asarray([(0, 0, 0, 1, 0, 0, 2, 0, 4, 0, 0)[place % 11] for place in range(480)], dtype=np.int64)
+    quotas = [QuotaCount(least=8, of=10), QuotaCount(least=8, of=10), QuotaCount(least=8, of=30)]
+    order = order_of([*range(480, 0, -1)], terms, quotas=quotas, counted=bits)
+
+    found = arranged(order, Diversity(most={"author": 1, "genre": 6}), 30)
+
+    listed = [each.place for each in found.pieces]
+    assert (found.promised, len(listed)) == ([8, 2, 8], 30)
+    assert [sum(bits[each] == kind for each in listed[:10]) for kind in (1, 2)] == [8, 2]
+    assert sum(bits[each] == 4 for each in listed) >= 8

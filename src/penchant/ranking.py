@@ -3,6 +3,7 @@
 Pure arithmetic; the sums over pieces are the index's.
 """
 
+import itertools
 import math
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
@@ -156,7 +157,7 @@ PieceKind: TypeAlias = tuple[int, frozenset[int]]
 """What quotas and limits know of a piece: the bits of the quotas that it counts for, and its limited keywords."""
 PIN, QUOTA = "pin", "quota"
 MAX_TRIED = 2_000
-"""Pieces that are tried in the search for what meets quotas under limits per keyword: a few milliseconds."""
+"""How often the search for what meets quotas turns back, for a list: some ten milliseconds."""
 
 
 def arranged(order: ListOrder, variety: Diversity, take: int) -> ArrangedList:
@@ -222,6 +223,7 @@ class _ListFiller:
         self._pieces: list[ArrangedPiece] = []
         self._wanting: set[int] = set()
         self._last_of = {0: -1} | {bits: place for place, bits in enumerate(self._bits.tolist())}
+        self._number_kinds()
         for piece in order.fixed.values():
             self._is_open[piece] = False
             self._count(piece)
@@ -274,10 +276,16 @@ class _ListFiller:
         is_open = self._is_open.copy()
         while (piece := self._best(is_open)) is not None and not self._is_possible(place, piece):
             bits, limited = int(self._bits[piece]), self._limits.of(piece)
-            # No other one of its kind would do either, nor one that is limited by more.
-            for each in np.flatnonzero(is_open & (self._bits == bits)).tolist():
+            alike = self._bits == bits
+            if not limited or not self._would_be_possible(place, bits, frozenset()):
+                # Nor would any other one that counts for the same quotas do.
+                is_open &= ~alike
+                continue
+            # Nor would one that is limited by as much.
+            for each in np.flatnonzero(is_open & alike).tolist():
                 is_open[each] = not self._limits.of(each) >= limited
-        return piece
+        # Where the search for what meets the quotas gave up, they are not met, and the list goes on.
+        return self._natural() if piece is None else piece
 
     def _note_wanting(self, place: int, chosen: int | None) -> None:
         """Note the kinds of pieces that all come before the chosen one, and of which another one might have been it."""
@@ -359,68 +367,89 @@ class _ListFiller:
         if not any(need > 0 for need in needs):
             return True
         free = [at for at in range(place, self._take) if at not in self._order.fixed]
-        return _QuotaSearch(self._order.quotas, self._limits, free, self._supply(without)).can_meet(needs, 0)
+        useful = self._is_open & (self._kind_of >= 0)
+        useful[self._raised] = self._kind_of[self._raised] >= 0
+        if without is not None:
+            useful[without] = False
+        supply = np.bincount(self._kind_of[useful], minlength=len(self._kinds)).tolist()
+        return self._search.can_meet(needs, supply, free)
 
-    def _supply(self, without: int | None) -> dict[PieceKind, int]:
-        """Return how many open pieces there are of each kind that counts for a quota, without one of them."""
-        supply = dict[PieceKind, int]()
-        useful = self._is_open & (self._bits > 0)
-        pieces = [*np.flatnonzero(useful).tolist(), *(each for each in self._raised if self._bits[each])]
-        for piece in pieces:
-            if piece == without:
-                continue
+    def _number_kinds(self) -> None:
+        """Number the kinds of pieces that count for a quota; the others have -1."""
+        self._kind_of: IntArray = np.full(len(self._bits), -1, dtype=np.int64)
+        numbers = dict[PieceKind, int]()
+        for piece in np.flatnonzero(self._bits).tolist():
             # Raised ones stay whatever is full.
-            limited = frozenset[int]() if piece in self._raised else self._limits.of(piece)
-            kind = int(self._bits[piece]), limited
-            supply[kind] = supply.get(kind, 0) + 1
-        return supply
+            limited = frozenset[int]() if piece < self._order.raised else self._limits.of(piece)
+            self._kind_of[piece] = numbers.setdefault((int(self._bits[piece]), limited), len(numbers))
+        self._kinds = [*numbers]
+        self._search = _QuotaSearch(self._order.quotas, self._limits, self._kinds)
 
 
 class _QuotaSearch:
-    """Whether kinds of pieces, of which there are so many, can meet quotas at free places; it tries so many at most."""
+    """Whether kinds of pieces can meet the quotas of a list, under the limits as they are when that is asked.
 
-    def __init__(
-        self, quotas: Sequence[QuotaCount], limits: _Limits, free: Sequence[int], supply: dict[PieceKind, int]
-    ) -> None:
-        self._quotas, self._limits, self._free, self._supply = quotas, limits, free, supply
+    It turns back `MAX_TRIED` times for a list; after that it looks along the first way alone.
+    """
+
+    def __init__(self, quotas: Sequence[QuotaCount], limits: _Limits, kinds: Sequence[PieceKind]) -> None:
+        self._quotas, self._limits, self._kinds = quotas, limits, kinds
+        # First what counts for most, and is limited least.
+        order = sorted(range(len(kinds)), key=lambda kind: (-kinds[kind][0].bit_count(), len(kinds[kind][1]), kind))
+        self._serving = [[kind for kind in order if kinds[kind][0] >> number & 1] for number in range(len(quotas))]
+        self._apart = [
+            apart
+            for size in range(1, len(quotas) + 1)
+            for apart in itertools.combinations(range(len(quotas)), size)
+            if all(sum(bits >> number & 1 for number in apart) <= 1 for bits, _ in kinds)
+        ]
+        self._turns = MAX_TRIED
+        self._free: Sequence[int] = ()
+        self._supply: list[int] = []
         self._failed: set[tuple[int, ...]] = set()
 
-    def can_meet(self, needs: Sequence[int], used: int) -> bool:
+    def can_meet(self, needs: Sequence[int], supply: list[int], free: Sequence[int]) -> bool:
+        """Return whether needs can be met at free places, ascending, by so many pieces of each kind."""
+        self._supply, self._free, self._failed = supply, free, set()
+        unmet = [max(0, need) for need in needs]
+        # What is for different pieces needs places for all of them.
+        return (
+            all(need <= sum(supply[kind] for kind in self._serving[number]) for number, need in enumerate(unmet))
+            and all(
+                sum(unmet[number] for number in apart)
+                <= bisect_left(free, max(self._quotas[number].of for number in apart if unmet[number]))
+                for apart in self._apart
+                if any(unmet[number] for number in apart)
+            )
+            and self._goes_on(unmet, 0)
+        )
+
+    def _goes_on(self, needs: Sequence[int], used: int) -> bool:
         """Return whether needs can be met by what is left of the supply, so many free places being used."""
         unmet = [number for number, need in enumerate(needs) if need > 0]
         if not unmet:
             return True
-        # What is left tells what was taken, and so all else.
-        left = tuple(self._supply.values())
-        if left in self._failed or len(self._failed) >= MAX_TRIED or not self._is_enough(needs, unmet, used):
-            return False
         # One for the quota that ends first has to come; to let it come at once delays nothing that ends before it.
         urgent = min(unmet, key=lambda number: self._quotas[number].of)
-        kinds = [kind for kind, count in self._supply.items() if count and kind[0] >> urgent & 1]
-        # First what serves most.
-        kinds.sort(key=lambda kind: (-sum(kind[0] >> number & 1 for number in unmet), len(kind[1])))
-        for kind in kinds:
-            if self._limits.allow(kind[1]) and self._met_with(kind, needs, used):
-                return True
+        if used >= len(self._free) or self._free[used] >= self._quotas[urgent].of:
+            return False
+        # What is left tells what was taken, and so all else.
+        left = tuple(self._supply)
+        for kind in self._serving[urgent] if left not in self._failed else ():
+            bits, limited = self._kinds[kind]
+            if self._supply[kind] and self._limits.allow(limited):
+                self._supply[kind] -= 1
+                self._limits.take(limited)
+                met = self._goes_on([need - (bits >> number & 1) for number, need in enumerate(needs)], used + 1)
+                self._limits.take(limited, -1)
+                self._supply[kind] += 1
+                if met:
+                    return True
+                self._turns -= 1
+                if self._turns < 0:
+                    return False
         self._failed.add(left)
         return False
-
-    def _met_with(self, kind: PieceKind, needs: Sequence[int], used: int) -> bool:
-        """Return whether needs can be met where a piece of a kind comes next."""
-        self._supply[kind] -= 1
-        self._limits.take(kind[1])
-        met = self.can_meet([need - (kind[0] >> number & 1) for number, need in enumerate(needs)], used + 1)
-        self._limits.take(kind[1], -1)
-        self._supply[kind] += 1
-        return met
-
-    def _is_enough(self, needs: Sequence[int], unmet: Sequence[int], used: int) -> bool:
-        """Return whether each quota for itself has places and pieces enough."""
-        return all(
-            needs[number] <= bisect_left(self._free, self._quotas[number].of) - used
-            and needs[number] <= sum(count for kind, count in self._supply.items() if kind[0] >> number & 1)
-            for number in unmet
-        )
 
 
 def promoted(ids: Sequence[str], whitelist: Sequence[str]) -> list[str]:

@@ -99,7 +99,7 @@ class PersonalRanking(ListRanking[PersonalRequest]):
     @property
     def is_quick(self) -> bool:
         """Whether the list is made within the event loop."""
-        is_plain = self.request.algorithm is not Algorithm.JACCARD and not self.variety
+        is_plain = self.request.algorithm is not Algorithm.JACCARD and not self.is_arranged
         return is_plain and self.view.snapshot.piece_count <= QUICK_PIECES
 
     @cached_property

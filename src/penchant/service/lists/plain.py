@@ -48,7 +48,7 @@ class _MeasuredRanking(ListRanking[Query]):
     @property
     def is_quick(self) -> bool:
         """Whether the list is made within the event loop."""
-        return not self.variety and self.view.snapshot.piece_count <= QUICK_PIECES
+        return not self.is_arranged and self.view.snapshot.piece_count <= QUICK_PIECES
 
     def why(self, piece_id: str, *, listed: bool) -> PlacedWhy:
         """Return how much of the measure a piece has, and, of one that is listed, what moved it."""

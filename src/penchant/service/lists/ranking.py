@@ -173,11 +173,16 @@ class ListRanking(ABC, Generic[Query]):
     @cached_property
     def arrangement(self) -> Arrangement:
         """The list with what each piece counts in units, and what rules have made of it."""
-        if self.variety or self.request.demands:
+        if self.is_arranged:
             return arrange(self, self.variety, self.request.demands)
         best: list[RankedPiece] = self.ranked_in(self.shown, MAX_TAKE)
         first: list[RankedPiece] = self.raised(best)
         return Arrangement([*first, *(each for each in best if each not in first)] if first else best)
+
+    @property
+    def is_arranged(self) -> bool:
+        """Whether the list is more than the best in their order: varied, with pins or quotas."""
+        return bool(self.variety or self.request.demands)
 
     @cached_property
     def variety(self) -> ranking.Diversity:

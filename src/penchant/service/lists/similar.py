@@ -91,7 +91,7 @@ class SimilarRanking(ListRanking[SimilarRequest]):
     @property
     def is_quick(self) -> bool:
         """Whether the list is made within the event loop: where it goes by content, by one kernel."""
-        return self._shared is None and not self.variety
+        return self._shared is None and not self.is_arranged
 
     @cached_property
     def shown(self) -> Filter:
