@@ -14,6 +14,7 @@ COMMANDS: Mapping[str, str] = {
     "demo": "demo.demo",
     "keys": "keys.keys",
     "import": "importing.import_files",
+    "pull": "pulling.pull",
     "export": "upkeep.export_source",
     "backup": "upkeep.backup",
     "restore": "upkeep.restore",

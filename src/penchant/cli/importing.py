@@ -171,7 +171,7 @@ def _source_options(function: Command) -> Command:
     return function
 
 
-def _format_options(function: Command) -> Command:
+def format_options(function: Command) -> Command:
     """Add what formats leave open."""
     for option in reversed(_OF_FORMATS):
         function = option(function)
@@ -201,11 +201,11 @@ def _read_arguments(options: dict[str, Any], stack: ExitStack) -> ImportArgument
     if not files:
         raise click.UsageError("Name files or a folder, or a file with --pieces or --interactions.")
     same = {field.name: options[field.name] for field in fields(ImportArguments) if field.name in options}
-    return ImportArguments(**same | {"format": name, "files": files, "options": _read_options(options)})
+    return ImportArguments(**same | {"format": name, "files": files, "options": read_options(options)})
 
 
-def _read_options(options: dict[str, Any]) -> ImportOptions:
-    """Return what formats leave open.
+def read_options(options: dict[str, Any]) -> ImportOptions:
+    """Return what formats leave open, of the values of `format_options` and others.
 
     Raises:
         click.UsageError: a value is not accepted.
@@ -259,7 +259,7 @@ class _Goal(NamedTuple):
 @click.command(name="import")
 @data_options
 @_source_options
-@_format_options
+@format_options
 def import_files(*, location: DataLocation, **options: Any) -> None:
     """Import files, or a folder of files, into a source, also while a server runs on the same data.
 

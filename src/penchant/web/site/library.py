@@ -31,6 +31,7 @@ _SHELF: Mapping[str, Sequence[str]] = {
     "Start": ("docs/quickstart.md",),
     "How to": (
         "docs/import.md",
+        "docs/pull.md",
         "docs/weights.md",
         "docs/filters.md",
         "docs/placements.md",
