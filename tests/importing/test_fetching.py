@@ -153,7 +153,9 @@ def test_the_number_that_was_looked_at_is_connected_to_and_no_other(tmp_path: Pa
     assert server.asked[0].headers["host"] == f"named.example:{port}"
 
 
-@pytest.mark.parametrize("location", ("http://127.0.0.1:1/", "https://localhost/", "http://[::1]/", "file:///etc/passwd"))
+@pytest.mark.parametrize(
+    "location", ("http://127.0.0.1:1/", "https://localhost/", "http://[::1]/", "file:///etc/passwd")
+)
 def test_a_redirect_is_looked_at_as_its_address_would_be(location: str, tmp_path: Path) -> None:
     with answering(moved(location)) as server, pytest.raises(FetchFailure):
         fetch(server.address, tmp_path, rules=rules(server))

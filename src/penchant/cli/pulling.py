@@ -4,12 +4,11 @@ import re
 from typing import Any
 
 import click
-import msgspec
 
 from penchant.cli.importing import format_options, read_options
 from penchant.cli.options import COMMAND_LINE, DataLocation, account_option, data_options, json_lines_option
 from penchant.errors import Refused
-from penchant.importing import FORMATS, ImportReport, printable, shown_address, to_text
+from penchant.importing import FORMATS, printable, shown_address, to_text
 from penchant.service.pulling import Puller, PullOutcome, PullRun, PullSpec, list_runs, read_spec, require_pull
 from penchant.storage import PullRecord, Storage
 from penchant.wire import encode, format_timestamp
@@ -140,7 +139,7 @@ def _tell(done: PullRun) -> None:
 def _tell_report(runs: list[PullRun]) -> None:
     for each in runs:
         if each.report is not None:
-            for line in to_text(msgspec.json.decode(each.report, type=ImportReport)):
+            for line in to_text(each.report):
                 click.echo(printable(line))
             return
 

@@ -227,6 +227,9 @@ def _asking(
                 connection.default_port = _PORTS["https"]
             connection.request("GET", hop.target, headers=headers)
             yield stack.enter_context(contextlib.closing(connection.getresponse()))
+            # What was cut may look like an end.
+            if time.monotonic() >= until:
+                raise TimeoutError
         except (OSError, http.client.HTTPException, UnicodeError) as error:
             if time.monotonic() >= until:
                 raise FetchFailure(f"{hop.shown}: it takes longer than {rules.timeout_s:g} s.") from None

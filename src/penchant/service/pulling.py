@@ -111,7 +111,7 @@ class PullRun(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     deleted: int = 0
     away: int = 0
     withheld: int = 0
-    report: msgspec.Raw | None = None
+    report: ImportReport | None = None
 
 
 class PullState(msgspec.Struct, kw_only=True):
@@ -164,14 +164,14 @@ class _ChangesTarget:
         self.seen |= hashes.keys()
         if not changed:
             return BatchResult()
-        self._keep_lease()
+        self._prepare()
         result = self._target.submit(changed)
         self._state.pieces |= hashes
         return result
 
     def record(self, interactions: Sequence[NewInteraction]) -> BatchResult:
         """Store interactions; those that are known already go by their event ids."""
-        self._keep_lease()
+        self._prepare()
         return self._target.record(interactions)
 
     def replace_list(self, kind: ListKind, ids: Sequence[str]) -> None:
@@ -184,18 +184,24 @@ class _ChangesTarget:
 
     def put_placements(self, placements: Sequence[ExportedPlacement]) -> None:
         """Put placements in force that are not yet."""
-        self._keep_lease()
+        self._prepare()
         self._target.put_placements(placements)
 
     def replace_preferences(self, stated: Sequence[StatedPreferences]) -> None:
         """Replace preferences."""
-        self._keep_lease()
+        self._prepare()
         self._target.replace_preferences(stated)
+
+    def _prepare(self) -> None:
+        """Make sure that something may be stored."""
+        self._keep_lease()
+        # What then fails half-way is read again, even if the server has the file of before once more.
+        self._state.forget_file()
 
     def _once(self, name: str, content: bytes, replace: Callable[[], None]) -> None:
         if self._state.others.get(name) == _hash(content):
             return
-        self._keep_lease()
+        self._prepare()
         replace()
         self._state.others[name] = _hash(content)
 
@@ -335,19 +341,15 @@ class _PullWork:
         )
 
     def _pull(self, folder: Path, *, force: bool) -> tuple[PullOutcome, str]:
-        rules = FetchRules(
-            hosts=frozenset(self._settings.pull_hosts), limit_bytes=self._settings.pull_limit_bytes
-        )
+        rules = FetchRules(hosts=frozenset(self._settings.pull_hosts), limit_bytes=self._settings.pull_limit_bytes)
         download = fetch(self.spec.address, folder, known=self.state.validators, rules=rules, find=self._find)
         content = self.state.content if download.path is None else _hash_of(download.path)
         self._counts["bytes"] = download.byte_count
         is_same = content == self.state.content
         is_whole = True
         if is_same or download.path is None:
-            gone = self.state.away.keys()
+            gone = {*self.state.away}
         else:
-            # What fails half-way is read again, even if the server then has the file of before once more.
-            self.state.forget_file()
             seen, is_whole = self._import(download.path)
             gone = self.state.pieces.keys() - seen
         self.state.etag, self.state.modified = download.validators
@@ -384,7 +386,7 @@ class _PullWork:
             verdict=_verdict(work, spec),
         )
         self._counts |= {"created": work.tally.created, "replaced": work.tally.replaced}
-        self._counts["report"] = msgspec.Raw(encode(_shortened(report)))
+        self._counts["report"] = _shortened(report)
         return target.seen, not work.tally.invalid_rows
 
     def _delete(self, *, force: bool, unchanged: bool) -> tuple[PullOutcome, str]:
