@@ -243,7 +243,7 @@ export interface paths {
         put?: never;
         /**
          * Submit up to 2,000 pieces; the first submission makes the source.
-         * @description Submits 0 to 2,000 pieces, all or none; the first submission makes the source. A piece has an `id` and `categories` (names to lists of keywords, plain or weighted with an integer from 0 to 10,000, or to further categories; 0 says the same as no weight, and `85.0` is an integer), and may have `label`, `filters` (`catalogs`, `availableFrom`, `availableUntil`, and members of your own) and `extras`. Of two pieces with the same id the later one stays. The receipt counts what happened and names members that were left out. Needs the scope `write`. Not for browser keys.
+         * @description Submits 0 to 2,000 pieces, all or none; the first submission makes the source. A piece has an `id` and `categories` (names to lists of keywords, plain or weighted with an integer from 0 to 10,000, or to further categories; 0 says the same as no weight, and `85.0` is an integer), and may have `label`, `filters` (`catalogs`, `availableFrom`, `availableUntil`, and members of your own) and `extras`. Of two pieces with the same id the later one stays. With `words=auto` a source that is made takes words out of labels and descriptions as keywords. The receipt counts what happened and names members that were left out. Needs the scope `write`. Not for browser keys.
          */
         post: operations["submitContent"];
         /**
@@ -251,6 +251,26 @@ export interface paths {
          * @description With ids (`id=` repeated, `id[]=`, `id[0]=`, or a JSON array as body) these pieces go; without any, all of them. Anything that is not plainly one of the two is 422, so that a slip cannot empty a source. `x-penchant-deleted: 0` shows that none of the ids was there. Needs the scope `write`. Not for browser keys.
          */
         delete: operations["deleteContent"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/{source}/preview/words": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The words that up to 100 pieces would get; nothing is stored.
+         * @description The words that up to 100 pieces would get, with the language found; nothing is stored. The body has pieces as they would be submitted, whose `id` may be left out, and `words`, a rule to try; without it that of the source, or the default. Needs the scope `write`. Needs the scope `write`. Not for browser keys.
+         */
+        post: operations["previewWords"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -315,6 +335,26 @@ export interface paths {
          * @description Deletes one piece; an unknown id is no error. Every deletion tells in `x-penchant-deleted` how many pieces there were. Needs the scope `write`. Not for browser keys.
          */
         delete: operations["deleteOneContent"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/{source}/content/read": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Read up to 1,000 pieces by their ids, in the order asked.
+         * @description Up to 1,000 pieces by their ids, for pages that show lists of somebody else: an array of ids; `content` has the pieces and `missing` the ids that the source has none of, both in the order asked, each once. Browser keys get what pages may read. Needs the scope `read`.
+         */
+        post: operations["readContent"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -941,12 +981,12 @@ export interface paths {
         };
         /**
          * Read the settings of the source.
-         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. `attributes`, by key, names members of pieces' `extras` by which lists can be filtered: `{"year": {"pointer": "/year", "type": "integer"}}` (filters.md). `imageAttribute` is a JSON pointer into `extras` as well, such as `/poster` or `/images/0`: where the address of a piece's picture is, for the dashboard. `publicExtras` names the members of `extras` that browser keys may read and filter by, or is `true` for all; without it that is the member in which `imageAttribute` begins. Needs the scope `write`. Not for browser keys.
+         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. `attributes`, by key, names members of pieces' `extras` by which lists can be filtered: `{"year": {"pointer": "/year", "type": "integer"}}` (filters.md). `imageAttribute` is a JSON pointer into `extras` as well, such as `/poster` or `/images/0`: where the address of a piece's picture is, for the dashboard. `publicExtras` names the members of `extras` that browser keys may read and filter by, or is `true` for all; without it that is the member in which `imageAttribute` begins. `words` gives pieces keywords out of their texts, and `vocabulary` joins keywords or leaves them out: words.md. Needs the scope `write`. Not for browser keys.
          */
         get: operations["getSettings"];
         /**
          * Replace the settings; members left out return to their defaults.
-         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. `attributes`, by key, names members of pieces' `extras` by which lists can be filtered: `{"year": {"pointer": "/year", "type": "integer"}}` (filters.md). `imageAttribute` is a JSON pointer into `extras` as well, such as `/poster` or `/images/0`: where the address of a piece's picture is, for the dashboard. `publicExtras` names the members of `extras` that browser keys may read and filter by, or is `true` for all; without it that is the member in which `imageAttribute` begins. Needs the scope `write`. Not for browser keys.
+         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. `attributes`, by key, names members of pieces' `extras` by which lists can be filtered: `{"year": {"pointer": "/year", "type": "integer"}}` (filters.md). `imageAttribute` is a JSON pointer into `extras` as well, such as `/poster` or `/images/0`: where the address of a piece's picture is, for the dashboard. `publicExtras` names the members of `extras` that browser keys may read and filter by, or is `true` for all; without it that is the member in which `imageAttribute` begins. `words` gives pieces keywords out of their texts, and `vocabulary` joins keywords or leaves them out: words.md. Needs the scope `write`. Not for browser keys.
          */
         put: operations["putSettings"];
         post?: never;
@@ -1151,12 +1191,20 @@ export interface components {
         };
         /**
          * RecommendedPiece
-         * @description One entry of a list: the lower the score, the nearer.
+         * @description One entry of a list: the lower the score, the nearer. All else is of the piece, where the request includes it.
          */
         RecommendedPiece: {
             id: string;
             /** Format: double */
             score: number;
+            label?: string;
+            extras?: {
+                [key: string]: unknown;
+            };
+            catalogs?: string[];
+            availableFrom?: string;
+            availableUntil?: string;
+            words?: string[];
             /** @description With `explain=true`. */
             why?: components["schemas"]["SimilarWhy"] | components["schemas"]["PersonalWhy"];
         } & {
@@ -1211,6 +1259,14 @@ export interface components {
             id: string;
             /** Format: double */
             score: number;
+            label?: string;
+            extras?: {
+                [key: string]: unknown;
+            };
+            catalogs?: string[];
+            availableFrom?: string;
+            availableUntil?: string;
+            words?: string[];
             began: boolean;
             /** Format: int64 */
             days: number;
@@ -1774,6 +1830,7 @@ export interface components {
                 [key: string]: number;
             };
             content: components["schemas"]["PlacedPiece"][];
+            unmet?: components["schemas"]["UnmetRule"][];
         } & {
             [key: string]: unknown;
         };
@@ -1786,11 +1843,23 @@ export interface components {
         /**
          * PlacedPiece
          * @description One entry of the list of a placement, with reasons where these were asked for.
+         *
+         *         ``rule`` is `pin` or `quota` where one of these has put it there; ``displaced`` would stand there without it.
          */
         PlacedPiece: {
             id: string;
             /** Format: double */
             score: number;
+            label?: string;
+            extras?: {
+                [key: string]: unknown;
+            };
+            catalogs?: string[];
+            availableFrom?: string;
+            availableUntil?: string;
+            words?: string[];
+            rule?: string;
+            displaced?: string;
             why?: components["schemas"]["PlacedWhy"];
         } & {
             [key: string]: unknown;
@@ -1808,6 +1877,16 @@ export interface components {
             /** Format: double */
             audience?: number;
             rules: components["schemas"]["MovingRule"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * UnmetRule
+         * @description A pin or a quota of a placement that a list does not meet, by its pointer, with the code of the reason.
+         */
+        UnmetRule: {
+            rule: string;
+            why: string;
         } & {
             [key: string]: unknown;
         };
@@ -1832,6 +1911,7 @@ export interface components {
                 [key: string]: number;
             };
             content?: components["schemas"]["PlacedPiece"][];
+            unmet?: components["schemas"]["UnmetRule"][];
             error?: components["schemas"]["Problem"];
         } & {
             [key: string]: unknown;
@@ -1881,14 +1961,17 @@ export interface components {
         /**
          * PreviewedPlacement
          * @description A person's list as it is and as it would be, with the variants that they are of; null where there is none.
+         *
+         *         ``unmet`` is what the one that would be does not meet of its pins and quotas.
          */
         PreviewedPlacement: {
             userId: string | null;
             variantBefore: string | null;
             variantAfter: string;
-            before: components["schemas"]["RecommendedPiece"][];
-            after: components["schemas"]["RecommendedPiece"][];
+            before: components["schemas"]["PlacedPiece"][];
+            after: components["schemas"]["PlacedPiece"][];
             moves: components["schemas"]["Move"][];
+            unmet?: components["schemas"]["UnmetRule"][];
         } & {
             [key: string]: unknown;
         };
@@ -1897,6 +1980,7 @@ export interface components {
         IdArray: string[];
         AskedIds: string[];
         UserIds: string[];
+        ContentIds: string[];
         RecommendationResults: components["schemas"]["RecommendationResult"][];
         SimilarEntries: components["schemas"]["SimilarEntry"][];
         InteractionList: components["schemas"]["InteractionAnswer"][];
@@ -1917,6 +2001,14 @@ export interface components {
             id: string;
             /** Format: double */
             score: number;
+            label?: string;
+            extras?: {
+                [key: string]: unknown;
+            };
+            catalogs?: string[];
+            availableFrom?: string;
+            availableUntil?: string;
+            words?: string[];
             why: components["schemas"]["SimilarWhy"];
         } & {
             [key: string]: unknown;
@@ -2053,6 +2145,12 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        PiecesById: {
+            content: components["schemas"]["Piece"][];
+            missing: string[];
+        } & {
+            [key: string]: unknown;
+        };
         ContentList: {
             source: string;
             /** Format: date-time */
@@ -2152,6 +2250,9 @@ export interface components {
             imageAttribute?: string;
             /** @description Members of extras that browser keys may read, or true for all; without it what `imageAttribute` names. */
             publicExtras?: true | string[];
+            /** @description Words of texts as keywords; null for none. */
+            words?: components["schemas"]["Words"] | null;
+            vocabulary?: components["schemas"]["Vocabulary"];
             /** @description Members of extras that lists can be filtered by. */
             attributes?: {
                 [key: string]: components["schemas"]["Attribute"];
@@ -2161,6 +2262,65 @@ export interface components {
             pointer: string;
             /** @enum {string} */
             type: "keyword" | "keywords" | "integer" | "number" | "boolean" | "time";
+        };
+        Words: {
+            from?: string[];
+            /**
+             * Format: int32
+             * @default 40
+             */
+            keep: number;
+            /**
+             * @default auto
+             * @enum {string}
+             */
+            language: "auto" | "none" | "cs" | "da" | "de" | "el" | "en" | "es" | "fi" | "fr" | "hu" | "it" | "nl" | "no" | "pl" | "pt" | "ro" | "ru" | "sv" | "tr" | "uk";
+        };
+        /** @description Keywords as category/keyword, up to 20000 all together. */
+        Vocabulary: {
+            aliases?: components["schemas"]["Alias"][];
+            ignore?: string[];
+        };
+        /** @description Pieces whose words are to be shown, by a rule or by that of the source. */
+        Texts: {
+            content: components["schemas"]["Draft"][];
+            words?: components["schemas"]["Words"];
+        };
+        PieceWords: {
+            id: string | null;
+            language: string;
+            words: string[];
+        } & {
+            [key: string]: unknown;
+        };
+        WordsPreview: {
+            content: components["schemas"]["PieceWords"][];
+            words: components["schemas"]["Words"];
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description Keywords that stand for another one. */
+        Alias: {
+            from: string[];
+            to: string;
+        };
+        PlacementPin: {
+            id: string;
+            /** Format: int32 */
+            position: number;
+            /** Format: date-time */
+            from?: string | null;
+            /** Format: date-time */
+            until?: string | null;
+        };
+        PlacementQuota: {
+            filter: {
+                [key: string]: unknown;
+            };
+            /** Format: int32 */
+            atLeast: number;
+            /** Format: int32 */
+            of: number;
         };
         Placement: {
             /** @enum {string} */
@@ -2202,6 +2362,8 @@ export interface components {
             boosts?: {
                 [key: string]: unknown;
             }[];
+            pins?: components["schemas"]["PlacementPin"][];
+            quotas?: components["schemas"]["PlacementQuota"][];
             /** @description Conditions on the attributes of pieces, as `filter=` of lists. */
             filter?: {
                 [key: string]: unknown;
@@ -2253,6 +2415,8 @@ export interface components {
             boosts?: {
                 [key: string]: unknown;
             }[] | null;
+            pins?: components["schemas"]["PlacementPin"][] | null;
+            quotas?: components["schemas"]["PlacementQuota"][] | null;
             filter?: {
                 [key: string]: unknown;
             } | null;
@@ -2284,6 +2448,8 @@ export interface components {
                  */
                 take: number | null;
             }[];
+            /** @description What entries carry of their pieces, as the parameter of lists. */
+            include?: string[] | null;
         };
         KeyWish: {
             account: string;
@@ -4128,7 +4294,10 @@ export interface operations {
     };
     submitContent: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `auto`: a source that this submission makes takes words of labels and descriptions as keywords. */
+                words?: "auto";
+            };
             header?: never;
             path: {
                 /**
@@ -4531,6 +4700,268 @@ export interface operations {
                 };
             };
             /** @description `body-too-large`: The body is too large */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported-media-type`: Unsupported media type */
+            415: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage-unavailable`: The database is away; `overloaded`: Overloaded */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    previewWords: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+            };
+            cookie?: never;
+        };
+        /** @description See the description above. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "content": [
+                 *         {
+                 *           "id": "jaws",
+                 *           "label": "Jaws",
+                 *           "categories": {}
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["Texts"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "content": [
+                     *         {
+                     *           "id": "jaws",
+                     *           "language": "none",
+                     *           "words": [
+                     *             "jaws"
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "words": {
+                     *         "from": [
+                     *           "label",
+                     *           "extras.description"
+                     *         ],
+                     *         "keep": 40,
+                     *         "language": "auto"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["WordsPreview"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query; `invalid-syntax`: The body cannot be read */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `request-timeout`: The request did not arrive in time */
+            408: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-many-entries`: Too many entries; `body-too-large`: The body is too large */
             413: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -5422,6 +5853,285 @@ export interface operations {
             };
         };
     };
+    readContent: {
+        parameters: {
+            query?: {
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "min-version"?: number;
+            };
+            header?: {
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "x-penchant-min-version"?: number;
+            };
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+            };
+            cookie?: never;
+        };
+        /** @description See the description above. */
+        requestBody: {
+            content: {
+                /**
+                 * @example [
+                 *       "alien",
+                 *       "gone"
+                 *     ]
+                 */
+                "application/json": components["schemas"]["ContentIds"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    "x-penchant-stale": components["headers"]["x-penchant-stale"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "content": [
+                     *         {
+                     *           "id": "alien",
+                     *           "label": "Alien",
+                     *           "categories": {
+                     *             "genre": [
+                     *               "horror",
+                     *               {
+                     *                 "key": "science fiction",
+                     *                 "weight": 80
+                     *               }
+                     *             ],
+                     *             "people": {
+                     *               "director": [
+                     *                 "Ridley Scott"
+                     *               ]
+                     *             }
+                     *           },
+                     *           "filters": {
+                     *             "catalogs": [
+                     *               "classics"
+                     *             ],
+                     *             "availableFrom": "2026-01-01T00:00:00Z"
+                     *           },
+                     *           "extras": {
+                     *             "year": 1979
+                     *           }
+                     *         }
+                     *       ],
+                     *       "missing": [
+                     *         "gone"
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PiecesById"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query; `invalid-syntax`: The body cannot be read */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `request-timeout`: The request did not arrive in time */
+            408: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-many-entries`: Too many entries; `body-too-large`: The body is too large */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported-media-type`: Unsupported media type */
+            415: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage-unavailable`: The database is away; `overloaded`: Overloaded; `not-yet-visible`: Not yet visible */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     similarContent: {
         parameters: {
             query?: {
@@ -5446,6 +6156,8 @@ export interface operations {
                 at?: string;
                 /** @description Leave out the piece with this id, in this request; may be repeated, up to 1,000 times. */
                 exclude?: string[];
+                /** @description What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated, or separated by commas that are not encoded. */
+                include?: string[];
                 /** @description `true` adds to each entry why it is there. */
                 explain?: boolean;
                 /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
@@ -5713,6 +6425,8 @@ export interface operations {
                 exclude?: string[];
                 /** @description How much pieces are to be unlike each other, from 0 (the best ones) to 1. */
                 diversity?: number;
+                /** @description What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated, or separated by commas that are not encoded. */
+                include?: string[];
                 /** @description `true` adds to each entry why it is there. */
                 explain?: boolean;
                 /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
@@ -5938,6 +6652,8 @@ export interface operations {
                 at?: string;
                 /** @description Leave out the piece with this id, in this request; may be repeated, up to 1,000 times. */
                 exclude?: string[];
+                /** @description What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated, or separated by commas that are not encoded. */
+                include?: string[];
                 /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
                 "min-version"?: number;
             };
@@ -8057,6 +8773,8 @@ export interface operations {
                 at?: string;
                 /** @description Leave out the piece with this id, in this request; may be repeated, up to 1,000 times. */
                 exclude?: string[];
+                /** @description What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated, or separated by commas that are not encoded. */
+                include?: string[];
                 /** @description After how many days a person counts half: few of them tell what is popular lately, 0 for ever. */
                 halfLifeDays?: number;
                 /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
@@ -8295,6 +9013,8 @@ export interface operations {
                 at?: string;
                 /** @description Leave out the piece with this id, in this request; may be repeated, up to 1,000 times. */
                 exclude?: string[];
+                /** @description What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated, or separated by commas that are not encoded. */
+                include?: string[];
                 /** @description At which age in days the score is one half; without it, the source's setting `newPieceHalfLifeDays`. */
                 halfLifeDays?: number;
                 /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
@@ -8761,6 +9481,8 @@ export interface operations {
                 exclude?: string[];
                 /** @description How much pieces are to be unlike each other, from 0 (the best ones) to 1. */
                 diversity?: number;
+                /** @description What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated, or separated by commas that are not encoded. */
+                include?: string[];
                 /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
                 "min-version"?: number;
             };
@@ -9076,6 +9798,13 @@ export interface operations {
                      *               "audience": 2,
                      *               "popularity": 0.5
                      *             },
+                     *             "pins": [
+                     *               {
+                     *                 "id": "alien",
+                     *                 "position": 1,
+                     *                 "until": "2099-01-01T00:00:00Z"
+                     *               }
+                     *             ],
                      *             "fallback": "popular",
                      *             "variants": [
                      *               {
@@ -9278,6 +10007,13 @@ export interface operations {
                      *         "audience": 2,
                      *         "popularity": 0.5
                      *       },
+                     *       "pins": [
+                     *         {
+                     *           "id": "alien",
+                     *           "position": 1,
+                     *           "until": "2099-01-01T00:00:00Z"
+                     *         }
+                     *       ],
                      *       "fallback": "popular",
                      *       "variants": [
                      *         {
@@ -9460,6 +10196,13 @@ export interface operations {
                  *         "audience": 2,
                  *         "popularity": 0.5
                  *       },
+                 *       "pins": [
+                 *         {
+                 *           "id": "alien",
+                 *           "position": 1,
+                 *           "until": "2099-01-01T00:00:00Z"
+                 *         }
+                 *       ],
                  *       "fallback": "popular",
                  *       "variants": [
                  *         {
@@ -9492,6 +10235,13 @@ export interface operations {
                      *         "audience": 2,
                      *         "popularity": 0.5
                      *       },
+                     *       "pins": [
+                     *         {
+                     *           "id": "alien",
+                     *           "position": 1,
+                     *           "until": "2099-01-01T00:00:00Z"
+                     *         }
+                     *       ],
                      *       "fallback": "popular",
                      *       "variants": [
                      *         {
@@ -9948,6 +10698,13 @@ export interface operations {
                      *               "audience": 2,
                      *               "popularity": 0.5
                      *             },
+                     *             "pins": [
+                     *               {
+                     *                 "id": "alien",
+                     *                 "position": 1,
+                     *                 "until": "2099-01-01T00:00:00Z"
+                     *               }
+                     *             ],
                      *             "fallback": "popular",
                      *             "variants": [
                      *               {
@@ -10145,6 +10902,13 @@ export interface operations {
                      *         "audience": 2,
                      *         "popularity": 0.5
                      *       },
+                     *       "pins": [
+                     *         {
+                     *           "id": "alien",
+                     *           "position": 1,
+                     *           "until": "2099-01-01T00:00:00Z"
+                     *         }
+                     *       ],
                      *       "fallback": "popular",
                      *       "variants": [
                      *         {
@@ -10349,6 +11113,13 @@ export interface operations {
                  *           "audience": 2,
                  *           "popularity": 0.5
                  *         },
+                 *         "pins": [
+                 *           {
+                 *             "id": "alien",
+                 *             "position": 1,
+                 *             "until": "2099-01-01T00:00:00Z"
+                 *           }
+                 *         ],
                  *         "fallback": "popular",
                  *         "variants": [
                  *           {
@@ -10645,6 +11416,8 @@ export interface operations {
                 take?: number;
                 /** @description Leave out the piece with this id, in this request; may be repeated, up to 1,000 times. */
                 exclude?: string[];
+                /** @description What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated, or separated by commas that are not encoded. */
+                include?: string[];
                 /** @description `true` adds to each entry why it is there. */
                 explain?: boolean;
                 /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
@@ -10937,6 +11710,9 @@ export interface operations {
                  *           "placement": "home",
                  *           "take": 10
                  *         }
+                 *       ],
+                 *       "include": [
+                 *         "label"
                  *       ]
                  *     }
                  */
@@ -11478,6 +12254,8 @@ export interface operations {
                 exclude?: string[];
                 /** @description How much pieces are to be unlike each other, from 0 (the best ones) to 1. */
                 diversity?: number;
+                /** @description What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated, or separated by commas that are not encoded. */
+                include?: string[];
                 /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
                 "min-version"?: number;
             };
@@ -11744,6 +12522,8 @@ export interface operations {
                 at?: string;
                 /** @description Leave out the piece with this id, in this request; may be repeated, up to 1,000 times. */
                 exclude?: string[];
+                /** @description What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated, or separated by commas that are not encoded. */
+                include?: string[];
                 /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
                 "min-version"?: number;
             };
@@ -12046,6 +12826,8 @@ export interface operations {
                 exclude?: string[];
                 /** @description How much pieces are to be unlike each other, from 0 (the best ones) to 1. */
                 diversity?: number;
+                /** @description What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated, or separated by commas that are not encoded. */
+                include?: string[];
                 /** @description `true` adds to each entry why it is there. */
                 explain?: boolean;
                 /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
@@ -12645,6 +13427,8 @@ export interface operations {
                 exclude?: string[];
                 /** @description What similarity goes by: `content` (the pieces' keywords), `audience` (people who like this piece also like the others) or `both` (the mean). */
                 by?: "content" | "audience" | "both";
+                /** @description What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated, or separated by commas that are not encoded. */
+                include?: string[];
                 /** @description `true` adds to each entry why it is there. */
                 explain?: boolean;
                 /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
@@ -14189,7 +14973,27 @@ export interface operations {
                      *       "publicExtras": [
                      *         "images",
                      *         "url"
-                     *       ]
+                     *       ],
+                     *       "words": {
+                     *         "from": [
+                     *           "label",
+                     *           "extras.description"
+                     *         ],
+                     *         "keep": 40
+                     *       },
+                     *       "vocabulary": {
+                     *         "aliases": [
+                     *           {
+                     *             "from": [
+                     *               "genre/film noir"
+                     *             ],
+                     *             "to": "genre/noir"
+                     *           }
+                     *         ],
+                     *         "ignore": [
+                     *           "genre/other"
+                     *         ]
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["Settings"];
@@ -14368,7 +15172,27 @@ export interface operations {
                  *       "publicExtras": [
                  *         "images",
                  *         "url"
-                 *       ]
+                 *       ],
+                 *       "words": {
+                 *         "from": [
+                 *           "label",
+                 *           "extras.description"
+                 *         ],
+                 *         "keep": 40
+                 *       },
+                 *       "vocabulary": {
+                 *         "aliases": [
+                 *           {
+                 *             "from": [
+                 *               "genre/film noir"
+                 *             ],
+                 *             "to": "genre/noir"
+                 *           }
+                 *         ],
+                 *         "ignore": [
+                 *           "genre/other"
+                 *         ]
+                 *       }
                  *     }
                  */
                 "application/json": components["schemas"]["Settings"];
@@ -14402,7 +15226,27 @@ export interface operations {
                      *       "publicExtras": [
                      *         "images",
                      *         "url"
-                     *       ]
+                     *       ],
+                     *       "words": {
+                     *         "from": [
+                     *           "label",
+                     *           "extras.description"
+                     *         ],
+                     *         "keep": 40
+                     *       },
+                     *       "vocabulary": {
+                     *         "aliases": [
+                     *           {
+                     *             "from": [
+                     *               "genre/film noir"
+                     *             ],
+                     *             "to": "genre/noir"
+                     *           }
+                     *         ],
+                     *         "ignore": [
+                     *           "genre/other"
+                     *         ]
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["Settings"];

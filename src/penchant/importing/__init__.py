@@ -24,6 +24,7 @@ from penchant.importing.report import ImportReport, to_text
 from penchant.importing.running import Import, ImportProgress, new_source_settings, newest_moment
 from penchant.importing.targets import StoredTarget, Target
 from penchant.importing.verdict import MAX_STORED_PIECES, ImportVerdict, JudgedSource, judge
+from penchant.importing.vocabularies import VariantRow, VocabularyFile, put_in_force, read_vocabulary_file, write_table
 
 __all__ = [
     "FORMATS",
@@ -48,6 +49,8 @@ __all__ = [
     "StoredTarget",
     "Target",
     "Validators",
+    "VariantRow",
+    "VocabularyFile",
     "address_problem",
     "checkpoint_name",
     "export_lines",
@@ -61,7 +64,10 @@ __all__ = [
     "parse_column",
     "parse_type",
     "printable",
+    "put_in_force",
+    "read_vocabulary_file",
     "save_standard_input",
     "shown_address",
     "to_text",
+    "write_table",
 ]

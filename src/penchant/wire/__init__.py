@@ -104,6 +104,7 @@ from penchant.wire.placement_answers import (
     PlacementVersion,
     PositionCount,
     PreviewedPlacement,
+    UnmetRule,
     VariantResult,
 )
 from penchant.wire.placements import (
@@ -142,7 +143,9 @@ from penchant.wire.settings import (
     decode_preview,
     decode_settings,
     encode_settings,
+    read_settings,
     stored_retention_days,
+    with_vocabulary,
 )
 from penchant.wire.signing import MAX_SIGNED_S, sign_user, signed_user
 from penchant.wire.stored import (
@@ -167,6 +170,7 @@ from penchant.wire.words import (
     encode_word_rule,
     encode_word_setting,
     encode_words,
+    read_vocabulary,
     word_rule_numbers,
     words_of_piece,
 )
