@@ -138,7 +138,8 @@ def fetch(
         with _asking(hop, known, rules, until, find, first.parts if hop.origin == first.origin else None) as answer:
             location = answer.headers.get("location")
             if answer.status in _REDIRECTS and location:
-                hop = _read_hop(urljoin(hop.address, location), rules.hosts)
+                # What others write leads nowhere within a network: only from there to a host that is named as well.
+                hop = _read_hop(urljoin(hop.address, location), rules.hosts if first.is_named else frozenset())
                 continue
             validators = Validators(*(_kept(answer.headers.get(name)) for name in ("etag", "last-modified")))
             if answer.status == HTTPStatus.NOT_MODIFIED and any(known):
