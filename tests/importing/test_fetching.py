@@ -3,6 +3,8 @@
 import gzip
 import io
 import socket
+import ssl
+import subprocess
 import threading
 import zipfile
 from collections.abc import Iterator
@@ -262,3 +264,33 @@ def test_a_server_that_is_down_is_a_failure_that_names_it(tmp_path: Path) -> Non
 
     with pytest.raises(FetchFailure, match=f"http://{host} cannot be read: Connection refused"):
         fetched(host, tmp_path)
+
+
+def test_a_certificate_has_to_be_trusted_and_of_the_name_that_was_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    made = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2")
+    named = ("-subj", "/CN=shop.example", "-addext", "subjectAltName=DNS:shop.example")
+    files = ("-keyout", str(key), "-out", str(certificate))
+    subprocess.run(["openssl", "req", "-x509", *made, *files, *named], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+
+    def ask(host: str) -> bytes:
+        with answering(FILE) as server:
+            server.socket = context.wrap_socket(server.socket, server_side=True)
+            port = server.server_address[1]
+            bounds = FetchRules(hosts=frozenset({f"{host}:{port}"}))
+            found = fetch(f"https://{host}:{port}/x.csv", tmp_path, rules=bounds, find=lambda *_: ["127.0.0.1"])
+            assert found.path is not None
+            assert server.asked[0].headers["host"] == f"{host}:{port}"
+            return found.path.read_bytes()
+
+    with pytest.raises(FetchFailure, match="cannot be read"):
+        ask("shop.example")
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+
+    assert ask("shop.example") == b"id\na\n"
+    with pytest.raises(FetchFailure, match="cannot be read"):
+        ask("other.example")
