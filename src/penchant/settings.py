@@ -39,7 +39,7 @@ Count = Annotated[int, msgspec.Meta(ge=0)]
 PositiveCount = Annotated[int, msgspec.Meta(ge=1)]
 Seconds = Annotated[float, msgspec.Meta(ge=0)]
 _HOST = r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::[1-9][0-9]{0,4})?"
-ImageHost = Annotated[str, msgspec.Meta(pattern=f"^{_HOST}$")]
+Host = Annotated[str, msgspec.Meta(pattern=f"^{_HOST}$")]
 """A host with its port, if that is not the usual one; nothing else may get into the policy of a page."""
 
 
@@ -160,8 +160,12 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Whether ``/-/admin`` is served; otherwise its addresses are 404, and the command line does the same."""
     hsts_max_age_s: Count = 0
     """How long browsers that came by TLS are told to use it alone (``strict-transport-security``); 0: not at all."""
-    image_hosts: tuple[ImageHost, ...] = ()
+    image_hosts: tuple[Host, ...] = ()
     """Hosts (``img.example``, ``img.example:8443``) from which the dashboard's pages may show pictures of pieces."""
+    pull_hosts: tuple[Host, ...] = ()
+    """Hosts that pulls may ask by plain HTTP and at private addresses; all others by HTTPS, at public ones."""
+    pull_limit_bytes: PositiveCount = 256 * 1024 * 1024
+    """Largest file that a pull fetches, packed and unpacked."""
     cors_origins: tuple[str, ...] = ()
     """Origins whose pages may call the service; none by default."""
     legacy_paths: bool = False
@@ -228,6 +232,8 @@ RELOADED = frozenset(
         "metrics_public",
         "min_version_timeout_s",
         "plans",
+        "pull_hosts",
+        "pull_limit_bytes",
         "send_rate_bytes",
         "send_timeout_s",
         "stale_reads_s",

@@ -113,6 +113,8 @@ class Metrics:
             "penchant_follow_seconds", "Time to bring a source's snapshot up to date.", "feed"
         )
         self.rows_purged = counter("penchant_rows_purged", "Rows removed by housekeeping.")
+        self.pulls = counter("penchant_pulls", "Runs of pulls, by what came of them.", "outcome")
+        self.failing_pulls = self._gauge("penchant_failing_pulls", "Pulls that failed the last time.", mode="max")
 
     def _add_storage_metrics(self) -> None:
         """Make the metrics of the database: queues, groups, connections, reads, and keys and lists that were cached."""

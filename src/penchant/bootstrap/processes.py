@@ -21,6 +21,8 @@ import time
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
+import msgspec
+
 from penchant.bootstrap.folders import data_folder, index_folder, kernel_folder, storage_of
 from penchant.bootstrap.services import open_services, process_metrics
 from penchant.cluster import executor_of
@@ -31,6 +33,7 @@ from penchant.live.builder import BuildKind, FileBuilder, WeightsBuilder, build_
 from penchant.live.compiling import are_compiled, compile_kernels
 from penchant.service import Services
 from penchant.service.bulk.stand_ins import search_by
+from penchant.service.pulling import Puller
 from penchant.settings import CurrentSettings, NodeSettings, PublishedSettings, counting_alone, metrics_folder
 from penchant.storage import SourceHead, Storage
 from penchant.telemetry import Metrics, logger, start_logging
@@ -153,6 +156,19 @@ def _build(settings: NodeSettings, parent: int, kind: str, head: SourceHead, pub
             builder.build(head, published)
         except UnknownSource:
             sys.exit(_SOURCE_GONE)
+
+
+def run_pulls() -> None:
+    """Run the pulls that are due, and print what came of each; what the process of `PullSchedule` runs."""
+    told = msgspec.json.decode(sys.stdin.buffer.read())
+    settings = msgspec.convert(told["settings"], NodeSettings)
+    _start_helper(settings, told["parent"])
+    # So that a pull under way gives its lease up, and another node need not wait for its end.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    os.nice(BUILDER_NICENESS)
+    with contextlib.closing(storage_of(settings)) as storage:
+        for run in Puller(storage, settings).run_due():
+            print(run.outcome.value, flush=True)  # noqa: T201  # to the process that has started this one
 
 
 def stand_in_search(settings: NodeSettings) -> StandInSearch:

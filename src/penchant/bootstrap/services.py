@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from penchant.bootstrap.folders import data_folder, index_folder, kernel_folder, storage_of
+from penchant.bootstrap.pulls import PullSchedule
 from penchant.clock import Clock
 from penchant.errors import PenchantError, StorageUnavailable
 from penchant.index.compiled import engine
@@ -194,6 +195,7 @@ def background_tasks(services: Services, election: Election) -> list[BackgroundT
     """Return what runs in a process that answers, beside requests; ``election`` is for what one of a node does."""
     views, prospects = services.views, services.prospects
     watch = SourceWatch(services.database, (views, services.people_cache, prospects))
+    pulls = PullSchedule(services.database, services.current, services.metrics)
     return [
         # So long after an answer it is counted in the database, together with those that came meanwhile.
         BackgroundTask(name="usage", interval_s=1.0, work=services.usage.count_given),
@@ -203,6 +205,7 @@ def background_tasks(services: Services, election: Election) -> list[BackgroundT
         BackgroundTask(name="erasures", interval_s=5.0, work=watch.look),
         BackgroundTask(name="words", interval_s=60.0, work=services.words.look, elected=election),
         BackgroundTask(name="prospects", interval_s=5.0, work=prospects.forget_idle),
+        BackgroundTask(name="pulls", interval_s=5.0, work=pulls.look, elected=election),
         # Well within the day after which the interface promises that rows past their life are gone.
         BackgroundTask(
             name="housekeeping", interval_s=600.0, work=functools.partial(_keep_house, services), elected=election

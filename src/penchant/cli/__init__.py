@@ -15,6 +15,7 @@ COMMANDS: Mapping[str, str] = {
     "keys": "keys.keys",
     "keywords": "keywords.keywords",
     "import": "importing.import_files",
+    "pull": "pulling.pull",
     "export": "upkeep.export_source",
     "backup": "upkeep.backup",
     "restore": "upkeep.restore",

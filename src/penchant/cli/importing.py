@@ -186,7 +186,7 @@ def _source_options(function: Command) -> Command:
     return function
 
 
-def _format_options(function: Command) -> Command:
+def format_options(function: Command) -> Command:
     """Add what formats leave open."""
     for option in reversed(_OF_FORMATS):
         function = option(function)
@@ -216,7 +216,7 @@ def _read_arguments(options: dict[str, Any], stack: ExitStack) -> ImportArgument
     if not files:
         raise click.UsageError("Name files or a folder, or a file with --pieces or --interactions.")
     same = {field.name: options[field.name] for field in fields(ImportArguments) if field.name in options}
-    read = {"format": name, "files": files, "options": _read_options(options), "vocabulary": _read_vocabulary(options)}
+    read = {"format": name, "files": files, "options": read_options(options), "vocabulary": _read_vocabulary(options)}
     return ImportArguments(**same | read)
 
 
@@ -226,8 +226,8 @@ def _read_vocabulary(options: dict[str, Any]) -> VocabularyFile | None:
     return None if path is None else read_vocabulary_file(path, category=category, languages=languages)
 
 
-def _read_options(options: dict[str, Any]) -> ImportOptions:
-    """Return what formats leave open.
+def read_options(options: dict[str, Any]) -> ImportOptions:
+    """Return what formats leave open, of the values of `format_options` and others.
 
     Raises:
         click.UsageError: a value is not accepted.
@@ -281,7 +281,7 @@ class _Goal(NamedTuple):
 @click.command(name="import")
 @data_options
 @_source_options
-@_format_options
+@format_options
 def import_files(*, location: DataLocation, **options: Any) -> None:
     """Import files, or a folder of files, into a source, also while a server runs on the same data.
 

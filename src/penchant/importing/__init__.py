@@ -6,6 +6,16 @@ A module of `penchant.importing.formats` turns rows into drafts and knows no sto
 from penchant.importing.checkpoint import CheckpointFile, checkpoint_name, fingerprint
 from penchant.importing.drafts import DraftKind
 from penchant.importing.exporting import ExportParts, export_lines
+from penchant.importing.fetching import (
+    Download,
+    FetchRules,
+    LookUp,
+    Validators,
+    address_problem,
+    fetch,
+    look_up,
+    shown_address,
+)
 from penchant.importing.files import Files, InputFile, Position, gather, printable, save_standard_input
 from penchant.importing.formats import FORMATS
 from penchant.importing.options import ImportOptions, KeywordColumn, parse_column, parse_type
@@ -20,8 +30,10 @@ __all__ = [
     "FORMATS",
     "MAX_STORED_PIECES",
     "CheckpointFile",
+    "Download",
     "DraftKind",
     "ExportParts",
+    "FetchRules",
     "Files",
     "Import",
     "ImportOptions",
@@ -31,17 +43,22 @@ __all__ = [
     "InputFile",
     "JudgedSource",
     "KeywordColumn",
+    "LookUp",
     "Position",
     "RemoteTarget",
     "StoredTarget",
     "Target",
+    "Validators",
     "VariantRow",
     "VocabularyFile",
+    "address_problem",
     "checkpoint_name",
     "export_lines",
+    "fetch",
     "fingerprint",
     "gather",
     "judge",
+    "look_up",
     "new_source_settings",
     "newest_moment",
     "parse_column",
@@ -50,6 +67,7 @@ __all__ = [
     "put_in_force",
     "read_vocabulary_file",
     "save_standard_input",
+    "shown_address",
     "to_text",
     "write_table",
 ]

@@ -6,6 +6,7 @@ It stores and returns bytes and rows; it never scores, ranks or speaks HTTP, and
 from penchant.storage.databases.connections import ServerOptions
 from penchant.storage.hashing import key_counter, list_person, source_id, user_key
 from penchant.storage.interaction_pages import InteractionPage
+from penchant.storage.pulls import PullRecord, PullResult
 from penchant.storage.records import (
     NO_WORDS,
     AccountUsage,
@@ -78,6 +79,8 @@ __all__ = [
     "PieceChange",
     "PieceListing",
     "PlacementRow",
+    "PullRecord",
+    "PullResult",
     "PutPlacement",
     "RecordImpressions",
     "RecordInteractions",

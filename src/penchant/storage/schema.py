@@ -317,8 +317,31 @@ dictionaries = Table(
     Column("dictionary_id", Integer, primary_key=True, autoincrement=False),
     Column("bytes", LargeBinary, nullable=False),
 )
+pulls = Table(
+    "pulls",
+    metadata,
+    Column("name", BY_CODE_POINT, primary_key=True),
+    Column("account_id", BigInteger, nullable=False),
+    Column("source", BY_CODE_POINT, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+    Column("state", LargeBinary, nullable=False),
+    Column("next_at", BigInteger, nullable=False),
+    Column("failures", Integer, nullable=False),
+    Column("lease", BY_CODE_POINT, nullable=False),
+    Column("lease_until", BigInteger, nullable=False),
+)
+"""Addresses that are read again and again. ``body`` says which and how, ``state`` what came of the last time;
+``failures`` counts those in a row. Who has the ``lease`` pulls, until ``lease_until`` if no more is heard."""
+pull_runs = Table(
+    "pull_runs",
+    metadata,
+    Column("name", BY_CODE_POINT, primary_key=True),
+    Column("begun_at", BigInteger, primary_key=True, autoincrement=False),
+    Column("body", LargeBinary, nullable=False),
+)
+"""What came of the last runs of each pull, as JSON."""
 
-SHARED_TABLES = frozenset({"accounts", "keys", "sessions", "audit", "usage", "secrets"})
+SHARED_TABLES = frozenset({"accounts", "keys", "sessions", "audit", "usage", "secrets", "pulls", "pull_runs"})
 """The tables that belong to no source."""
 
 removed = MetaData()

@@ -14,6 +14,7 @@ from penchant.storage.impressions import ImpressionStore
 from penchant.storage.keys import KeyStore
 from penchant.storage.people import PeopleStore
 from penchant.storage.placements import PlacementStore
+from penchant.storage.pulls import PullStore
 from penchant.storage.records import Command, Outcome
 from penchant.storage.secrets import LIST_IDS, TAGS, ensure_secret, read_secret
 from penchant.storage.sessions import SessionStore
@@ -39,6 +40,7 @@ class Storage:
         self.people = PeopleStore(transactions)
         self.placements = PlacementStore(transactions)
         self.impressions = ImpressionStore(transactions)
+        self.pulls = PullStore(transactions)
         self.upkeep = Upkeep(transactions, {"content": self._content, "interactions": self._interactions})
 
     @property

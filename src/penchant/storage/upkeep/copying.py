@@ -31,6 +31,8 @@ from penchant.storage.schema import (
     placement_versions,
     placements,
     preferences,
+    pull_runs,
+    pulls,
     secrets,
     sessions,
     sources,
@@ -41,8 +43,8 @@ from penchant.storage.secrets import ERASURES, read_secret, reveal_key
 
 CHUNK_ROWS = 500
 """Rows held at a time, and keys in one statement: bodies may be large."""
-SHARED = (accounts, keys, sessions, usage, audit, secrets)
-"""The tables that belong to no source, copied whole each time: they are small."""
+SHARED = (accounts, keys, sessions, usage, audit, secrets, pulls, pull_runs)
+"""The tables that belong to no source, copied whole each time: they are small, or few."""
 HEAD_TABLES = (sources, counters)
 FEED_TABLES = (pieces, interactions, event_ids, preferences)
 """The tables whose new rows the version tells."""

@@ -33,6 +33,7 @@ _SHELF: Mapping[str, Sequence[str]] = {
         "docs/import.md",
         "docs/import-formats.md",
         "docs/import-trials.md",
+        "docs/pull.md",
         "docs/weights.md",
         "docs/filters.md",
         "docs/placements.md",
