@@ -180,6 +180,8 @@ def test_every_table_that_holds_what_people_gave_comes_back(
         service.put("/s/placements/front", json={"kind": "popular", "variants": variants})
     service.post("/s/users/u/interactions/Watch/content/a?event-id=e")
     service.put("/s/users/u/preferences", json={"hidden": ["b"], "keywords": {"genre": {"x": 1}}})
+    service.post("/s/users/off/interactions/Watch/content/a?event-id=e")
+    service.put("/s/users/off/preferences", json={"personal": False})
 
     told("export", "--with", "all", "--output", str(file))
     for _ in range(2):

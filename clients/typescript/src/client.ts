@@ -204,7 +204,7 @@ export class Client {
     for await (const { body, batch } of batches(interactions, MAX_INTERACTIONS)) {
       const repeatable = batch.every((interaction) => interaction.eventId != null);
       const receipt = await this.#service.json<BulkReceipt>("POST", path(source, "interactions"), { body, repeatable });
-      total = addReceipts(total, receipt, ["accepted", "duplicates"]);
+      total = addReceipts(total, receipt, ["accepted", "duplicates", "unstored"]);
     }
     return total as BulkReceipt;
   }

@@ -34,6 +34,7 @@ from penchant.wire import (
     PlacementPreview,
     PlacementResults,
     Receipt,
+    RecordedInteraction,
     SettingsPreview,
     SourceStatus,
 )
@@ -230,12 +231,12 @@ def record_interaction(
     type: InteractionType | str,  # noqa: A002  # the interface's word
     content_id: str,
     **options: Unpack[RecordInteractionOptions],
-) -> Request[InteractionAnswer[datetime]]:
+) -> Request[RecordedInteraction[datetime]]:
     """Store an interaction. With an ``event_id``, one of this person's, it can be sent again without harm, and is."""
     return request_of(
         "POST",
         "/{source}/users/{userID}/interactions/{type}/content/{contentID}",
-        InteractionAnswer[datetime],
+        RecordedInteraction[datetime],
         {"source": source, "userID": user_id, "type": type, "contentID": content_id},
         options=options,
         repeatable=options.get("event_id") is not None,
@@ -265,7 +266,11 @@ def _add_up(total: BulkReceipt | None, receipt: BulkReceipt, _place: int) -> Bul
     """Return what two requests of a call did together."""
     if total is None:
         return receipt
-    return BulkReceipt(accepted=total.accepted + receipt.accepted, duplicates=total.duplicates + receipt.duplicates)
+    return BulkReceipt(
+        accepted=total.accepted + receipt.accepted,
+        duplicates=total.duplicates + receipt.duplicates,
+        unstored=total.unstored + receipt.unstored,
+    )
 
 
 def record_impressions(source: str, lists: Iterable[SeenList | Mapping[str, object]]) -> Flow[BulkReceipt]:

@@ -64,7 +64,7 @@ class People:
         return self._clock.now_ms()
 
     async def record(self, access: Access, source: str, interactions: Sequence[NewInteraction]) -> Outcome:
-        """Store interactions, all or none; returns after the commit."""
+        """Store interactions, all or none, but those of people who are switched off; returns after the commit."""
         outcome = await self._database.change(
             RecordInteractions(
                 account_id=access.account_id,
@@ -74,7 +74,7 @@ class People:
                 by_page=access.is_browser,
             )
         )
-        self._metrics.interactions_recorded.inc(len(interactions) - outcome.duplicates)
+        self._metrics.interactions_recorded.inc(len(interactions) - outcome.duplicates - outcome.unstored)
         return outcome
 
     async def listed(self, view: View, user_id: str, selection: InteractionSelection) -> list[StoredInteraction]:
@@ -103,6 +103,7 @@ class People:
                 actor=access.key_id,
                 user_id=user_id,
                 preferences=encode_preferences(preferences),
+                is_personal=preferences.personal,
             )
         )
         self._metrics.preferences_replaced.inc()

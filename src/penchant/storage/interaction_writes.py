@@ -15,6 +15,7 @@ from penchant.storage import statements
 from penchant.storage.databases.opening import AnyDatabase
 from penchant.storage.hashing import event_key, piece_key, shared_event_key, user_key
 from penchant.storage.impression_ledger import attribute
+from penchant.storage.off_switch import off_person, off_users
 from penchant.storage.records import Outcome, RecordInteractions, ReplacePreferences
 from penchant.storage.schema import (
     ERASURE_CODE,
@@ -45,15 +46,17 @@ def record(
     commands: Sequence[RecordInteractions],
     now: int,
 ) -> list[Outcome]:
-    """Store the interactions of several commands, except those with a known event id; return an outcome for each.
+    """Store the interactions of several commands; return an outcome for each.
 
+    Those with a known event id are stored already, and of people who are switched off nothing is.
     ``row`` is the source's, with its interactions counter locked. All commands together cost a few statements,
     so that a group of single interactions is stored as fast as one request with many.
     """
     # The source's own clock: a system clock that was set back makes no interaction older than one before it.
     now = max(now, _clock_of(connection, row.source_id))
     events = _read_events(connection, row, [each for command in commands for each in command.interactions])
-    recording = _InteractionRecorder(row, now, events)
+    off = off_users(connection, row, {each.user_id for command in commands for each in command.interactions})
+    recording = _InteractionRecorder(row, now, events, off)
     outcomes = [recording.take(command) for command in commands]
     _insert(connection, row.source_id, recording.stored)
     # Replaced, not only inserted: a row of this key may be left from before a clearing, which does not count.
@@ -69,13 +72,17 @@ def record(
 class _InteractionRecorder:
     """Gives versions to new interactions, in order, and recognises those that are stored already.
 
-    ``events`` are those that are stored, by person and event id.
+    ``events`` are those that are stored, by person and event id; ``off`` are people of whom nothing is.
     """
 
-    def __init__(self, row: Any, now: int, events: dict[tuple[str, str], StoredInteraction]) -> None:
+    def __init__(
+        self, row: Any, now: int, events: dict[tuple[str, str], StoredInteraction], off: frozenset[str]
+    ) -> None:
         self._row = row
         self._now = now
         self._events = events
+        self._off = off
+        self._unstored = 0
         self.version = int(row.interactions_version)
         self.stored: list[StoredInteraction] = []
         self.shown: list[NewImpression | None] = []
@@ -84,30 +91,38 @@ class _InteractionRecorder:
 
     def take(self, command: RecordInteractions) -> Outcome:
         """Return what a command does."""
-        before = len(self.stored)
+        before, unstored_before = len(self.stored), self._unstored
         answered = tuple(self._take(each, by_page=command.by_page) for each in command.interactions)
-        duplicates = len(answered) - (len(self.stored) - before)
+        unstored = self._unstored - unstored_before
+        duplicates = len(answered) - (len(self.stored) - before) - unstored
         return Outcome(
             version=self._row.version,
             interactions_version=self.version,
             interactions=answered,
             duplicates=duplicates,
+            unstored=unstored,
         )
 
     def _take(self, new: NewInteraction, *, by_page: bool) -> StoredInteraction:
-        """Return an interaction as it is stored: with the next version, or as it was when its event id came first."""
+        """Return an interaction as it is stored: with the next version, or as it was when its event id came first.
+
+        One that is not stored has the version 0.
+        """
         event = None if new.event_id is None else (new.user_id, new.event_id)
         if event is not None and event in self._events:
             return self._events[event]
-        self.version += 1
         interaction = StoredInteraction(
             user_id=new.user_id,
             type=new.type,
             piece_id=new.piece_id,
             occurred_at=self._now if new.occurred_at is None else new.occurred_at,
             event_id=new.event_id,
-            version=self.version,
         )
+        if new.user_id in self._off:
+            self._unstored += 1
+            return interaction
+        self.version += 1
+        interaction = replace(interaction, version=self.version)
         self.stored.append(interaction)
         self.shown.append(new.shown_in)
         self.by_page.append(by_page)
@@ -176,6 +191,7 @@ def replace_preferences(
             "version": version,
             "user_id": command.user_id,
             "body": command.preferences,
+            "off_person": None if command.is_personal else off_person(connection, insert_into, key),
         }
         connection.execute(statements.upsert(insert_into, statements.PREFERENCES_KEY), stored)
     elif not _remove_preferences(connection, row, key):

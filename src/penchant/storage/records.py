@@ -367,10 +367,11 @@ class RecordInteractions(SourceCommand):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplacePreferences(SourceCommand):
-    """Replace a person's preferences (JSON); empty removes them."""
+    """Replace a person's preferences (JSON); empty removes them. Without ``is_personal`` they switch the person off."""
 
     user_id: str
     preferences: bytes
+    is_personal: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -426,9 +427,10 @@ class Outcome:
 
     ``version`` is the source's content version after the command, ``interactions_version`` that of its interactions
     after a `RecordInteractions`, `ReplacePreferences` or `EraseUser`. ``created`` are pieces or impressions, ``beyond``
-    impressions that were not kept because there were enough that day. ``interactions`` are those of a
-    `RecordInteractions` in its order, for a stored event id the one that was stored first. ``pending`` tells that words
-    of pieces are to be worked out before settings are in force as a whole.
+    impressions that were not kept because there were enough that day, ``unstored`` what concerns people who are
+    switched off. ``interactions`` are those of a `RecordInteractions` in its order, for a stored event id the one that
+    was stored first. ``pending`` tells that words of pieces are to be worked out before settings are in force as a
+    whole.
     """
 
     version: int = 0
@@ -438,6 +440,7 @@ class Outcome:
     deleted: int = 0
     interactions: tuple[StoredInteraction, ...] = ()
     duplicates: int = 0
+    unstored: int = 0
     beyond: int = 0
     pending: bool = False
 

@@ -233,10 +233,14 @@ preferences = Table(
     Column("version", BigInteger, nullable=False),
     Column("user_id", BY_CODE_POINT, nullable=False),
     Column("body", LargeBinary, nullable=False),
+    Column("off_person", LargeBinary),
 )
 """What people have said of themselves, as JSON. ``version`` is one of the interactions' counter: no row of
-``interactions`` has the same. Preferences that are removed leave no row, and so a gap in these versions."""
+``interactions`` has the same. Preferences that are removed leave no row, and so a gap in these versions.
+``off_person`` is the keyed hash by which lists name a person who is switched off (`storage.off_switch`)."""
 Index("preferences_feed", preferences.c.source_id, preferences.c.version, unique=True)
+# By it one look tells that nobody of a source is switched off, as nearly always.
+people_off = Index("people_off", preferences.c.source_id, preferences.c.off_person)
 impressions = Table(
     "impressions",
     metadata,

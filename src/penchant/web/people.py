@@ -41,6 +41,7 @@ from penchant.wire import (
     ExportedInteraction,
     InteractionAnswer,
     InteractionKey,
+    RecordedInteraction,
     UserExport,
     decode_interaction_lines,
     decode_interactions,
@@ -97,7 +98,7 @@ def _versions(outcome: Outcome) -> dict[str, str]:
     finds_source=True,
     parameters=(TIMESTAMP, EVENT_ID, LIST),
     personal=True,
-    answer="InteractionAnswer",
+    answer="RecordedInteraction",
 )
 async def record_interaction(call: Call) -> Answer:
     """Record an interaction."""
@@ -112,7 +113,9 @@ async def record_interaction(call: Call) -> Answer:
         shown_in=None if values["list"] is None else await _named_piece(call, values["list"]),
     )
     outcome = await call.services.people.record(call.access, call.source, [new])
-    return Answer(body=encode(_answer(call.source, outcome.interactions[0])), headers=_versions(outcome))
+    answer = msgspec.structs.asdict(_answer(call.source, outcome.interactions[0]))
+    recorded = RecordedInteraction[str](**answer, stored=not outcome.unstored)
+    return Answer(body=encode(recorded), headers=_versions(outcome))
 
 
 async def _head(call: Call) -> SourceHead:
@@ -214,8 +217,8 @@ def people_recorded(interactions: Sequence[NewInteraction]) -> set[str]:
 async def record_interactions(call: Call) -> Answer:
     """Record up to 10,000 interactions, all or none."""
     outcome = await call.services.people.record(call.access, call.source, call.decoded)
-    accepted = len(call.decoded) - outcome.duplicates
-    receipt = BulkReceipt(accepted=accepted, duplicates=outcome.duplicates)
+    accepted = len(call.decoded) - outcome.duplicates - outcome.unstored
+    receipt = BulkReceipt(accepted=accepted, duplicates=outcome.duplicates, unstored=outcome.unstored)
     return Answer(body=encode(receipt), headers=_versions(outcome))
 
 

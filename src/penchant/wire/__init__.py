@@ -37,6 +37,7 @@ from penchant.wire.answers import (
     Receipt,
     RecommendationResult,
     RecommendedPiece,
+    RecordedInteraction,
     RevisitPiece,
     RevisitResult,
     SourceStatus,

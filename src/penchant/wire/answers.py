@@ -116,6 +116,14 @@ class InteractionAnswer(Record, Generic[Moment], frozen=True, kw_only=True, rena
     timestamp: Moment
 
 
+class RecordedInteraction(
+    InteractionAnswer[Moment], Generic[Moment], frozen=True, kw_only=True, rename="camel", omit_defaults=True
+):
+    """An interaction as it was recorded; ``stored`` is there where it is false, of a person who is switched off."""
+
+    stored: bool = True
+
+
 class ExportedInteraction(
     InteractionAnswer[Moment], Generic[Moment], frozen=True, kw_only=True, rename="camel", omit_defaults=True
 ):
@@ -124,11 +132,15 @@ class ExportedInteraction(
     event_id: str | None = None
 
 
-class BulkReceipt(Record, frozen=True, kw_only=True, rename="camel"):
-    """How many interactions or seen pieces were newly stored, and how many were known already."""
+class BulkReceipt(Record, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """How many interactions or seen pieces were newly stored, and how many were known already.
+
+    ``unstored`` are those of people who are switched off, if there are any.
+    """
 
     accepted: int
     duplicates: int
+    unstored: int = 0
 
 
 class ExportedImpression(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel", omit_defaults=True):

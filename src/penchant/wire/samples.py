@@ -104,6 +104,7 @@ SAMPLES: Mapping[str, Any] = {
     "IdList": {"count": 2, "content": ["alien", "gravity"]},
     "ImpressionArray": [SEEN_LIST.sample()],
     "InteractionAnswer": _INTERACTION,
+    "RecordedInteraction": _INTERACTION,
     "InteractionArray": [INTERACTION.sample()],
     "InteractionList": [_INTERACTION],
     "IssuedKeyAnswer": _KEY | {"key": "pk_Zk4tQ9_secret"},

@@ -43,6 +43,7 @@ _ANSWERS = (
     answers.Profile,
     answers.ExportedInteraction[_Time],
     answers.InteractionAnswer[_Time],
+    answers.RecordedInteraction[_Time],
     answers.BulkReceipt,
     PersonPreferences,
     answers.UserExport[_Time],
