@@ -67,6 +67,7 @@ LEFT_OUT = {
     "usage": "belongs to no source",
     "counters": "versions of this history; another source has its own",
     "event_ids": "made of the event ids of interactions",
+    "taken_back": "made of the event ids of interactions",
     "dictionaries": "made of the pieces, to compress them",
     "impressions": "name people by a secret of the database",
     "placement_counts": "counted from impressions",

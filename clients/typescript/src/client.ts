@@ -213,6 +213,11 @@ export class Client {
     return this.#service.json("GET", path(source, "users", userId, "interactions"), { query });
   }
 
+  /** Take back what a person did of a type with a piece; with an `eventId` or a `timestamp` that one alone. */
+  takeBack(source: string, userId: string, type: InteractionType, id: string, query?: Query<"takeBack">): Promise<Answer<"takeBack">> {
+    return this.#service.json("DELETE", interactionPath(source, userId, type, id), { query, repeatable: true });
+  }
+
   /** Read what a person has said: keywords liked and disliked, pieces hidden, categories never used. */
   getPreferences(source: string, userId: string): Promise<Answer<"getPreferences">> {
     return this.#service.json("GET", path(source, "users", userId, "preferences"));

@@ -19,6 +19,7 @@ from penchant.client.operations import (
     RecommendToEachOptions,
     RecordInteractionOptions,
     SimilarContentOptions,
+    TakeBackOptions,
     list_content,
     list_ids,
     list_interactions,
@@ -35,6 +36,7 @@ from penchant.wire import (
     PlacementResults,
     Receipt,
     RecordedInteraction,
+    Removal,
     SettingsPreview,
     SourceStatus,
 )
@@ -240,6 +242,23 @@ def record_interaction(
         {"source": source, "userID": user_id, "type": type, "contentID": content_id},
         options=options,
         repeatable=options.get("event_id") is not None,
+    )
+
+
+def take_back(
+    source: str,
+    user_id: str,
+    type: InteractionType | str,  # noqa: A002  # the interface's word
+    content_id: str,
+    **options: Unpack[TakeBackOptions],
+) -> Request[Removal]:
+    """Take back what of this type the person did with the piece; again it removes nothing, so it is sent again."""
+    return request_of(
+        "DELETE",
+        "/{source}/users/{userID}/interactions/{type}/content/{contentID}",
+        Removal,
+        {"source": source, "userID": user_id, "type": type, "contentID": content_id},
+        options=options,
     )
 
 

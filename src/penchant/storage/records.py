@@ -388,6 +388,17 @@ class RecordImpressions(SourceCommand):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TakeBack(SourceCommand):
+    """Delete what a person did of one type with a piece: all of it, or what an event id or a moment tells."""
+
+    user_id: str
+    type: InteractionType
+    piece_id: str
+    event_id: str | None = None
+    occurred_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EraseUser(SourceCommand):
     """Delete all that is stored of a person, event ids and impressions included."""
 
@@ -416,6 +427,7 @@ Command = (
     | RecordInteractions
     | RecordImpressions
     | ReplacePreferences
+    | TakeBack
     | EraseUser
     | AddUsage
 )
@@ -426,11 +438,11 @@ class Outcome:
     """What a command did. Fields that do not apply stay at their defaults.
 
     ``version`` is the source's content version after the command, ``interactions_version`` that of its interactions
-    after a `RecordInteractions`, `ReplacePreferences` or `EraseUser`. ``created`` are pieces or impressions, ``beyond``
-    impressions that were not kept because there were enough that day, ``unstored`` what concerns people who are
-    switched off. ``interactions`` are those of a `RecordInteractions` in its order, for a stored event id the one that
-    was stored first. ``pending`` tells that words of pieces are to be worked out before settings are in force as a
-    whole.
+    after a `RecordInteractions`, `ReplacePreferences`, `TakeBack` or `EraseUser`. ``created`` are pieces or
+    impressions, ``deleted`` pieces or interactions, ``beyond`` impressions that were not kept because there were enough
+    that day, ``unstored`` what concerns people who are switched off. ``interactions`` are those of a
+    `RecordInteractions` in its order, for a stored event id the one that was stored first. ``pending`` tells that words
+    of pieces are to be worked out before settings are in force as a whole.
     """
 
     version: int = 0

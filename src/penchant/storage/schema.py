@@ -225,6 +225,18 @@ event_ids = Table(
 )
 # By it retention and erasures find the event ids of the interactions that they remove.
 Index("event_ids_by_version", event_ids.c.source_id, event_ids.c.version, unique=True)
+taken_back = Table(
+    "taken_back",
+    metadata,
+    Column("source_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("event_key", LargeBinary, primary_key=True),
+    Column("user_key", LargeBinary, nullable=False),
+    Column("version", BigInteger, nullable=False),
+    Column("taken_at", BigInteger, nullable=False),
+)
+"""Event ids of interactions that were taken back, so that a late repeat brings none back (`storage.taking_back`)."""
+# By it an erasure finds the event ids of its person.
+Index("taken_back_of_user", taken_back.c.source_id, taken_back.c.user_key)
 preferences = Table(
     "preferences",
     metadata,

@@ -17,7 +17,7 @@ from penchant.model import (
     StoredImpression,
     StoredInteraction,
 )
-from penchant.service.people import InteractionSelection
+from penchant.service.people import InteractionSelection, TakenBack
 from penchant.storage import Outcome, SourceHead
 from penchant.web.bodies import INTERACTIONS_BODY, JSON, NDJSON_TYPES, SETTINGS_BODY
 from penchant.web.content import EMPTY_LIST
@@ -31,6 +31,8 @@ from penchant.web.parameters import (
     LIST,
     MIN_VERSION,
     SKIP,
+    TAKEN_AT,
+    TAKEN_EVENT,
     TIMESTAMP,
     TYPE,
     read_interaction_type,
@@ -42,6 +44,7 @@ from penchant.wire import (
     InteractionAnswer,
     InteractionKey,
     RecordedInteraction,
+    Removal,
     UserExport,
     decode_interaction_lines,
     decode_interactions,
@@ -116,6 +119,32 @@ async def record_interaction(call: Call) -> Answer:
     answer = msgspec.structs.asdict(_answer(call.source, outcome.interactions[0]))
     recorded = RecordedInteraction[str](**answer, stored=not outcome.unstored)
     return Answer(body=encode(recorded), headers=_versions(outcome))
+
+
+@PEOPLE.operation(
+    "DELETE",
+    "/{source}/users/{userID}/interactions/{type}/content/{contentID}",
+    about=IN_PATH,
+    in_browsers=True,
+    scope=Scope.INTERACT,
+    changes_interactions=True,
+    finds_source=True,
+    parameters=(TAKEN_AT, TAKEN_EVENT),
+    personal=True,
+    answer="Removal",
+)
+async def take_back(call: Call) -> Answer:
+    """Take back what of this type the person did with the piece."""
+    values = call.values()
+    chosen = TakenBack(
+        user_id=call.path["userID"],
+        type=_type(call.path["type"]),
+        piece_id=call.path["contentID"],
+        event_id=values["event-id"],
+        occurred_at=_timestamp(values["timestamp"], call.services.people.now()),
+    )
+    outcome = await call.services.people.take_back(call.access, call.source, chosen)
+    return Answer(body=encode(Removal(removed=outcome.deleted)), headers=_versions(outcome))
 
 
 async def _head(call: Call) -> SourceHead:

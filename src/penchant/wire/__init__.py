@@ -38,6 +38,7 @@ from penchant.wire.answers import (
     RecommendationResult,
     RecommendedPiece,
     RecordedInteraction,
+    Removal,
     RevisitPiece,
     RevisitResult,
     SourceStatus,

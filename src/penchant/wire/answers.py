@@ -132,6 +132,12 @@ class ExportedInteraction(
     event_id: str | None = None
 
 
+class Removal(Record, frozen=True, kw_only=True):
+    """How many interactions were taken back."""
+
+    removed: int
+
+
 class BulkReceipt(Record, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """How many interactions or seen pieces were newly stored, and how many were known already.
 

@@ -88,6 +88,7 @@ SAMPLES: Mapping[str, Any] = {
             }
         ]
     },
+    "Removal": {"removed": 1},
     "BulkReceipt": {"accepted": 1, "duplicates": 1},
     "ContentList": {"source": "films", "timestamp": MOMENT, "content": [_PIECE]},
     "PiecesById": {"content": [_PIECE], "missing": ["gone"]},

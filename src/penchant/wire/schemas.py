@@ -45,6 +45,7 @@ _ANSWERS = (
     answers.InteractionAnswer[_Time],
     answers.RecordedInteraction[_Time],
     answers.BulkReceipt,
+    answers.Removal,
     PersonPreferences,
     answers.UserExport[_Time],
     placement_answers.PlacementResults,
