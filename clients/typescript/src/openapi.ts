@@ -243,7 +243,7 @@ export interface paths {
         put?: never;
         /**
          * Submit up to 2,000 pieces; the first submission makes the source.
-         * @description Submits 0 to 2,000 pieces, all or none; the first submission makes the source. A piece has an `id` and `categories` (names to lists of keywords, plain or weighted with an integer from 0 to 10,000, or to further categories; 0 says the same as no weight, and `85.0` is an integer), and may have `label`, `filters` (`catalogs`, `availableFrom`, `availableUntil`, and members of your own) and `extras`. Of two pieces with the same id the later one stays. The receipt counts what happened and names members that were left out. Needs the scope `write`. Not for browser keys.
+         * @description Submits 0 to 2,000 pieces, all or none; the first submission makes the source. A piece has an `id` and `categories` (names to lists of keywords, plain or weighted with an integer from 0 to 10,000, or to further categories; 0 says the same as no weight, and `85.0` is an integer), and may have `label`, `filters` (`catalogs`, `availableFrom`, `availableUntil`, and members of your own) and `extras`. Of two pieces with the same id the later one stays. With `words=auto` a source that is made takes words out of labels and descriptions as keywords. The receipt counts what happened and names members that were left out. Needs the scope `write`. Not for browser keys.
          */
         post: operations["submitContent"];
         /**
@@ -251,6 +251,26 @@ export interface paths {
          * @description With ids (`id=` repeated, `id[]=`, `id[0]=`, or a JSON array as body) these pieces go; without any, all of them. Anything that is not plainly one of the two is 422, so that a slip cannot empty a source. `x-penchant-deleted: 0` shows that none of the ids was there. Needs the scope `write`. Not for browser keys.
          */
         delete: operations["deleteContent"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/{source}/preview/words": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The words that up to 100 pieces would get; nothing is stored.
+         * @description The words that up to 100 pieces would get, with the language found; nothing is stored. The body has pieces as they would be submitted, whose `id` may be left out, and `words`, a rule to try; without it that of the source, or the default. Needs the scope `write`. Needs the scope `write`. Not for browser keys.
+         */
+        post: operations["previewWords"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -315,6 +335,26 @@ export interface paths {
          * @description Deletes one piece; an unknown id is no error. Every deletion tells in `x-penchant-deleted` how many pieces there were. Needs the scope `write`. Not for browser keys.
          */
         delete: operations["deleteOneContent"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/{source}/content/read": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Read up to 1,000 pieces by their ids, in the order asked.
+         * @description Up to 1,000 pieces by their ids, for pages that show lists of somebody else: an array of ids; `content` has the pieces and `missing` the ids that the source has none of, both in the order asked, each once. Browser keys get what pages may read. Needs the scope `read`.
+         */
+        post: operations["readContent"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -414,7 +454,11 @@ export interface paths {
          * @description Types: Click, Play, Watch, Bookmark, Preview, Purchase, RateLike, RateDislike. `timestamp` (RFC 3339, at most five minutes ahead) says when; the same `event-id` of the same person is stored once and answered alike. A piece may be unknown yet. `list=` names the list from which the person took it, by the `x-penchant-list` of its answer (below, impressions). Needs the scope `interact`.
          */
         post: operations["recordInteraction"];
-        delete?: never;
+        /**
+         * Take back what of this type the person did with the piece.
+         * @description Takes back what of this type the person did with the piece: all of it, or with `event-id` or `timestamp` that one alone. `removed` tells how many those were; again: 0. It is as if it had never been: the person's next list knows it, what others are shown follows with the next audience weights, begun at once. A late repeat of an event id that was taken back is a duplicate, and brings nothing back. What placements have counted as coming of their lists stays counted. Needs the scope `interact`.
+         */
+        delete: operations["takeBack"];
         options?: never;
         head?: never;
         patch?: never;
@@ -941,12 +985,12 @@ export interface paths {
         };
         /**
          * Read the settings of the source.
-         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. `attributes`, by key, names members of pieces' `extras` by which lists can be filtered: `{"year": {"pointer": "/year", "type": "integer"}}` (filters.md). `imageAttribute` is a JSON pointer into `extras` as well, such as `/poster` or `/images/0`: where the address of a piece's picture is, for the dashboard. `publicExtras` names the members of `extras` that browser keys may read and filter by, or is `true` for all; without it that is the member in which `imageAttribute` begins. Needs the scope `write`. Not for browser keys.
+         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. `attributes`, by key, names members of pieces' `extras` by which lists can be filtered: `{"year": {"pointer": "/year", "type": "integer"}}` (filters.md). `imageAttribute` is a JSON pointer into `extras` as well, such as `/poster` or `/images/0`: where the address of a piece's picture is, for the dashboard. `publicExtras` names the members of `extras` that browser keys may read and filter by, or is `true` for all; without it that is the member in which `imageAttribute` begins. `words` gives pieces keywords out of their texts, and `vocabulary` joins keywords or leaves them out: words.md. Needs the scope `write`. Not for browser keys.
          */
         get: operations["getSettings"];
         /**
          * Replace the settings; members left out return to their defaults.
-         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. `attributes`, by key, names members of pieces' `extras` by which lists can be filtered: `{"year": {"pointer": "/year", "type": "integer"}}` (filters.md). `imageAttribute` is a JSON pointer into `extras` as well, such as `/poster` or `/images/0`: where the address of a piece's picture is, for the dashboard. `publicExtras` names the members of `extras` that browser keys may read and filter by, or is `true` for all; without it that is the member in which `imageAttribute` begins. Needs the scope `write`. Not for browser keys.
+         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. `attributes`, by key, names members of pieces' `extras` by which lists can be filtered: `{"year": {"pointer": "/year", "type": "integer"}}` (filters.md). `imageAttribute` is a JSON pointer into `extras` as well, such as `/poster` or `/images/0`: where the address of a piece's picture is, for the dashboard. `publicExtras` names the members of `extras` that browser keys may read and filter by, or is `true` for all; without it that is the member in which `imageAttribute` begins. `words` gives pieces keywords out of their texts, and `vocabulary` joins keywords or leaves them out: words.md. Needs the scope `write`. Not for browser keys.
          */
         put: operations["putSettings"];
         post?: never;
@@ -1151,12 +1195,20 @@ export interface components {
         };
         /**
          * RecommendedPiece
-         * @description One entry of a list: the lower the score, the nearer.
+         * @description One entry of a list: the lower the score, the nearer. All else is of the piece, where the request includes it.
          */
         RecommendedPiece: {
             id: string;
             /** Format: double */
             score: number;
+            label?: string;
+            extras?: {
+                [key: string]: unknown;
+            };
+            catalogs?: string[];
+            availableFrom?: string;
+            availableUntil?: string;
+            words?: string[];
             /** @description With `explain=true`. */
             why?: components["schemas"]["SimilarWhy"] | components["schemas"]["PersonalWhy"];
         } & {
@@ -1211,6 +1263,14 @@ export interface components {
             id: string;
             /** Format: double */
             score: number;
+            label?: string;
+            extras?: {
+                [key: string]: unknown;
+            };
+            catalogs?: string[];
+            availableFrom?: string;
+            availableUntil?: string;
+            words?: string[];
             began: boolean;
             /** Format: int64 */
             days: number;
@@ -1273,20 +1333,54 @@ export interface components {
             [key: string]: unknown;
         };
         /**
+         * RecordedInteraction
+         * @description An interaction as it was recorded; ``stored`` is there where it is false, of a person who is switched off.
+         */
+        RecordedInteraction: {
+            key: components["schemas"]["InteractionKey"];
+            type: string;
+            contentId: string;
+            /** Format: date-time */
+            timestamp: string;
+            /** @default true */
+            stored: boolean;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
          * BulkReceipt
          * @description How many interactions or seen pieces were newly stored, and how many were known already.
+         *
+         *         ``unstored`` are those of people who are switched off, if there are any.
          */
         BulkReceipt: {
             /** Format: int64 */
             accepted: number;
             /** Format: int64 */
             duplicates: number;
+            /**
+             * Format: int64
+             * @default 0
+             */
+            unstored: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * Removal
+         * @description How many interactions were taken back.
+         */
+        Removal: {
+            /** Format: int64 */
+            removed: number;
         } & {
             [key: string]: unknown;
         };
         /**
          * PersonPreferences
          * @description What a person has said: keywords by category with weights from -1 (disliked) to 1 (liked), pieces, categories.
+         *
+         *         ``personal`` is there where it is false: the person is switched off.
          */
         PersonPreferences: {
             keywords: {
@@ -1296,6 +1390,8 @@ export interface components {
             };
             hidden: string[];
             unusedCategories: string[];
+            /** @default true */
+            personal: boolean;
         } & {
             [key: string]: unknown;
         };
@@ -1791,6 +1887,14 @@ export interface components {
             id: string;
             /** Format: double */
             score: number;
+            label?: string;
+            extras?: {
+                [key: string]: unknown;
+            };
+            catalogs?: string[];
+            availableFrom?: string;
+            availableUntil?: string;
+            words?: string[];
             why?: components["schemas"]["PlacedWhy"];
         } & {
             [key: string]: unknown;
@@ -1897,6 +2001,7 @@ export interface components {
         IdArray: string[];
         AskedIds: string[];
         UserIds: string[];
+        ContentIds: string[];
         RecommendationResults: components["schemas"]["RecommendationResult"][];
         SimilarEntries: components["schemas"]["SimilarEntry"][];
         InteractionList: components["schemas"]["InteractionAnswer"][];
@@ -1917,6 +2022,14 @@ export interface components {
             id: string;
             /** Format: double */
             score: number;
+            label?: string;
+            extras?: {
+                [key: string]: unknown;
+            };
+            catalogs?: string[];
+            availableFrom?: string;
+            availableUntil?: string;
+            words?: string[];
             why: components["schemas"]["SimilarWhy"];
         } & {
             [key: string]: unknown;
@@ -1988,6 +2101,11 @@ export interface components {
             } | null;
             hidden?: string[] | null;
             unusedCategories?: string[] | null;
+            /**
+             * @description With `false` lists know nothing of the person, and nothing that the person does is stored.
+             * @default true
+             */
+            personal: boolean | null;
         };
         Keyword: {
             key?: string | null;
@@ -2050,6 +2168,12 @@ export interface components {
             /** Format: int64 */
             count: number;
             content: string[];
+        } & {
+            [key: string]: unknown;
+        };
+        PiecesById: {
+            content: components["schemas"]["Piece"][];
+            missing: string[];
         } & {
             [key: string]: unknown;
         };
@@ -2152,6 +2276,9 @@ export interface components {
             imageAttribute?: string;
             /** @description Members of extras that browser keys may read, or true for all; without it what `imageAttribute` names. */
             publicExtras?: true | string[];
+            /** @description Words of texts as keywords; null for none. */
+            words?: components["schemas"]["Words"] | null;
+            vocabulary?: components["schemas"]["Vocabulary"];
             /** @description Members of extras that lists can be filtered by. */
             attributes?: {
                 [key: string]: components["schemas"]["Attribute"];
@@ -2161,6 +2288,47 @@ export interface components {
             pointer: string;
             /** @enum {string} */
             type: "keyword" | "keywords" | "integer" | "number" | "boolean" | "time";
+        };
+        Words: {
+            from?: string[];
+            /**
+             * Format: int32
+             * @default 40
+             */
+            keep: number;
+            /**
+             * @default auto
+             * @enum {string}
+             */
+            language: "auto" | "none" | "cs" | "da" | "de" | "el" | "en" | "es" | "fi" | "fr" | "hu" | "it" | "nl" | "no" | "pl" | "pt" | "ro" | "ru" | "sv" | "tr" | "uk";
+        };
+        /** @description Keywords as category/keyword, up to 20000 all together. */
+        Vocabulary: {
+            aliases?: components["schemas"]["Alias"][];
+            ignore?: string[];
+        };
+        /** @description Pieces whose words are to be shown, by a rule or by that of the source. */
+        Texts: {
+            content: components["schemas"]["Draft"][];
+            words?: components["schemas"]["Words"];
+        };
+        PieceWords: {
+            id: string | null;
+            language: string;
+            words: string[];
+        } & {
+            [key: string]: unknown;
+        };
+        WordsPreview: {
+            content: components["schemas"]["PieceWords"][];
+            words: components["schemas"]["Words"];
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description Keywords that stand for another one. */
+        Alias: {
+            from: string[];
+            to: string;
         };
         Placement: {
             /** @enum {string} */
@@ -2284,6 +2452,8 @@ export interface components {
                  */
                 take: number | null;
             }[];
+            /** @description What entries carry of their pieces, as the parameter of lists. */
+            include?: string[] | null;
         };
         KeyWish: {
             account: string;
@@ -4128,7 +4298,10 @@ export interface operations {
     };
     submitContent: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `auto`: a source that this submission makes takes words of labels and descriptions as keywords. */
+                words?: "auto";
+            };
             header?: never;
             path: {
                 /**
@@ -4531,6 +4704,268 @@ export interface operations {
                 };
             };
             /** @description `body-too-large`: The body is too large */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported-media-type`: Unsupported media type */
+            415: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage-unavailable`: The database is away; `overloaded`: Overloaded */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    previewWords: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+            };
+            cookie?: never;
+        };
+        /** @description See the description above. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "content": [
+                 *         {
+                 *           "id": "jaws",
+                 *           "label": "Jaws",
+                 *           "categories": {}
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["Texts"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "content": [
+                     *         {
+                     *           "id": "jaws",
+                     *           "language": "none",
+                     *           "words": [
+                     *             "jaws"
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "words": {
+                     *         "from": [
+                     *           "label",
+                     *           "extras.description"
+                     *         ],
+                     *         "keep": 40,
+                     *         "language": "auto"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["WordsPreview"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query; `invalid-syntax`: The body cannot be read */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `request-timeout`: The request did not arrive in time */
+            408: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-many-entries`: Too many entries; `body-too-large`: The body is too large */
             413: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -5422,6 +5857,285 @@ export interface operations {
             };
         };
     };
+    readContent: {
+        parameters: {
+            query?: {
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "min-version"?: number;
+            };
+            header?: {
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "x-penchant-min-version"?: number;
+            };
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+            };
+            cookie?: never;
+        };
+        /** @description See the description above. */
+        requestBody: {
+            content: {
+                /**
+                 * @example [
+                 *       "alien",
+                 *       "gone"
+                 *     ]
+                 */
+                "application/json": components["schemas"]["ContentIds"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    "x-penchant-stale": components["headers"]["x-penchant-stale"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "content": [
+                     *         {
+                     *           "id": "alien",
+                     *           "label": "Alien",
+                     *           "categories": {
+                     *             "genre": [
+                     *               "horror",
+                     *               {
+                     *                 "key": "science fiction",
+                     *                 "weight": 80
+                     *               }
+                     *             ],
+                     *             "people": {
+                     *               "director": [
+                     *                 "Ridley Scott"
+                     *               ]
+                     *             }
+                     *           },
+                     *           "filters": {
+                     *             "catalogs": [
+                     *               "classics"
+                     *             ],
+                     *             "availableFrom": "2026-01-01T00:00:00Z"
+                     *           },
+                     *           "extras": {
+                     *             "year": 1979
+                     *           }
+                     *         }
+                     *       ],
+                     *       "missing": [
+                     *         "gone"
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PiecesById"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query; `invalid-syntax`: The body cannot be read */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `request-timeout`: The request did not arrive in time */
+            408: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-many-entries`: Too many entries; `body-too-large`: The body is too large */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported-media-type`: Unsupported media type */
+            415: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage-unavailable`: The database is away; `overloaded`: Overloaded; `not-yet-visible`: Not yet visible */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     similarContent: {
         parameters: {
             query?: {
@@ -5446,6 +6160,8 @@ export interface operations {
                 at?: string;
                 /** @description Leave out the piece with this id, in this request; may be repeated, up to 1,000 times. */
                 exclude?: string[];
+                /** @description What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated, or separated by commas that are not encoded. */
+                include?: string[];
                 /** @description `true` adds to each entry why it is there. */
                 explain?: boolean;
                 /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
@@ -5713,6 +6429,8 @@ export interface operations {
                 exclude?: string[];
                 /** @description How much pieces are to be unlike each other, from 0 (the best ones) to 1. */
                 diversity?: number;
+                /** @description What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated, or separated by commas that are not encoded. */
+                include?: string[];
                 /** @description `true` adds to each entry why it is there. */
                 explain?: boolean;
                 /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
@@ -5938,6 +6656,8 @@ export interface operations {
                 at?: string;
                 /** @description Leave out the piece with this id, in this request; may be repeated, up to 1,000 times. */
                 exclude?: string[];
+                /** @description What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated, or separated by commas that are not encoded. */
+                include?: string[];
                 /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
                 "min-version"?: number;
             };
@@ -6391,7 +7111,201 @@ export interface operations {
                      *       "timestamp": "2026-11-21T08:15:30.123Z"
                      *     }
                      */
-                    "application/json": components["schemas"]["InteractionAnswer"];
+                    "application/json": components["schemas"]["RecordedInteraction"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key; `not-signed`: This person is not signed */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage-unavailable`: The database is away; `overloaded`: Overloaded */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    takeBack: {
+        parameters: {
+            query?: {
+                /** @description When it happened (RFC 3339): what happened at this moment alone. */
+                timestamp?: string;
+                /** @description Your id of the event: that one alone. */
+                "event-id"?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+                /**
+                 * @description The id of a person; percent-encoded once.
+                 * @example kim
+                 */
+                userID: string;
+                /**
+                 * @description What the person did with the piece.
+                 * @example RateLike
+                 */
+                type: "Click" | "Play" | "Watch" | "Bookmark" | "Preview" | "Purchase" | "RateLike" | "RateDislike";
+                /**
+                 * @description The id of a piece; percent-encoded once (`/` as `%2F`).
+                 * @example alien
+                 */
+                contentID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    "x-penchant-interactions-version": components["headers"]["x-penchant-interactions-version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "removed": 1
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Removal"];
                 };
             };
             /** @description `malformed-path`: Malformed path or query */
@@ -8057,6 +8971,8 @@ export interface operations {
                 at?: string;
                 /** @description Leave out the piece with this id, in this request; may be repeated, up to 1,000 times. */
                 exclude?: string[];
+                /** @description What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated, or separated by commas that are not encoded. */
+                include?: string[];
                 /** @description After how many days a person counts half: few of them tell what is popular lately, 0 for ever. */
                 halfLifeDays?: number;
                 /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
@@ -8295,6 +9211,8 @@ export interface operations {
                 at?: string;
                 /** @description Leave out the piece with this id, in this request; may be repeated, up to 1,000 times. */
                 exclude?: string[];
+                /** @description What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated, or separated by commas that are not encoded. */
+                include?: string[];
                 /** @description At which age in days the score is one half; without it, the source's setting `newPieceHalfLifeDays`. */
                 halfLifeDays?: number;
                 /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
@@ -8761,6 +9679,8 @@ export interface operations {
                 exclude?: string[];
                 /** @description How much pieces are to be unlike each other, from 0 (the best ones) to 1. */
                 diversity?: number;
+                /** @description What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated, or separated by commas that are not encoded. */
+                include?: string[];
                 /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
                 "min-version"?: number;
             };
@@ -10645,6 +11565,8 @@ export interface operations {
                 take?: number;
                 /** @description Leave out the piece with this id, in this request; may be repeated, up to 1,000 times. */
                 exclude?: string[];
+                /** @description What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated, or separated by commas that are not encoded. */
+                include?: string[];
                 /** @description `true` adds to each entry why it is there. */
                 explain?: boolean;
                 /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
@@ -10937,6 +11859,9 @@ export interface operations {
                  *           "placement": "home",
                  *           "take": 10
                  *         }
+                 *       ],
+                 *       "include": [
+                 *         "label"
                  *       ]
                  *     }
                  */
@@ -11478,6 +12403,8 @@ export interface operations {
                 exclude?: string[];
                 /** @description How much pieces are to be unlike each other, from 0 (the best ones) to 1. */
                 diversity?: number;
+                /** @description What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated, or separated by commas that are not encoded. */
+                include?: string[];
                 /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
                 "min-version"?: number;
             };
@@ -11744,6 +12671,8 @@ export interface operations {
                 at?: string;
                 /** @description Leave out the piece with this id, in this request; may be repeated, up to 1,000 times. */
                 exclude?: string[];
+                /** @description What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated, or separated by commas that are not encoded. */
+                include?: string[];
                 /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
                 "min-version"?: number;
             };
@@ -12046,6 +12975,8 @@ export interface operations {
                 exclude?: string[];
                 /** @description How much pieces are to be unlike each other, from 0 (the best ones) to 1. */
                 diversity?: number;
+                /** @description What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated, or separated by commas that are not encoded. */
+                include?: string[];
                 /** @description `true` adds to each entry why it is there. */
                 explain?: boolean;
                 /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
@@ -12645,6 +13576,8 @@ export interface operations {
                 exclude?: string[];
                 /** @description What similarity goes by: `content` (the pieces' keywords), `audience` (people who like this piece also like the others) or `both` (the mean). */
                 by?: "content" | "audience" | "both";
+                /** @description What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated, or separated by commas that are not encoded. */
+                include?: string[];
                 /** @description `true` adds to each entry why it is there. */
                 explain?: boolean;
                 /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
@@ -14189,7 +15122,27 @@ export interface operations {
                      *       "publicExtras": [
                      *         "images",
                      *         "url"
-                     *       ]
+                     *       ],
+                     *       "words": {
+                     *         "from": [
+                     *           "label",
+                     *           "extras.description"
+                     *         ],
+                     *         "keep": 40
+                     *       },
+                     *       "vocabulary": {
+                     *         "aliases": [
+                     *           {
+                     *             "from": [
+                     *               "genre/film noir"
+                     *             ],
+                     *             "to": "genre/noir"
+                     *           }
+                     *         ],
+                     *         "ignore": [
+                     *           "genre/other"
+                     *         ]
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["Settings"];
@@ -14368,7 +15321,27 @@ export interface operations {
                  *       "publicExtras": [
                  *         "images",
                  *         "url"
-                 *       ]
+                 *       ],
+                 *       "words": {
+                 *         "from": [
+                 *           "label",
+                 *           "extras.description"
+                 *         ],
+                 *         "keep": 40
+                 *       },
+                 *       "vocabulary": {
+                 *         "aliases": [
+                 *           {
+                 *             "from": [
+                 *               "genre/film noir"
+                 *             ],
+                 *             "to": "genre/noir"
+                 *           }
+                 *         ],
+                 *         "ignore": [
+                 *           "genre/other"
+                 *         ]
+                 *       }
                  *     }
                  */
                 "application/json": components["schemas"]["Settings"];
@@ -14402,7 +15375,27 @@ export interface operations {
                      *       "publicExtras": [
                      *         "images",
                      *         "url"
-                     *       ]
+                     *       ],
+                     *       "words": {
+                     *         "from": [
+                     *           "label",
+                     *           "extras.description"
+                     *         ],
+                     *         "keep": 40
+                     *       },
+                     *       "vocabulary": {
+                     *         "aliases": [
+                     *           {
+                     *             "from": [
+                     *               "genre/film noir"
+                     *             ],
+                     *             "to": "genre/noir"
+                     *           }
+                     *         ],
+                     *         "ignore": [
+                     *           "genre/other"
+                     *         ]
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["Settings"];
