@@ -1,5 +1,6 @@
 """Taking back: what a person did is removed, and all is as if it had never been (interface, section 6)."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from clocks import DAY_CLOCK
 from factories import piece
 from serving import Service, ok
 from strategies import CATALOGUES, INTERACTIONS, examples
+from visitors import HOME, Visitor, text_of
 
 pytestmark = pytest.mark.usefixtures("noon")
 
@@ -130,6 +132,20 @@ def test_an_erasure_leaves_nothing_of_it(shop: Service) -> None:
     ok(shop.post(path("s", "kim", "Watch", "a") + "?event-id=e-1"))
 
     assert left_of(shop) == [("Watch", "e-1")]
+
+
+def test_the_page_of_a_person_takes_one_back(shop: Service) -> None:
+    visitor = Visitor(shop, shop.key)
+    page = visitor.get("user", source="s", id="kim")
+    assert "as if it had never been" in text_of(page.text)
+    moment = str(int(datetime(2026, 1, 1, 1, tzinfo=UTC).timestamp()) * 1000)
+
+    for notice in ("It is taken back.", "taken back already"):
+        answer = visitor.fill(page, f"{HOME}/user", type="Watch", piece="a", moment=moment)
+        assert answer.status_code == 303
+        assert notice in text_of(visitor.ask("GET", answer.headers["location"]).text)
+    assert left_of(shop) == [("RateLike", None), ("Watch", "e-2")]
+    assert visitor.fill(page, f"{HOME}/user", type="Watch", piece="a", moment="x").status_code == 422
 
 
 def test_an_unknown_type_is_refused(shop: Service) -> None:
