@@ -89,6 +89,10 @@ class KeptWords(NamedTuple):
     words: tuple[str, ...]
 
 
+NO_KEPT_WORDS = KeptWords(NONE, ())
+"""What is kept of a piece whose texts give no words."""
+
+
 def kept_words(texts: Sequence[str], rule: WordRule) -> KeptWords:
     """Return the words to keep of a piece's texts, one for each member of the rule, the first of which is the heading.
 

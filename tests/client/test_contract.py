@@ -47,6 +47,8 @@ LIST_MEMBERS: dict[str, Any] = {
     "catalogs": ["a"],
     "filter": {"key": "language", "any": ["en"]},
     "boosts": [{"key": "language", "any": ["en"], "factor": 2}],
+    "pins": [{"id": "c", "position": 1, "from": "2026-01-01T00:00:00Z", "until": "2027-01-01T00:00:00Z"}],
+    "quotas": [{"filter": {"key": "language", "any": ["en"]}, "atLeast": 1, "of": 3}],
     "whitelist": ["c"],
     "blacklist": ["d"],
     "fallback": "popular",
@@ -150,7 +152,7 @@ OWN_SAMPLES: dict[str, dict[str, Any]] = {
 """Other values, where methods mean different things by a name."""
 BODY_INSTEAD = {("deleteContent", "id")}
 """Parameters that the client has no use for: ids to delete go in the body, where there may be any number."""
-NEVER_TOLD = {(method, "why") for method in ("preview_settings", "preview_placement")}
+NEVER_TOLD = {("preview_settings", "why")}
 """Members that an answer has by the document, which has one schema for entries with and without reasons."""
 PAGES = re.compile(r"/-/(?:dashboard|docs/)")
 """What is for people with a browser."""

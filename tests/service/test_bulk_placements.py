@@ -130,6 +130,17 @@ RULES: dict[str, st.SearchStrategy[Any]] = {
     "boosts": YEARS.map(lambda year: [{"key": "year", "gte": year, "factor": 3}]),
     "blacklist": st.lists(st.sampled_from(PIECES), max_size=5, unique=True),
     "fallback": st.sampled_from([kind.value for kind in PlacementKind]),
+    "maxPerValue": st.just({"by": 2}),
+    "diversity": st.sampled_from([0, 0.4]),
+    "pins": st.lists(st.sampled_from([*PIECES, "none"]), max_size=4, unique=True).map(
+        lambda ids: [{"id": each, "position": 1 + 3 * place} for place, each in enumerate(ids)]
+    ),
+    "quotas": YEARS.map(
+        lambda year: [
+            {"filter": {"key": "year", "gte": year}, "atLeast": 3, "of": 7},
+            {"filter": {"key": "year", "gte": year + 3}, "atLeast": 1, "of": 2},
+        ]
+    ),
 }
 WHITELIST = {"whitelist": st.lists(st.sampled_from(PIECES), max_size=5, unique=True)}
 WEIGHTS = st.dictionaries(st.sampled_from(["genre", "by"]), st.sampled_from([0, 0.5, 2]), min_size=1, max_size=2)
@@ -138,8 +149,6 @@ OWN: dict[str, dict[str, st.SearchStrategy[Any]]] = {
     "recommendations": {
         "blend": st.fixed_dictionaries(dict.fromkeys(("content", "audience", "popularity"), st.integers(1, 3))),
         "categoryWeights": WEIGHTS,
-        "maxPerValue": st.just({"by": 2}),
-        "diversity": st.sampled_from([0, 0.4]),
         "rotation": st.sampled_from([0, 0.5, 1]),
         "excludeSeen": st.booleans(),
         **WHITELIST,
@@ -188,6 +197,11 @@ def test_everybody_gets_what_a_request_is_answered_with(
             "kind": "recommendations",
             "categoryWeights": {"genre": 0.5},
             "variants": [{"name": "v", "share": 0.5, "kind": "new"}],
+        },
+        {
+            "kind": "new",
+            "pins": [{"id": "p30", "position": 2}, {"id": "p03", "position": 1}],
+            "quotas": [{"filter": {"key": "year", "gte": 2020}, "atLeast": 2, "of": 4}],
         },
         {
             "kind": "again",

@@ -23,11 +23,15 @@ export class Client {
 
   // Pieces
 
-  /** Submit any number of pieces, 2,000 at a time; the receipts are added up. Each request is stored as a whole. */
-  async submitContent(source: string, pieces: Entries<Piece>): Promise<Receipt> {
+  /**
+   * Submit any number of pieces, 2,000 at a time; the receipts are added up. Each request is stored as a whole.
+   * The first one makes the source: with `words: "auto"` its pieces get keywords out of their texts.
+   */
+  async submitContent(source: string, pieces: Entries<Piece>, query?: Query<"submitContent">): Promise<Receipt> {
     let total: Receipt | null = null;
     for await (const { body } of batches(pieces, MAX_PIECES)) {
-      const receipt = await this.#service.json<Receipt>("POST", path(source, "content"), { body, repeatable: true });
+      const request = { query, body, repeatable: true };
+      const receipt = await this.#service.json<Receipt>("POST", path(source, "content"), request);
       total = addReceipts(total, receipt, ["accepted", "created", "replaced", "superseded"]);
     }
     return total as Receipt;
@@ -35,6 +39,11 @@ export class Client {
 
   getContent(source: string, id: string, query?: Query<"getContent">): Promise<Piece> {
     return this.#service.json("GET", path(source, "content", id), { query });
+  }
+
+  /** Read up to 1,000 pieces; those that there are come in the order of the ids, and the other ids as `missing`. */
+  readContent(source: string, ids: readonly string[]): Promise<Answer<"readContent">> {
+    return this.#service.json("POST", path(source, "content", "read"), { body: JSON.stringify(ids), repeatable: true });
   }
 
   listContent(source: string, query?: Query<"listContent">): Promise<Answer<"listContent">> {
@@ -163,6 +172,11 @@ export class Client {
     query?: Query<"previewRecommendation">,
   ): Promise<Answer<"previewRecommendation">> {
     return this.#preview(source, "recommendation", likings, query);
+  }
+
+  /** The words that up to 100 pieces would get of their texts, by a rule that is tried or that of the source. */
+  previewWords(source: string, texts: Body<"previewWords">): Promise<Answer<"previewWords">> {
+    return this.#preview(source, "words", texts);
   }
 
   previewSettings(source: string, changes: Body<"previewSettings">): Promise<Answer<"previewSettings">> {

@@ -1870,6 +1870,7 @@ export interface components {
                 [key: string]: number;
             };
             content: components["schemas"]["PlacedPiece"][];
+            unmet?: components["schemas"]["UnmetRule"][];
         } & {
             [key: string]: unknown;
         };
@@ -1882,6 +1883,8 @@ export interface components {
         /**
          * PlacedPiece
          * @description One entry of the list of a placement, with reasons where these were asked for.
+         *
+         *         ``rule`` is `pin` or `quota` where one of these has put it there; ``displaced`` would stand there without it.
          */
         PlacedPiece: {
             id: string;
@@ -1895,6 +1898,8 @@ export interface components {
             availableFrom?: string;
             availableUntil?: string;
             words?: string[];
+            rule?: string;
+            displaced?: string;
             why?: components["schemas"]["PlacedWhy"];
         } & {
             [key: string]: unknown;
@@ -1912,6 +1917,16 @@ export interface components {
             /** Format: double */
             audience?: number;
             rules: components["schemas"]["MovingRule"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * UnmetRule
+         * @description A pin or a quota of a placement that a list does not meet, by its pointer, with the code of the reason.
+         */
+        UnmetRule: {
+            rule: string;
+            why: string;
         } & {
             [key: string]: unknown;
         };
@@ -1936,6 +1951,7 @@ export interface components {
                 [key: string]: number;
             };
             content?: components["schemas"]["PlacedPiece"][];
+            unmet?: components["schemas"]["UnmetRule"][];
             error?: components["schemas"]["Problem"];
         } & {
             [key: string]: unknown;
@@ -1985,14 +2001,17 @@ export interface components {
         /**
          * PreviewedPlacement
          * @description A person's list as it is and as it would be, with the variants that they are of; null where there is none.
+         *
+         *         ``unmet`` is what the one that would be does not meet of its pins and quotas.
          */
         PreviewedPlacement: {
             userId: string | null;
             variantBefore: string | null;
             variantAfter: string;
-            before: components["schemas"]["RecommendedPiece"][];
-            after: components["schemas"]["RecommendedPiece"][];
+            before: components["schemas"]["PlacedPiece"][];
+            after: components["schemas"]["PlacedPiece"][];
             moves: components["schemas"]["Move"][];
+            unmet?: components["schemas"]["UnmetRule"][];
         } & {
             [key: string]: unknown;
         };
@@ -2330,6 +2349,24 @@ export interface components {
             from: string[];
             to: string;
         };
+        PlacementPin: {
+            id: string;
+            /** Format: int32 */
+            position: number;
+            /** Format: date-time */
+            from?: string | null;
+            /** Format: date-time */
+            until?: string | null;
+        };
+        PlacementQuota: {
+            filter: {
+                [key: string]: unknown;
+            };
+            /** Format: int32 */
+            atLeast: number;
+            /** Format: int32 */
+            of: number;
+        };
         Placement: {
             /** @enum {string} */
             kind: "similar" | "recommendations" | "popular" | "new" | "again";
@@ -2370,6 +2407,8 @@ export interface components {
             boosts?: {
                 [key: string]: unknown;
             }[];
+            pins?: components["schemas"]["PlacementPin"][];
+            quotas?: components["schemas"]["PlacementQuota"][];
             /** @description Conditions on the attributes of pieces, as `filter=` of lists. */
             filter?: {
                 [key: string]: unknown;
@@ -2421,6 +2460,8 @@ export interface components {
             boosts?: {
                 [key: string]: unknown;
             }[] | null;
+            pins?: components["schemas"]["PlacementPin"][] | null;
+            quotas?: components["schemas"]["PlacementQuota"][] | null;
             filter?: {
                 [key: string]: unknown;
             } | null;
@@ -9996,6 +10037,13 @@ export interface operations {
                      *               "audience": 2,
                      *               "popularity": 0.5
                      *             },
+                     *             "pins": [
+                     *               {
+                     *                 "id": "alien",
+                     *                 "position": 1,
+                     *                 "until": "2099-01-01T00:00:00Z"
+                     *               }
+                     *             ],
                      *             "fallback": "popular",
                      *             "variants": [
                      *               {
@@ -10198,6 +10246,13 @@ export interface operations {
                      *         "audience": 2,
                      *         "popularity": 0.5
                      *       },
+                     *       "pins": [
+                     *         {
+                     *           "id": "alien",
+                     *           "position": 1,
+                     *           "until": "2099-01-01T00:00:00Z"
+                     *         }
+                     *       ],
                      *       "fallback": "popular",
                      *       "variants": [
                      *         {
@@ -10380,6 +10435,13 @@ export interface operations {
                  *         "audience": 2,
                  *         "popularity": 0.5
                  *       },
+                 *       "pins": [
+                 *         {
+                 *           "id": "alien",
+                 *           "position": 1,
+                 *           "until": "2099-01-01T00:00:00Z"
+                 *         }
+                 *       ],
                  *       "fallback": "popular",
                  *       "variants": [
                  *         {
@@ -10412,6 +10474,13 @@ export interface operations {
                      *         "audience": 2,
                      *         "popularity": 0.5
                      *       },
+                     *       "pins": [
+                     *         {
+                     *           "id": "alien",
+                     *           "position": 1,
+                     *           "until": "2099-01-01T00:00:00Z"
+                     *         }
+                     *       ],
                      *       "fallback": "popular",
                      *       "variants": [
                      *         {
@@ -10868,6 +10937,13 @@ export interface operations {
                      *               "audience": 2,
                      *               "popularity": 0.5
                      *             },
+                     *             "pins": [
+                     *               {
+                     *                 "id": "alien",
+                     *                 "position": 1,
+                     *                 "until": "2099-01-01T00:00:00Z"
+                     *               }
+                     *             ],
                      *             "fallback": "popular",
                      *             "variants": [
                      *               {
@@ -11065,6 +11141,13 @@ export interface operations {
                      *         "audience": 2,
                      *         "popularity": 0.5
                      *       },
+                     *       "pins": [
+                     *         {
+                     *           "id": "alien",
+                     *           "position": 1,
+                     *           "until": "2099-01-01T00:00:00Z"
+                     *         }
+                     *       ],
                      *       "fallback": "popular",
                      *       "variants": [
                      *         {
@@ -11269,6 +11352,13 @@ export interface operations {
                  *           "audience": 2,
                  *           "popularity": 0.5
                  *         },
+                 *         "pins": [
+                 *           {
+                 *             "id": "alien",
+                 *             "position": 1,
+                 *             "until": "2099-01-01T00:00:00Z"
+                 *           }
+                 *         ],
                  *         "fallback": "popular",
                  *         "variants": [
                  *           {

@@ -22,6 +22,7 @@ from penchant.wire import (
     encode_placement,
     encode_settings,
     preferences_answer,
+    read_settings,
 )
 
 TRIES = 6
@@ -65,6 +66,11 @@ class RemoteTarget:
         """Return how long the source keeps interactions."""
         answer = self._ask("GET", "/settings", missing=True)
         return SourceSettings().retention_days if answer is None else int(answer["retentionDays"])
+
+    def settings(self) -> SourceSettings:
+        """Return the source's settings, the defaults where there is none."""
+        answer = self._ask("GET", "/settings", missing=True)
+        return SourceSettings() if answer is None else read_settings(answer)
 
     def submit(self, pieces: Sequence[EncodedPiece]) -> BatchResult:
         """Submit pieces."""

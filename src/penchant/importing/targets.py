@@ -52,6 +52,9 @@ class Target(Protocol):
     def retention_days(self) -> int:
         """Return how long the source keeps interactions."""
 
+    def settings(self) -> SourceSettings:
+        """Return the source's settings, the defaults where there is none."""
+
     def submit(self, pieces: Sequence[EncodedPiece]) -> BatchResult:
         """Store pieces, replacing those of the same id."""
 
@@ -89,11 +92,15 @@ class StoredTarget:
 
     def retention_days(self) -> int:
         """Return how long the source keeps interactions."""
+        return self.settings().retention_days
+
+    def settings(self) -> SourceSettings:
+        """Return the source's settings, the defaults where there is none."""
         try:
             _, curation = self._storage.sources.read_curation(self._account_id, self._source)
         except UnknownSource:
-            return SourceSettings().retention_days
-        return decode_settings(curation.settings or b"{}").retention_days
+            return SourceSettings()
+        return decode_settings(curation.settings or b"{}")
 
     def submit(self, pieces: Sequence[EncodedPiece]) -> BatchResult:
         """Store pieces in one transaction."""

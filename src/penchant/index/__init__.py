@@ -13,17 +13,20 @@ from penchant.index.building import (
     term_table,
 )
 from penchant.index.compiled.engine import makes_weights
+from penchant.index.filling import FillKey, count_before, fill_key, first_to_fill
 from penchant.index.health import (
     EVERYWHERE,
     EXAMPLES,
     CategorySpread,
     CategoryTelling,
     FlatCategory,
+    KeywordVariants,
     Reach,
     TellingFindings,
     VocabularyFindings,
     normal_form,
     telling_by_category,
+    variants,
     vocabulary,
 )
 from penchant.index.layout import (
@@ -100,6 +103,7 @@ __all__ = [
     "CategoryTelling",
     "CountedPreferences",
     "EventPages",
+    "FillKey",
     "Filter",
     "Find",
     "FlatCategory",
@@ -107,6 +111,7 @@ __all__ = [
     "IntArray",
     "InteractionArrays",
     "Keep",
+    "KeywordVariants",
     "LatestEvents",
     "LikeShare",
     "LikenessMap",
@@ -154,7 +159,10 @@ __all__ = [
     "build_segment",
     "build_weights",
     "categories",
+    "count_before",
     "figures_of_person",
+    "fill_key",
+    "first_to_fill",
     "has_attributes",
     "is_read_as",
     "key_of",
@@ -187,5 +195,6 @@ __all__ = [
     "term_key",
     "term_table",
     "terms_beginning",
+    "variants",
     "vocabulary",
 ]

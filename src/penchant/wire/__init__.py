@@ -106,6 +106,7 @@ from penchant.wire.placement_answers import (
     PlacementVersion,
     PositionCount,
     PreviewedPlacement,
+    UnmetRule,
     VariantResult,
 )
 from penchant.wire.placements import (
@@ -144,7 +145,9 @@ from penchant.wire.settings import (
     decode_preview,
     decode_settings,
     encode_settings,
+    read_settings,
     stored_retention_days,
+    with_vocabulary,
 )
 from penchant.wire.signing import MAX_SIGNED_S, sign_user, signed_user
 from penchant.wire.stored import (
@@ -169,6 +172,7 @@ from penchant.wire.words import (
     encode_word_rule,
     encode_word_setting,
     encode_words,
+    read_vocabulary,
     word_rule_numbers,
     words_of_piece,
 )

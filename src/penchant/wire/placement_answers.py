@@ -27,9 +27,21 @@ class PlacedWhy(Record, frozen=True, kw_only=True, rename="camel"):
 
 
 class PlacedPiece(RecommendedPiece, frozen=True, kw_only=True, rename="camel"):
-    """One entry of the list of a placement, with reasons where these were asked for."""
+    """One entry of the list of a placement, with reasons where these were asked for.
 
+    ``rule`` is `pin` or `quota` where one of these has put it there; ``displaced`` would stand there without it.
+    """
+
+    rule: str | UnsetType = UNSET
+    displaced: str | UnsetType = UNSET
     why: PlacedWhy | UnsetType = UNSET
+
+
+class UnmetRule(Record, frozen=True, kw_only=True):
+    """A pin or a quota of a placement that a list does not meet, by its pointer, with the code of the reason."""
+
+    rule: str
+    why: str
 
 
 class PlacementResult(Record, frozen=True, kw_only=True, rename="camel"):
@@ -45,6 +57,7 @@ class PlacementResult(Record, frozen=True, kw_only=True, rename="camel"):
     content_id: str | None
     category_weights: dict[str, float] | UnsetType = UNSET
     content: list[PlacedPiece]
+    unmet: list[UnmetRule] | UnsetType = UNSET
 
 
 class PageEntry(Record, frozen=True, kw_only=True, rename="camel"):
@@ -60,6 +73,7 @@ class PageEntry(Record, frozen=True, kw_only=True, rename="camel"):
     list_id: str | UnsetType = UNSET
     category_weights: dict[str, float] | UnsetType = UNSET
     content: list[PlacedPiece] | UnsetType = UNSET
+    unmet: list[UnmetRule] | UnsetType = UNSET
     error: Problem | UnsetType = UNSET
 
 
@@ -93,14 +107,18 @@ class PlacementHistory(Record, Generic[Moment], frozen=True, kw_only=True, renam
 
 
 class PreviewedPlacement(Record, frozen=True, kw_only=True, rename="camel"):
-    """A person's list as it is and as it would be, with the variants that they are of; null where there is none."""
+    """A person's list as it is and as it would be, with the variants that they are of; null where there is none.
+
+    ``unmet`` is what the one that would be does not meet of its pins and quotas.
+    """
 
     user_id: str | None
     variant_before: str | None
     variant_after: str
-    before: list[RecommendedPiece]
-    after: list[RecommendedPiece]
+    before: list[PlacedPiece]
+    after: list[PlacedPiece]
     moves: list[Move]
+    unmet: list[UnmetRule] | UnsetType = UNSET
 
 
 class PlacementPreview(Record, frozen=True, kw_only=True, rename="camel"):

@@ -5,7 +5,7 @@ that are left out are as the source has them. A variant has the members of its p
 itself; one that it gives as ``null`` is as the source has it.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
@@ -28,6 +28,7 @@ from penchant.wire.fields import (
     Shape,
     choice,
     described,
+    integer,
     is_number,
     ref,
     text,
@@ -40,6 +41,7 @@ from penchant.wire.settings import MAX_DAYS, MAX_PREVIEWED, SETTINGS
 from penchant.wire.stored import include_problem
 from penchant.wire.syntax import Faults, decode_object, encode, kind_of
 from penchant.wire.text import RESERVED_IDS, id_problem, name_problem
+from penchant.wire.times import parse_timestamp
 
 MAX_PLACEMENTS = 100
 """Placements of a source: some for each page of a site."""
@@ -59,6 +61,8 @@ MAX_LISTS = 20
 """Lists of one page."""
 MAX_EXCLUDED = 1_000
 """Ids that one request leaves out."""
+MAX_PINS = 10
+MAX_QUOTAS = 3
 _KINDS = ", ".join(PlacementKind)
 
 
@@ -123,6 +127,69 @@ def _as_given(kind: type, accepted: str, schema: Json) -> Shape:
     return Shape(read, schema)
 
 
+def _read_moment(value: Any, where: str, faults: Faults) -> Any:
+    try:
+        return parse_timestamp(value if isinstance(value, str) else "")
+    except ValueError:
+        faults.add(where, "Found no moment; a timestamp such as 2026-01-31T18:00:00Z (RFC 3339) is accepted.")
+        return UNSET
+
+
+_MOMENT = Shape(_read_moment, {"type": "string", "format": "date-time"})
+_POSITION = integer(1, MAX_TAKE)
+
+
+class PlacementPin(msgspec.Struct, frozen=True, kw_only=True):
+    """A piece that stands at a position of the list, from 1; outside of its time there is no such pin."""
+
+    piece_id: Annotated[str, ID] = msgspec.field(name="id")
+    position: Annotated[int, _POSITION]
+    begins: Annotated[int | None, _MOMENT] = msgspec.field(default=None, name="from")
+    ends: Annotated[int | None, _MOMENT] = msgspec.field(default=None, name="until")
+
+
+class PlacementQuota(msgspec.Struct, frozen=True, kw_only=True):
+    """So many pieces at least that a filter holds for are among the first ``of``; the filter is as it was given."""
+
+    filter: Annotated[Mapping[str, Any], _as_given(dict, "a filter", {"type": "object"})]
+    at_least: Annotated[int, _POSITION] = msgspec.field(name="atLeast")
+    of: Annotated[int, _POSITION]
+
+
+_PIN, _QUOTA = Body(PlacementPin), Body(PlacementQuota)
+
+
+def _read_entries(body: Body[Any], most: int, value: Any, where: str, faults: Faults) -> Any:
+    """Return the records of an array; UNSET with the faults noted."""
+    if not isinstance(value, list) or len(value) > most:
+        found = f"{len(value)} entries" if isinstance(value, list) else kind_of(value)
+        faults.add(where, f"Found {found}; an array of up to {most} is accepted.")
+        return UNSET
+    count = len(faults.found)
+    entries = [body.read(entry, f"{where}/{place}", faults) for place, entry in enumerate(value)]
+    return UNSET if len(faults.found) > count else tuple(body.record(**entry) for entry in entries)
+
+
+def _read_pins(value: Any, where: str, faults: Faults) -> Any:
+    pins: Any = _read_entries(_PIN, MAX_PINS, value, where, faults)
+    for place, pin in enumerate(() if pins is UNSET else pins):
+        if pin.piece_id in {each.piece_id for each in pins[:place]}:
+            faults.add(f"{where}/{place}/id", "Found an id for the second time; a piece is pinned once.")
+        if pin.position in {each.position for each in pins[:place]}:
+            faults.add(f"{where}/{place}/position", "Found a position for the second time; it is for one piece.")
+        if pin.begins is not None and pin.ends is not None and pin.begins >= pin.ends:
+            faults.add(f"{where}/{place}/until", "Found a moment that is not after 'from'.")
+    return pins
+
+
+def _read_quotas(value: Any, where: str, faults: Faults) -> Any:
+    quotas = _read_entries(_QUOTA, MAX_QUOTAS, value, where, faults)
+    for place, quota in enumerate(() if quotas is UNSET else quotas):
+        if quota.at_least > quota.of:
+            faults.add(f"{where}/{place}/atLeast", f"Found {quota.at_least}, which is above 'of', {quota.of}.")
+    return quotas
+
+
 _PLACEMENT_NAME = text(placement_problem, "a name", {"type": "string", "minLength": 1, "maxLength": MAX_NAME_BYTES})
 _CATALOG = text(name_problem, "a name", NAME_SCHEMA)
 _KIND = choice(PlacementKind, "kind of list")
@@ -159,10 +226,8 @@ class ListMembers(Record, frozen=True, kw_only=True, rename="camel"):
         SETTINGS.members["categoryWeights"].shape,
         _for(PlacementKind.SIMILAR, PlacementKind.RECOMMENDATIONS),
     ] = UNSET
-    max_per_value: Annotated[
-        Mapping[str, int] | UnsetType | None, SETTINGS.members["maxPerValue"].shape, _RECOMMENDED
-    ] = UNSET
-    diversity: Annotated[Number | UnsetType | None, Shape(_read_fraction, _FRACTION), _RECOMMENDED] = UNSET
+    max_per_value: Annotated[Mapping[str, int] | UnsetType | None, SETTINGS.members["maxPerValue"].shape] = UNSET
+    diversity: Annotated[Number | UnsetType | None, Shape(_read_fraction, _FRACTION)] = UNSET
     rotation: Annotated[Number | UnsetType | None, Shape(_read_fraction, _FRACTION), _RECOMMENDED] = UNSET
     exclude_seen: Annotated[bool | UnsetType | None, SETTINGS.members["excludeSeen"].shape, _RECOMMENDED] = UNSET
     half_life_days: Annotated[
@@ -183,6 +248,15 @@ class ListMembers(Record, frozen=True, kw_only=True, rename="camel"):
         Sequence[Mapping[str, Any]] | UnsetType | None,
         _as_given(list, "an array of boosts", {"type": "array", "items": {"type": "object"}}),
         Description("Conditions with a factor, as `boost=` of lists."),
+    ] = UNSET
+    pins: Annotated[
+        Sequence[Mapping[str, Any]] | UnsetType | None,
+        Shape(_read_pins, {"type": "array", "items": ref("PlacementPin"), "maxItems": MAX_PINS}),
+        Example([{"id": "alien", "position": 1, "until": "2099-01-01T00:00:00Z"}]),
+    ] = UNSET
+    quotas: Annotated[
+        Sequence[Mapping[str, Any]] | UnsetType | None,
+        Shape(_read_quotas, {"type": "array", "items": ref("PlacementQuota"), "maxItems": MAX_QUOTAS}),
     ] = UNSET
     whitelist: Annotated[
         Sequence[str] | UnsetType | None, _OWN_IDS, ListUse(frozenset(PlacementKind) - {PlacementKind.AGAIN})
@@ -243,6 +317,8 @@ def placement_schemas() -> dict[str, Json]:
     # What is null is as the source has it, and no longer as the placement has it.
     either = {name: {"oneOf": [variant["properties"][name], {"type": "null"}]} for name in _RULES if name != "kind"}
     return {
+        "PlacementPin": _PIN.schema(),
+        "PlacementQuota": _QUOTA.schema(),
         "Placement": PLACEMENT.schema(last=(*behind, "experiment", "autoStop", "variants")),
         "PlacementVariant": variant | {"properties": variant["properties"] | either},
     }
@@ -269,6 +345,8 @@ class ListRules:
     catalogs: frozenset[str] | None = None
     filter: Mapping[str, Any] | None = None
     boosts: Sequence[Any] | None = None
+    pins: Sequence[PlacementPin] | None = None
+    quotas: Sequence[PlacementQuota] | None = None
     whitelist: tuple[str, ...] | None = None
     blacklist: tuple[str, ...] | None = None
     blacklisted: frozenset[str] | None = field(init=False)
@@ -346,14 +424,20 @@ def check_filters(spec: PlacementSpec, attributes: Mapping[str, Attribute], wher
     entries = {where: spec.members}
     entries |= {f"{where}/variants/{place}": each for place, each in enumerate(spec.members.get("variants", ()))}
     for at, members in entries.items():
-        for name, read in (("filter", read_filter), ("boosts", read_boosts)):
-            if members.get(name) is None:
+        given: list[tuple[str, Any, Callable[..., Any]]] = [
+            (f"{at}/filter", members.get("filter"), read_filter),
+            (f"{at}/boosts", members.get("boosts"), read_boosts),
+        ]
+        for place, quota in enumerate(members.get("quotas") or ()):
+            given.append((f"{at}/quotas/{place}/filter", quota["filter"], read_filter))
+        for pointer, value, read in given:
+            if value is None:
                 continue
             try:
-                read(members[name], attributes, f"{at}/{name}")
+                read(value, attributes, pointer)
             except InvalidInput as error:
                 for fault in error.faults:
-                    faults.add(fault.pointer or f"{at}/{name}", fault.detail)
+                    faults.add(fault.pointer or pointer, fault.detail)
     faults.raise_any()
 
 

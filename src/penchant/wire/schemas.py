@@ -288,6 +288,7 @@ def _page_entry() -> dict[str, Any]:
             "listId": {"type": "string"},
             "categoryWeights": {"type": "object", "additionalProperties": {"type": "number"}},
             "content": {"type": "array", "items": ref("PlacedPiece")},
+            "unmet": {"type": "array", "items": ref("UnmetRule")},
             "error": ref("Problem"),
         },
         "required": ["placement", "contentId"],

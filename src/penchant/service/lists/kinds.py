@@ -16,7 +16,7 @@ from penchant.service.lists.inputs import ListInputs
 from penchant.service.lists.personal import PersonalRanking
 from penchant.service.lists.plain import AgainRanking, NewRanking, PopularRanking
 from penchant.service.lists.ranking import ListRanking
-from penchant.service.lists.requests import PersonalRequest, PlainRequest, SimilarRequest
+from penchant.service.lists.requests import ListDemands, PersonalRequest, PlainRequest, SimilarRequest
 from penchant.service.lists.similar import SimilarRanking
 from penchant.wire import ListRules, StatedLikings
 
@@ -29,6 +29,8 @@ class PlacementChoice(TypedDict):
     matching: AttributeFilter | None
     boosts: tuple[Boost, ...]
     exclude: frozenset[str]
+    diversity: float
+    demands: ListDemands
     min_audience_version: int
 
 
@@ -133,8 +135,7 @@ async def _recommendations(inputs: ListInputs, wish: ListWish) -> PersonalRankin
         # As much of s is left of a piece as was not taken each time that it was shown and passed over.
         passed_over = await inputs.passed_over(view, wish.request.placement, user_id, inputs.now(view))
         sinking = {piece_id: (1 - rules.rotation) ** count for piece_id, count in passed_over.items()}
-    diversity = rules.diversity or 0.0
-    wanted = PersonalRequest(user_id=user_id or "", diversity=diversity, sinking=sinking, **wish.choice)
+    wanted = PersonalRequest(user_id=user_id or "", sinking=sinking, **wish.choice)
     # Nothing is known of nobody.
     return await rank_personal(inputs, view, wanted, StatedLikings() if user_id is None else None)
 

@@ -26,7 +26,7 @@ from penchant.service.lists.personal import PersonalRanking
 from penchant.service.lists.plain import AgainRanking, NewRanking, PopularRanking
 from penchant.service.lists.ranking import ListRanking
 from penchant.service.lists.requests import PersonalRequest, PlainRequest, SimilarRequest
-from penchant.service.lists.similar import SimilarRanking
+from penchant.service.lists.similar import SAME_PIECE, SimilarRanking
 from penchant.service.shares import AccountShares
 from penchant.wire import ExplainedResult, Place, PlacedPiece, Profile, Reason, RecommendationResult, StatedLikings
 
@@ -166,7 +166,7 @@ class Lists:
             return await self._place(access, ranking, request.user_id, piece_id, self.personal)
         ranking.view.require(request.piece_id)
         if request.piece_id == piece_id:
-            reason = Reason(code="same-piece", detail="A piece is never in its own list.", remedy=None)
+            reason = Reason(code="same-piece", detail=SAME_PIECE, remedy=None)
             return _nowhere(request.piece_id, piece_id, reason)
         return await self._place(access, ranking, request.piece_id, piece_id, self.similar)
 

@@ -19,18 +19,22 @@ from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
+from msgspec import UNSET
 
 from penchant.attributes import Attribute
 from penchant.bounded_cache import BoundedCache
 from penchant.clock import SYSTEM_CLOCK, Clock
-from penchant.errors import InvalidInput, PenchantError, TooFewPieces, UnknownPiece, UnknownPlacement
+from penchant.errors import Fault, InvalidInput, PenchantError, TooFewPieces, UnknownPiece, UnknownPlacement
+from penchant.index import Filter
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View
 from penchant.model import PlacementKind
+from penchant.service.lists.arranging import clashing, quota_kinds
 from penchant.service.lists.inputs import ListInputs
 from penchant.service.lists.kinds import KINDS, ListWish, PlacementChoice, PlacementRequest
 from penchant.service.lists.previews import moves
 from penchant.service.lists.ranking import ListRanking
+from penchant.service.lists.requests import ListDemands, Pin, Quota
 from penchant.service.lists.serving import Lists
 from penchant.service.placements.results import worse_variants
 from penchant.service.placements.versions import PlacementInForce, Placements, draft_over
@@ -43,6 +47,7 @@ from penchant.wire import (
     PlacedPiece,
     PlacementPreview,
     PlacementResult,
+    PlacementSpec,
     PlacementWish,
     PreviewedPlacement,
     read_boosts,
@@ -190,22 +195,21 @@ async def answer_by(
     under, kind = under_rules(view, rules), rules.kind
     choice = choice_of(view, rules, request)
     content: Sequence[PlacedPiece] = ()
-    audience_version = None
+    ranking: ListRanking[Any] | None = None
 
-    async def ranked() -> tuple[Sequence[PlacedPiece], int | None]:
+    async def ranked() -> tuple[Sequence[PlacedPiece], ListRanking[Any] | None]:
         ranking = await _ranked(inputs, kind, ListWish(under, rules, request, choice))
-        if ranking is None:
-            return (), None
-        return await entries(ranking, explain=request.explain), ranking.audience_version
+        return () if ranking is None else await entries(ranking, explain=request.explain), ranking
 
     try:
-        content, audience_version = await ranked()
+        content, ranking = await ranked()
     except (InvalidInput, UnknownPiece, TooFewPieces):
         if rules.fallback is None:
             raise
     if not content and rules.fallback not in {None, kind}:
         kind = rules.fallback or kind
-        content, audience_version = await ranked()
+        content, ranking = await ranked()
+    unmet = [] if ranking is None else ranking.unmet
     result = PlacementResult(
         placement=placement.name,
         variant=variant or BASE,
@@ -213,10 +217,11 @@ async def answer_by(
         user_id=request.user_id,
         content_id=request.content_id,
         content=[*content],
+        unmet=unmet or UNSET,
     )
     if request.explain:
         result = msgspec.structs.replace(result, category_weights=dict(under.settings.category_factors))
-    return PlacementAnswer(result, audience_version)
+    return PlacementAnswer(result, None if ranking is None else ranking.audience_version)
 
 
 async def _ranked(inputs: ListInputs, kind: PlacementKind, wish: ListWish) -> ListRanking[Any] | None:
@@ -241,8 +246,49 @@ def choice_of(view: View, rules: ListRules, request: PlacementRequest) -> Placem
         matching=None if rules.filter is None else _by_attributes(view, rules.filter, "filter", read_filter),
         boosts=() if rules.boosts is None else _by_attributes(view, rules.boosts, "boosts", read_boosts),
         exclude=request.exclude,
+        diversity=rules.diversity or 0.0,
+        demands=_demands(view, rules),
         min_audience_version=request.min_audience_version,
     )
+
+
+def _demands(view: View, rules: ListRules) -> ListDemands:
+    """Return what a list is to have beside the best; raises as `choice_of`."""
+    return ListDemands(
+        pins=tuple(
+            Pin(number=number, piece_id=each.piece_id, position=each.position, begins=each.begins, ends=each.ends)
+            for number, each in enumerate(rules.pins or ())
+        ),
+        quotas=tuple(
+            Quota(
+                matching=_by_attributes(view, each.filter, f"quotas/{number}/filter", read_filter),
+                at_least=each.at_least,
+                of=each.of,
+            )
+            for number, each in enumerate(rules.quotas or ())
+        ),
+        most=tuple((rules.max_per_value or {}).items()),
+    )
+
+
+def check_quotas(view: View, spec: PlacementSpec, now: int, where: str = "") -> None:
+    """Raise `InvalidInput` for quotas of which, by the pieces of now, neither has all or none of another one's.
+
+    A piece would count for the first of such two alone. Costs some passes over all pieces.
+    """
+    entries = {where: spec.rules}
+    for number, each in enumerate(spec.variants):
+        if each.rules.quotas is not spec.rules.quotas:
+            entries[f"{where}/variants/{number}"] = each.rules
+    detail = "The filter holds for some pieces of quota {}, but neither for all of them nor for those alone."
+    faults = [
+        Fault(pointer=f"{at}/quotas/{other}/filter", detail=detail.format(one))
+        for at, rules in entries.items()
+        if (quotas := _demands(view, rules).quotas)
+        for one, other in clashing(quota_kinds(view, Filter(moment=now), quotas), len(quotas))
+    ]
+    if faults:
+        raise InvalidInput("Quotas have to be for other pieces each, or one for pieces of another.", faults=faults)
 
 
 def _by_attributes(
@@ -315,4 +361,5 @@ class PlacementPreviews:
             before=[*old_content],
             after=[*new.content],
             moves=moves(old_content, new.content),
+            unmet=new.unmet,
         )
