@@ -98,6 +98,7 @@ RECORDS = {
     "Health": "Health",
     "IdList": "IdList",
     "InteractionAnswer": "InteractionAnswer[datetime]",
+    "RecordedInteraction": "RecordedInteraction[datetime]",
     "IssuedKeyAnswer": "IssuedKeyAnswer[datetime]",
     "KeyAnswer": "KeyAnswer[datetime]",
     "KeyList": "KeyList[datetime]",

@@ -194,15 +194,26 @@ class StoredInteraction:
 class Preferences:
     """What a person has said: keywords liked and disliked, pieces never shown, categories never used.
 
-    ``stated`` has a weight for each keyword: up to 1 for a liked one, down to -1 for a disliked one, never 0.
+    ``stated`` has a weight for each keyword: up to 1 for a liked one, down to -1 for a disliked one, never 0. A person
+    whose preferences are not ``personal`` is switched off: lists know nothing of one, and nothing more is recorded.
     """
 
     stated: Mapping[Term, float] = field(default_factory=dict)
     hidden: tuple[str, ...] = ()
     unused_categories: tuple[str, ...] = ()
+    personal: bool = True
+
+    @property
+    def counted(self) -> "Preferences":
+        """What of it lists go by: nothing while the person is switched off."""
+        return self if self.personal else NO_PREFERENCES
+
+    def __bool__(self) -> bool:
+        """Return whether anything was said."""
+        return len(self) > 0 or not self.personal
 
     def __len__(self) -> int:
-        """Return how many things were said."""
+        """Return how many keywords, pieces and categories were named."""
         return len(self.stated) + len(self.hidden) + len(self.unused_categories)
 
 

@@ -92,6 +92,7 @@ def test_everybody_gets_the_list_that_the_service_answers_with(service: Service,
     said = {"keywords": {"genre": {"g1": 1, "g2": -0.5}}, "hidden": ["p001", "p002"], "unusedCategories": ["tag"]}
     for user in ("u07", "u30", "u58", "who only said something"):
         assert service.put(f"/s/users/{user}/preferences", json=said).status_code == 200
+    assert service.put("/s/users/u08/preferences", json=said | {"personal": False}).status_code == 200
 
     found = lists("--workers", "2")
 

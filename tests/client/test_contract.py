@@ -121,7 +121,9 @@ SAMPLES: dict[str, Any] = {
     "weight": 0.5,
     "category": "g",
     "min_audience_version": 3,
-    "preferences": PersonPreferences(keywords={"g": {"k": -0.5}}, hidden=["c"], unused_categories=["h"]),
+    "preferences": PersonPreferences(
+        keywords={"g": {"k": -0.5}}, hidden=["c"], unused_categories=["h"], personal=False
+    ),
     "likings": Likings(liked=["a"], liked_keywords={"g": ["k"]}),
     "fill": False,
     "timestamp": "2026-01-01T00:00:00Z",

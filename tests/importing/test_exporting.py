@@ -67,6 +67,7 @@ LEFT_OUT = {
     "usage": "belongs to no source",
     "counters": "versions of this history; another source has its own",
     "event_ids": "made of the event ids of interactions",
+    "taken_back": "made of the event ids of interactions",
     "dictionaries": "made of the pieces, to compress them",
     "impressions": "name people by a secret of the database",
     "placement_counts": "counted from impressions",
@@ -180,6 +181,8 @@ def test_every_table_that_holds_what_people_gave_comes_back(
         service.put("/s/placements/front", json={"kind": "popular", "variants": variants})
     service.post("/s/users/u/interactions/Watch/content/a?event-id=e")
     service.put("/s/users/u/preferences", json={"hidden": ["b"], "keywords": {"genre": {"x": 1}}})
+    service.post("/s/users/off/interactions/Watch/content/a?event-id=e")
+    service.put("/s/users/off/preferences", json={"personal": False})
 
     told("export", "--with", "all", "--output", str(file))
     for _ in range(2):

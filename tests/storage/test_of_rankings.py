@@ -45,3 +45,16 @@ def test_its_pieces_can_have_words_but_for_those_that_came_with_some(client: Tes
     more = own | {"id": "more", "extras": {"description": "Another thief."}}
     assert client.post("/shop/content", json=[more]).status_code == 202
     assert [each["id"] for each in client.get("/shop/content/told/similar").json()["content"]] == ["more"]
+
+
+def test_its_people_can_be_switched_off_and_take_back_what_they_did(client: TestClient) -> None:
+    path = "/shop/users/somebody-new/interactions/RateLike/content/p0"
+    unknown = client.get("/shop/users/somebody-new/recommendation").json()["content"]
+    assert client.post(path, params={"event-id": "e"}).status_code == 200
+    assert client.delete(path).json() == {"removed": 1}
+    assert client.get("/shop/users/somebody-new/recommendation").json()["content"] == unknown
+
+    assert client.put("/shop/users/somebody-new/preferences", json={"personal": False}).status_code == 200
+
+    assert client.post(path).json()["stored"] is False
+    assert client.get("/shop/users/somebody-new/export").json()["interactions"] == []

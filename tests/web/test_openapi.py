@@ -231,7 +231,7 @@ def test_types_and_algorithms_are_listed_wherever_they_are_parameters(document: 
     named = [parameter for described in described_operations(document) for parameter in described["parameters"]]
 
     types = [parameter["schema"]["enum"] for parameter in named if parameter["name"] == "type"]
-    assert len(types) == 3
+    assert len(types) == 4
     assert types[0] == types[1] == document["components"]["schemas"]["InteractionInput"]["properties"]["type"]["enum"]
     algorithms = [parameter["schema"]["enum"] for parameter in named if parameter["name"] == "algo"]
     assert all(each == ["jaccard", "jaccard index", "cosine", "cosine similarity"] for each in algorithms)

@@ -30,6 +30,7 @@ export async function* batches<Entry>(
 /** Add the numbers of two receipts and keep everything else of the later one. */
 export function addReceipts<Receipt extends object>(total: Receipt | null, later: Receipt, summed: readonly (keyof Receipt)[]): Receipt {
   if (total === null) return later;
-  const sums = Object.fromEntries(summed.map((name) => [name, Number(total[name]) + Number(later[name])]));
+  const there = summed.filter((name) => name in total || name in later);
+  const sums = Object.fromEntries(there.map((name) => [name, Number(total[name] ?? 0) + Number(later[name] ?? 0)]));
   return { ...later, ...sums };
 }

@@ -228,13 +228,18 @@ export class Client {
     for await (const { body, batch } of batches(interactions, MAX_INTERACTIONS)) {
       const repeatable = batch.every((interaction) => interaction.eventId != null);
       const receipt = await this.#service.json<BulkReceipt>("POST", path(source, "interactions"), { body, repeatable });
-      total = addReceipts(total, receipt, ["accepted", "duplicates"]);
+      total = addReceipts(total, receipt, ["accepted", "duplicates", "unstored"]);
     }
     return total as BulkReceipt;
   }
 
   listInteractions(source: string, userId: string, query?: Query<"listInteractions">): Promise<Answer<"listInteractions">> {
     return this.#service.json("GET", path(source, "users", userId, "interactions"), { query });
+  }
+
+  /** Take back what a person did of a type with a piece; with an `eventId` or a `timestamp` that one alone. */
+  takeBack(source: string, userId: string, type: InteractionType, id: string, query?: Query<"takeBack">): Promise<Answer<"takeBack">> {
+    return this.#service.json("DELETE", interactionPath(source, userId, type, id), { query, repeatable: true });
   }
 
   /** Read what a person has said: keywords liked and disliked, pieces hidden, categories never used. */

@@ -494,7 +494,11 @@ export interface paths {
          * @description Types: Click, Play, Watch, Bookmark, Preview, Purchase, RateLike, RateDislike. `timestamp` (RFC 3339, at most five minutes ahead) says when; the same `event-id` of the same person is stored once and answered alike. A piece may be unknown yet. `list=` names the list from which the person took it, by the `x-penchant-list` of its answer (below, impressions). Needs the scope `interact`.
          */
         post: operations["recordInteraction"];
-        delete?: never;
+        /**
+         * Take back what of this type the person did with the piece.
+         * @description Takes back what of this type the person did with the piece: all of it, or with `event-id` or `timestamp` that one alone. `removed` tells how many those were; again: 0. It is as if it had never been: the person's next list knows it, what others are shown follows with the next audience weights, begun at once. A late repeat of an event id that was taken back is a duplicate, and brings nothing back. What placements have counted as coming of their lists stays counted. Needs the scope `interact`.
+         */
+        delete: operations["takeBack"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1390,20 +1394,54 @@ export interface components {
             [key: string]: unknown;
         };
         /**
+         * RecordedInteraction
+         * @description An interaction as it was recorded; ``stored`` is there where it is false, of a person who is switched off.
+         */
+        RecordedInteraction: {
+            key: components["schemas"]["InteractionKey"];
+            type: string;
+            contentId: string;
+            /** Format: date-time */
+            timestamp: string;
+            /** @default true */
+            stored: boolean;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
          * BulkReceipt
          * @description How many interactions or seen pieces were newly stored, and how many were known already.
+         *
+         *         ``unstored`` are those of people who are switched off, if there are any.
          */
         BulkReceipt: {
             /** Format: int64 */
             accepted: number;
             /** Format: int64 */
             duplicates: number;
+            /**
+             * Format: int64
+             * @default 0
+             */
+            unstored: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * Removal
+         * @description How many interactions were taken back.
+         */
+        Removal: {
+            /** Format: int64 */
+            removed: number;
         } & {
             [key: string]: unknown;
         };
         /**
          * PersonPreferences
          * @description What a person has said: keywords by category with weights from -1 (disliked) to 1 (liked), pieces, categories.
+         *
+         *         ``personal`` is there where it is false: the person is switched off.
          */
         PersonPreferences: {
             keywords: {
@@ -1413,6 +1451,8 @@ export interface components {
             };
             hidden: string[];
             unusedCategories: string[];
+            /** @default true */
+            personal: boolean;
         } & {
             [key: string]: unknown;
         };
@@ -2165,6 +2205,11 @@ export interface components {
             } | null;
             hidden?: string[] | null;
             unusedCategories?: string[] | null;
+            /**
+             * @description With `false` lists know nothing of the person, and nothing that the person does is stored.
+             * @default true
+             */
+            personal: boolean | null;
         };
         Keyword: {
             key?: string | null;
@@ -7685,7 +7730,201 @@ export interface operations {
                      *       "timestamp": "2026-11-21T08:15:30.123Z"
                      *     }
                      */
-                    "application/json": components["schemas"]["InteractionAnswer"];
+                    "application/json": components["schemas"]["RecordedInteraction"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key; `not-signed`: This person is not signed */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage-unavailable`: The database is away; `overloaded`: Overloaded */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    takeBack: {
+        parameters: {
+            query?: {
+                /** @description When it happened (RFC 3339): what happened at this moment alone. */
+                timestamp?: string;
+                /** @description Your id of the event: that one alone. */
+                "event-id"?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+                /**
+                 * @description The id of a person; percent-encoded once.
+                 * @example kim
+                 */
+                userID: string;
+                /**
+                 * @description What the person did with the piece.
+                 * @example RateLike
+                 */
+                type: "Click" | "Play" | "Watch" | "Bookmark" | "Preview" | "Purchase" | "RateLike" | "RateDislike";
+                /**
+                 * @description The id of a piece; percent-encoded once (`/` as `%2F`).
+                 * @example alien
+                 */
+                contentID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    "x-penchant-interactions-version": components["headers"]["x-penchant-interactions-version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "removed": 1
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Removal"];
                 };
             };
             /** @description `malformed-path`: Malformed path or query */

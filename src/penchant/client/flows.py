@@ -20,6 +20,7 @@ from penchant.client.operations import (
     RecommendToEachOptions,
     RecordInteractionOptions,
     SimilarContentOptions,
+    TakeBackOptions,
     list_content,
     list_ids,
     list_interactions,
@@ -35,6 +36,8 @@ from penchant.wire import (
     PlacementPreview,
     PlacementResults,
     Receipt,
+    RecordedInteraction,
+    Removal,
     SettingsPreview,
     SourceStatus,
 )
@@ -231,15 +234,32 @@ def record_interaction(
     type: InteractionType | str,  # noqa: A002  # the interface's word
     content_id: str,
     **options: Unpack[RecordInteractionOptions],
-) -> Request[InteractionAnswer[datetime]]:
+) -> Request[RecordedInteraction[datetime]]:
     """Store an interaction. With an ``event_id``, one of this person's, it can be sent again without harm, and is."""
     return request_of(
         "POST",
         "/{source}/users/{userID}/interactions/{type}/content/{contentID}",
-        InteractionAnswer[datetime],
+        RecordedInteraction[datetime],
         {"source": source, "userID": user_id, "type": type, "contentID": content_id},
         options=options,
         repeatable=options.get("event_id") is not None,
+    )
+
+
+def take_back(
+    source: str,
+    user_id: str,
+    type: InteractionType | str,  # noqa: A002  # the interface's word
+    content_id: str,
+    **options: Unpack[TakeBackOptions],
+) -> Request[Removal]:
+    """Take back what of this type the person did with the piece; again it removes nothing, so it is sent again."""
+    return request_of(
+        "DELETE",
+        "/{source}/users/{userID}/interactions/{type}/content/{contentID}",
+        Removal,
+        {"source": source, "userID": user_id, "type": type, "contentID": content_id},
+        options=options,
     )
 
 
@@ -266,7 +286,11 @@ def _add_up(total: BulkReceipt | None, receipt: BulkReceipt, _place: int) -> Bul
     """Return what two requests of a call did together."""
     if total is None:
         return receipt
-    return BulkReceipt(accepted=total.accepted + receipt.accepted, duplicates=total.duplicates + receipt.duplicates)
+    return BulkReceipt(
+        accepted=total.accepted + receipt.accepted,
+        duplicates=total.duplicates + receipt.duplicates,
+        unstored=total.unstored + receipt.unstored,
+    )
 
 
 def record_impressions(source: str, lists: Iterable[SeenList | Mapping[str, object]]) -> Flow[BulkReceipt]:

@@ -17,6 +17,7 @@ class Methods(OperationMethods):
     get_source = RequestMethod(flows.get_source)
     delete_source = RequestMethod(flows.delete_source)
     record_interaction = RequestMethod(flows.record_interaction)
+    take_back = RequestMethod(flows.take_back)
     record_interactions = FlowMethod(flows.record_interactions)
     iterate_interactions = PagesMethod(flows.iterate_interactions)
     record_impressions = FlowMethod(flows.record_impressions)

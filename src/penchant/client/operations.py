@@ -77,6 +77,15 @@ class ListSegmentsOptions(TypedDict, total=False):
     """How many entries to return, 1 to 30; more counts as 30. Wins over `take`; without both, 30."""
 
 
+class TakeBackOptions(TypedDict, total=False):
+    """Options of `take_back`."""
+
+    timestamp: datetime | str | None
+    """When it happened (RFC 3339): what happened at this moment alone."""
+    event_id: str | None
+    """Your id of the event: that one alone."""
+
+
 class ListChangesOptions(TypedDict, total=False):
     """Options of `list_changes`."""
 
@@ -88,13 +97,9 @@ class ListChangesOptions(TypedDict, total=False):
     """How many seconds to wait for a change where there is none yet, up to 25; more counts as 25."""
 
 
-class RecordInteractionOptions(TypedDict, total=False):
+class RecordInteractionOptions(TakeBackOptions, total=False):
     """Options of `record_interaction`."""
 
-    timestamp: datetime | str | None
-    """When it happened (RFC 3339), at most 5 minutes ahead; without it, now."""
-    event_id: str | None
-    """Your id of the event: the same one of the same person is stored once, and answered alike."""
     list: str | None
     """The list that the person took it from, by its `x-penchant-list`; without it, the last one shown."""
 

@@ -31,10 +31,10 @@ class ExportParts:
 
 
 def export_lines(export: SourceExport, parts: ExportParts, now: int) -> Iterator[bytes]:
-    """Yield the lines: pieces by id, lists, settings, placements and preferences, interactions by time.
+    """Yield the lines: pieces by id, lists, settings, placements, interactions by time, and preferences.
 
     Interactions of one moment come as they were recorded; those past their retention at ``now``, in ms since 1970 UTC,
-    are left out.
+    are left out. Preferences come last: what people did who are switched off now is imported before that is known.
     """
     yield from (piece.body + b"\n" for batch in export.pieces for piece in batch)
     if parts.lists:
@@ -48,12 +48,12 @@ def export_lines(export: SourceExport, parts: ExportParts, now: int) -> Iterator
     if parts.placements:
         for row in export.placements():
             yield b'{"placement":' + encode_exported_placement(row.name, row.body, row.assignment) + b"}\n"
-    if parts.preferences:
-        stated = (encode_stated_preferences(*each) for batch in export.preferences for each in batch)
-        yield from (b'{"preferences":' + each + b"}\n" for each in stated)
     if parts.interactions:
         oldest = settings.oldest_day(now // DAY_MS) * DAY_MS
         yield from _interaction_lines(export, oldest)
+    if parts.preferences:
+        stated = (encode_stated_preferences(*each) for batch in export.preferences for each in batch)
+        yield from (b'{"preferences":' + each + b"}\n" for each in stated)
 
 
 def _interaction_lines(export: SourceExport, oldest: int) -> Iterator[bytes]:

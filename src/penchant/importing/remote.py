@@ -89,7 +89,8 @@ class RemoteTarget:
     def record(self, interactions: Sequence[NewInteraction]) -> BatchResult:
         """Send interactions."""
         body = encode([interaction_members(each) for each in interactions])
-        return BatchResult(duplicates=self._change("POST", "/interactions", body)["duplicates"])
+        receipt = self._change("POST", "/interactions", body)
+        return BatchResult(duplicates=receipt["duplicates"], unstored=receipt.get("unstored", 0))
 
     def replace_list(self, kind: ListKind, ids: Sequence[str]) -> None:
         """Replace the whitelist or the blacklist."""

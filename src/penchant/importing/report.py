@@ -116,6 +116,7 @@ class ImportTally(msgspec.Struct, kw_only=True):
     superseded: int = 0
     interactions: int = 0
     duplicates: int = 0
+    unstored: int = 0
     expired: int = 0
     lists: int = 0
     settings: int = 0
@@ -258,6 +259,7 @@ class ImportReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     superseded: int
     interactions: int
     duplicates: int
+    unstored: int
     expired: int
     lists: int
     settings: int
@@ -297,7 +299,8 @@ def to_text(report: ImportReport) -> Iterator[str]:
         yield f"{report.source}: {report.pieces} pieces {verb}{news}{twice}"
     if report.interactions:
         known = f", {report.duplicates} of them known already" if report.duplicates else ""
-        yield f"{report.source}: {report.interactions} interactions {verb}{known}"
+        off = f", {report.unstored} not: their people are switched off" if report.unstored else ""
+        yield f"{report.source}: {report.interactions} interactions {verb}{known}{off}"
     if report.expired:
         yield (
             f"{report.source}: {report.expired} interactions are older than the source's retentionDays: they count "

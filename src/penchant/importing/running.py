@@ -227,6 +227,7 @@ class Import:
         tally.created += stored.created
         tally.replaced += stored.replaced
         tally.duplicates += stored.duplicates
+        tally.unstored += stored.unstored
 
     def _show(self, checked: CheckedBatch) -> None:
         """Keep the first rows of each kind as they would be stored."""

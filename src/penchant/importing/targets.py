@@ -38,6 +38,7 @@ class BatchResult(NamedTuple):
     created: int = 0
     replaced: int = 0
     duplicates: int = 0
+    unstored: int = 0
 
 
 class Target(Protocol):
@@ -112,7 +113,7 @@ class StoredTarget:
     def record(self, interactions: Sequence[NewInteraction]) -> BatchResult:
         """Store interactions in one transaction."""
         outcome = self._carry_out(RecordInteractions(**self._whose, interactions=interactions))
-        return BatchResult(duplicates=outcome.duplicates)
+        return BatchResult(duplicates=outcome.duplicates, unstored=outcome.unstored)
 
     def replace_list(self, kind: ListKind, ids: Sequence[str]) -> None:
         """Replace the whitelist or the blacklist."""
@@ -146,7 +147,12 @@ class StoredTarget:
     def replace_preferences(self, stated: Sequence[StatedPreferences]) -> None:
         """Replace the preferences of these people."""
         commands = [
-            ReplacePreferences(**self._whose, user_id=each.user_id, preferences=encode_preferences(each.preferences))
+            ReplacePreferences(
+                **self._whose,
+                user_id=each.user_id,
+                preferences=encode_preferences(each.preferences),
+                is_personal=each.preferences.personal,
+            )
             for each in stated
         ]
         # The first makes the source where it is missing; those that wait behind it share commits.

@@ -5,7 +5,7 @@ Interactions are read by one statement, so that nothing that is written meanwhil
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from penchant.clock import SYSTEM_CLOCK, Clock
 from penchant.live.database import AsyncStorage
@@ -20,6 +20,7 @@ from penchant.storage import (
     RecordInteractions,
     ReplacePreferences,
     StoredPerson,
+    TakeBack,
 )
 from penchant.telemetry import Metrics
 from penchant.wire import decode_preferences, encode_preferences
@@ -34,6 +35,17 @@ class InteractionSelection:
     catalogs: frozenset[str] | None = None
     skip: int = 0
     limit: int = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakenBack:
+    """What a person takes back: of one type with a piece all, or what an event id or a moment tells."""
+
+    user_id: str
+    type: InteractionType
+    piece_id: str
+    event_id: str | None = None
+    occurred_at: int | None = None
 
 
 def oldest_kept(view: View, now: int) -> int:
@@ -64,7 +76,7 @@ class People:
         return self._clock.now_ms()
 
     async def record(self, access: Access, source: str, interactions: Sequence[NewInteraction]) -> Outcome:
-        """Store interactions, all or none; returns after the commit."""
+        """Store interactions, all or none, but those of people who are switched off; returns after the commit."""
         outcome = await self._database.change(
             RecordInteractions(
                 account_id=access.account_id,
@@ -74,7 +86,7 @@ class People:
                 by_page=access.is_browser,
             )
         )
-        self._metrics.interactions_recorded.inc(len(interactions) - outcome.duplicates)
+        self._metrics.interactions_recorded.inc(len(interactions) - outcome.duplicates - outcome.unstored)
         return outcome
 
     async def listed(self, view: View, user_id: str, selection: InteractionSelection) -> list[StoredInteraction]:
@@ -103,9 +115,21 @@ class People:
                 actor=access.key_id,
                 user_id=user_id,
                 preferences=encode_preferences(preferences),
+                is_personal=preferences.personal,
             )
         )
         self._metrics.preferences_replaced.inc()
+        return outcome
+
+    async def take_back(self, access: Access, source: str, chosen: TakenBack) -> Outcome:
+        """Delete what a person did of one type with a piece, and begin to make lists that know nothing of it."""
+        outcome = await self._database.change(
+            TakeBack(account_id=access.account_id, source=source, actor=access.key_id, **asdict(chosen))
+        )
+        if outcome.deleted:
+            if self._cache is not None:
+                self._cache.forget_person(access.account_id, source, chosen.user_id)
+            self._views.refresh_soon(access.account_id, source)
         return outcome
 
     async def erase(self, access: Access, source: str, user_id: str) -> Outcome:

@@ -151,7 +151,7 @@ class _ChangesTarget:
 
     def __init__(self, target: StoredTarget, state: PullState, keep_lease: Callable[[], None]) -> None:
         self.address = target.address
-        self.created_at, self.retention_days, self.settings = target.created_at, target.retention_days, target.settings
+        self.created_at, self.settings, self.create = target.created_at, target.settings, target.create
         self.seen: set[str] = set()
         self._target = target
         self._state = state

@@ -34,6 +34,7 @@ from penchant.storage.records import (
     RecordInteractions,
     ReplacePreferences,
     SubmitPieces,
+    TakeBack,
 )
 from penchant.storage.writes import WriteTransaction
 from penchant.telemetry import Metrics, logger
@@ -218,7 +219,9 @@ class GroupCommit:
 
 def _forgets(command: Command) -> bool:
     """Return whether a command is to leave nothing of what it removes."""
-    return isinstance(command, EraseUser) or (isinstance(command, ReplacePreferences) and not command.preferences)
+    if isinstance(command, ReplacePreferences):
+        return not command.preferences
+    return isinstance(command, EraseUser | TakeBack)
 
 
 def _carry_out(writing: WriteTransaction, commands: Sequence[Command]) -> Sequence[Outcome | PenchantError]:
@@ -265,7 +268,9 @@ def in_source_order(commands: Sequence[Command]) -> list[list[int]]:
 
 def is_interactions(command: Command) -> bool:
     """Return whether a command belongs to the lane of interactions, which a large submission must not hold up."""
-    return isinstance(command, RecordInteractions | RecordImpressions | ReplacePreferences | EraseUser | AddUsage)
+    return isinstance(
+        command, RecordInteractions | RecordImpressions | ReplacePreferences | TakeBack | EraseUser | AddUsage
+    )
 
 
 def _size(command: Command) -> int:

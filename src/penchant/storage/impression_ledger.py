@@ -21,6 +21,7 @@ from penchant.model import InteractionType, ListIdentity, NewImpression, StoredI
 from penchant.storage import statements
 from penchant.storage.databases.opening import AnyDatabase
 from penchant.storage.hashing import list_person, piece_key, user_key
+from penchant.storage.off_switch import off_list_people
 from penchant.storage.placement_counts import (
     LISTS,
     SHOWN,
@@ -55,23 +56,28 @@ def record_impressions(
 ) -> list[Outcome]:
     """Store the impressions of several commands, each piece of a list once; return an outcome for each.
 
+    Those of people who are switched off are not stored.
     ``row`` is the source's, with its interactions counter locked.
     """
     ledger = ImpressionLedger(connection, database, row)
+    shown_to = {each.identity.person for command in commands for each in command.impressions}
+    off = off_list_people(connection, row, shown_to)
     ledger.load_lists([each.identity for command in commands for each in command.impressions])
     outcomes = []
     for command in commands:
         before = ledger.beyond
+        stored = [each for each in command.impressions if each.identity.person not in off]
         accepted = sum(
             ledger.show(each, counts_until=each.shown_at + command.window_ms, by_page=command.by_page)
-            for each in command.impressions
+            for each in stored
         )
         outcomes.append(
             Outcome(
                 version=row.version,
                 interactions_version=row.interactions_version,
                 created=accepted,
-                duplicates=len(command.impressions) - accepted,
+                duplicates=len(stored) - accepted,
+                unstored=len(command.impressions) - len(stored),
                 beyond=ledger.beyond - before,
             )
         )

@@ -1,4 +1,7 @@
-"""Writes of what people do and say: interactions, each stored once, preferences, and erasures.
+"""Writes of what people do and say: interactions, each stored once and taken back, preferences, and erasures.
+
+To take something back says to followers what an erasure says, and then what is left, at new versions: so they forget it
+by what they know already, and nothing but an erasure ever ends what the feed has told (D183 of docs/decisions.md).
 
 Each takes versions of the interactions' counter of its source, which the transaction has locked.
 """
@@ -15,7 +18,8 @@ from penchant.storage import statements
 from penchant.storage.databases.opening import AnyDatabase
 from penchant.storage.hashing import event_key, piece_key, shared_event_key, user_key
 from penchant.storage.impression_ledger import attribute
-from penchant.storage.records import Outcome, RecordInteractions, ReplacePreferences
+from penchant.storage.off_switch import off_person, off_users
+from penchant.storage.records import Outcome, RecordInteractions, ReplacePreferences, TakeBack
 from penchant.storage.schema import (
     ERASURE_CODE,
     INTERACTIONS,
@@ -24,6 +28,7 @@ from penchant.storage.schema import (
     event_ids,
     interactions,
     preferences,
+    taken_back,
 )
 from penchant.storage.secrets import ERASURES, ensure_secret, hide_key
 
@@ -45,15 +50,17 @@ def record(
     commands: Sequence[RecordInteractions],
     now: int,
 ) -> list[Outcome]:
-    """Store the interactions of several commands, except those with a known event id; return an outcome for each.
+    """Store the interactions of several commands; return an outcome for each.
 
+    Those with a known event id are stored already, and of people who are switched off nothing is.
     ``row`` is the source's, with its interactions counter locked. All commands together cost a few statements,
     so that a group of single interactions is stored as fast as one request with many.
     """
     # The source's own clock: a system clock that was set back makes no interaction older than one before it.
     now = max(now, _clock_of(connection, row.source_id))
     events = _read_events(connection, row, [each for command in commands for each in command.interactions])
-    recording = _InteractionRecorder(row, now, events)
+    off = off_users(connection, row, {each.user_id for command in commands for each in command.interactions})
+    recording = _InteractionRecorder(row, now, events, off)
     outcomes = [recording.take(command) for command in commands]
     _insert(connection, row.source_id, recording.stored)
     # Replaced, not only inserted: a row of this key may be left from before a clearing, which does not count.
@@ -69,13 +76,17 @@ def record(
 class _InteractionRecorder:
     """Gives versions to new interactions, in order, and recognises those that are stored already.
 
-    ``events`` are those that are stored, by person and event id.
+    ``events`` are those that are stored, by person and event id; ``off`` are people of whom nothing is.
     """
 
-    def __init__(self, row: Any, now: int, events: dict[tuple[str, str], StoredInteraction]) -> None:
+    def __init__(
+        self, row: Any, now: int, events: dict[tuple[str, str], StoredInteraction], off: frozenset[str]
+    ) -> None:
         self._row = row
         self._now = now
         self._events = events
+        self._off = off
+        self._unstored = 0
         self.version = int(row.interactions_version)
         self.stored: list[StoredInteraction] = []
         self.shown: list[NewImpression | None] = []
@@ -84,30 +95,38 @@ class _InteractionRecorder:
 
     def take(self, command: RecordInteractions) -> Outcome:
         """Return what a command does."""
-        before = len(self.stored)
+        before, unstored_before = len(self.stored), self._unstored
         answered = tuple(self._take(each, by_page=command.by_page) for each in command.interactions)
-        duplicates = len(answered) - (len(self.stored) - before)
+        unstored = self._unstored - unstored_before
+        duplicates = len(answered) - (len(self.stored) - before) - unstored
         return Outcome(
             version=self._row.version,
             interactions_version=self.version,
             interactions=answered,
             duplicates=duplicates,
+            unstored=unstored,
         )
 
     def _take(self, new: NewInteraction, *, by_page: bool) -> StoredInteraction:
-        """Return an interaction as it is stored: with the next version, or as it was when its event id came first."""
+        """Return an interaction as it is stored: with the next version, or as it was when its event id came first.
+
+        One that is not stored has the version 0.
+        """
         event = None if new.event_id is None else (new.user_id, new.event_id)
         if event is not None and event in self._events:
             return self._events[event]
-        self.version += 1
         interaction = StoredInteraction(
             user_id=new.user_id,
             type=new.type,
             piece_id=new.piece_id,
             occurred_at=self._now if new.occurred_at is None else new.occurred_at,
             event_id=new.event_id,
-            version=self.version,
         )
+        if new.user_id in self._off:
+            self._unstored += 1
+            return interaction
+        self.version += 1
+        interaction = replace(interaction, version=self.version)
         self.stored.append(interaction)
         self.shown.append(new.shown_in)
         self.by_page.append(by_page)
@@ -133,6 +152,53 @@ def erase(connection: Connection, insert_into: statements.Insert, row: Any, key:
     if is_there is None and not had_preferences:
         return None
     now = max(now, _clock_of(connection, row.source_id))
+    version = _note_erasure(connection, insert_into, row, key, now)
+    _raise_version(connection, row.source_id, version, now, erased_at=version)
+    return version
+
+
+def take_back(connection: Connection, database: AnyDatabase, row: Any, command: TakeBack, now: int) -> Outcome:
+    """Delete what a person did of one type with a piece, or the part of it that an event id or a moment tells.
+
+    ``row`` is the source's, with its interactions counter locked. To take back what is not there takes no version.
+    """
+    source, key = row.source_id, user_key(row.source_id, command.user_id)
+    chosen = [_of_person(source, key), interactions.c.version > row.interactions_cleared_at]
+    left = select(interactions.c.version).where(*chosen).order_by(interactions.c.version)
+    chosen += [interactions.c.type == TYPE_CODES[command.type], interactions.c.piece_id == command.piece_id]
+    if command.occurred_at is not None:
+        chosen.append(interactions.c.occurred_at == command.occurred_at)
+    if command.event_id is not None:
+        known = _find_versions(connection, row, [(command.user_id, command.event_id)])
+        chosen.append(interactions.c.version.in_(list(known.values())))
+    removed = list(connection.execute(select(interactions.c.version).where(*chosen)).scalars())
+    if not removed:
+        return Outcome(version=row.version, interactions_version=row.interactions_version)
+    now = max(now, _clock_of(connection, source))
+    erased_at = _note_erasure(connection, database.insert, row, key, now)
+    for some in statements.portions(removed):
+        own = (event_ids.c.source_id == source) & event_ids.c.version.in_(some)
+        keys = connection.execute(delete(event_ids).where(own).returning(event_ids.c.event_key)).scalars()
+        events = [{"source_id": source, "event_key": bytes(each), "user_key": key} for each in keys]
+        if events:
+            noted = [each | {"version": erased_at, "taken_at": now} for each in events]
+            connection.execute(statements.upsert(database.insert, statements.TAKEN_BACK_KEY), noted)
+        gone = (interactions.c.source_id == source) & interactions.c.version.in_(some)
+        connection.execute(delete(interactions).where(gone))
+    moved = [
+        {"source": source, "old": old, "new": new}
+        for new, old in enumerate(connection.execute(left).scalars(), start=erased_at + 1)
+    ]
+    if moved:
+        for statement in statements.MOVE_INTERACTION, statements.MOVE_EVENT:
+            connection.execute(statement, moved)
+    version = erased_at + len(moved)
+    _raise_version(connection, source, version, now, erased_at=erased_at)
+    return Outcome(version=row.version, interactions_version=version, deleted=len(removed))
+
+
+def _note_erasure(connection: Connection, insert_into: statements.Insert, row: Any, key: bytes, now: int) -> int:
+    """Add an erasure of a person to the feed, and return its version."""
     version = int(row.interactions_version) + 1
     hidden, number = hide_key(ensure_secret(connection, insert_into, ERASURES), key)
     erasure = {
@@ -146,7 +212,6 @@ def erase(connection: Connection, insert_into: statements.Insert, row: Any, key:
         "piece_id": "",
     }
     connection.execute(insert(interactions), erasure)
-    _raise_version(connection, row.source_id, version, now, erased_at=version)
     return version
 
 
@@ -158,6 +223,7 @@ def delete_interactions(connection: Connection, source: int, key: bytes) -> None
     # The event ids first: which ones they are is found by the interactions.
     connection.execute(delete(event_ids).where(event_ids.c.source_id == source, event_ids.c.version.in_(versions)))
     connection.execute(delete(interactions).where(own))
+    connection.execute(delete(taken_back).where(taken_back.c.source_id == source, taken_back.c.user_key == key))
 
 
 def replace_preferences(
@@ -176,6 +242,7 @@ def replace_preferences(
             "version": version,
             "user_id": command.user_id,
             "body": command.preferences,
+            "off_person": None if command.is_personal else off_person(connection, insert_into, key),
         }
         connection.execute(statements.upsert(insert_into, statements.PREFERENCES_KEY), stored)
     elif not _remove_preferences(connection, row, key):
@@ -223,10 +290,28 @@ def _read_events(
         for each in connection.execute(select(interactions.c.user_id, *statements.INTERACTION).where(own)):
             interaction = statements.to_interaction(*each)
             stored[interaction.version] = interaction
+    versions |= _find_taken_back(connection, row, [event for event in new_by_event if event not in versions])
     # An event id without its interaction is still known: to store it again would count it twice.
     return {
         event: stored.get(version) or _unstored(new_by_event[event], version) for event, version in versions.items()
     }
+
+
+def _find_taken_back(connection: Connection, row: Any, events: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
+    """Return at which versions events, each a person and an event id, were taken back."""
+    source, versions = row.source_id, dict[tuple[str, str], int]()
+    keys: dict[bytes, list[tuple[str, str]]] = defaultdict(list)
+    for event in events:
+        keys[event_key(source, *event)].append(event)
+        keys[shared_event_key(source, event[1])].append(event)
+    for some in statements.portions(keys):
+        found = select(taken_back).where(taken_back.c.source_id == source, taken_back.c.event_key.in_(some))
+        for each in connection.execute(found):
+            if each.version > row.interactions_cleared_at:
+                key, owner = bytes(each.event_key), bytes(each.user_key)
+                own = [event for event in keys[key] if user_key(source, event[0]) == owner]
+                versions |= dict.fromkeys(own, each.version)
+    return versions
 
 
 def _find_versions(connection: Connection, row: Any, events: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:

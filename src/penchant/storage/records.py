@@ -367,10 +367,11 @@ class RecordInteractions(SourceCommand):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplacePreferences(SourceCommand):
-    """Replace a person's preferences (JSON); empty removes them."""
+    """Replace a person's preferences (JSON); empty removes them. Without ``is_personal`` they switch the person off."""
 
     user_id: str
     preferences: bytes
+    is_personal: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -384,6 +385,17 @@ class RecordImpressions(SourceCommand):
     window_ms: int
     by_page: bool = False
     """Whether a browser key has sent them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakeBack(SourceCommand):
+    """Delete what a person did of one type with a piece: all of it, or what an event id or a moment tells."""
+
+    user_id: str
+    type: InteractionType
+    piece_id: str
+    event_id: str | None = None
+    occurred_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -415,6 +427,7 @@ Command = (
     | RecordInteractions
     | RecordImpressions
     | ReplacePreferences
+    | TakeBack
     | EraseUser
     | AddUsage
 )
@@ -425,8 +438,9 @@ class Outcome:
     """What a command did. Fields that do not apply stay at their defaults.
 
     ``version`` is the source's content version after the command, ``interactions_version`` that of its interactions
-    after a `RecordInteractions`, `ReplacePreferences` or `EraseUser`. ``created`` are pieces or impressions, ``beyond``
-    impressions that were not kept because there were enough that day. ``interactions`` are those of a
+    after a `RecordInteractions`, `ReplacePreferences`, `TakeBack` or `EraseUser`. ``created`` are pieces or
+    impressions, ``deleted`` pieces or interactions, ``beyond`` impressions that were not kept because there were enough
+    that day, ``unstored`` what concerns people who are switched off. ``interactions`` are those of a
     `RecordInteractions` in its order, for a stored event id the one that was stored first. ``pending`` tells that words
     of pieces are to be worked out before settings are in force as a whole.
     """
@@ -438,6 +452,7 @@ class Outcome:
     deleted: int = 0
     interactions: tuple[StoredInteraction, ...] = ()
     duplicates: int = 0
+    unstored: int = 0
     beyond: int = 0
     pending: bool = False
 

@@ -225,6 +225,18 @@ event_ids = Table(
 )
 # By it retention and erasures find the event ids of the interactions that they remove.
 Index("event_ids_by_version", event_ids.c.source_id, event_ids.c.version, unique=True)
+taken_back = Table(
+    "taken_back",
+    metadata,
+    Column("source_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("event_key", LargeBinary, primary_key=True),
+    Column("user_key", LargeBinary, nullable=False),
+    Column("version", BigInteger, nullable=False),
+    Column("taken_at", BigInteger, nullable=False),
+)
+"""Event ids of interactions that were taken back, so that a late repeat brings none back (`storage.taking_back`)."""
+# By it an erasure finds the event ids of its person.
+Index("taken_back_of_user", taken_back.c.source_id, taken_back.c.user_key)
 preferences = Table(
     "preferences",
     metadata,
@@ -233,10 +245,14 @@ preferences = Table(
     Column("version", BigInteger, nullable=False),
     Column("user_id", BY_CODE_POINT, nullable=False),
     Column("body", LargeBinary, nullable=False),
+    Column("off_person", LargeBinary),
 )
 """What people have said of themselves, as JSON. ``version`` is one of the interactions' counter: no row of
-``interactions`` has the same. Preferences that are removed leave no row, and so a gap in these versions."""
+``interactions`` has the same. Preferences that are removed leave no row, and so a gap in these versions.
+``off_person`` is the keyed hash by which lists name a person who is switched off (`storage.off_switch`)."""
 Index("preferences_feed", preferences.c.source_id, preferences.c.version, unique=True)
+# By it one look tells that nobody of a source is switched off, as nearly always.
+people_off = Index("people_off", preferences.c.source_id, preferences.c.off_person)
 impressions = Table(
     "impressions",
     metadata,

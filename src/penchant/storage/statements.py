@@ -31,6 +31,7 @@ from penchant.storage.schema import (
     placement_pieces,
     preferences,
     sources,
+    taken_back,
     usage,
 )
 
@@ -84,6 +85,13 @@ STORE_WORDS = (
     .values(words=bindparam("text"))
 )
 """Stores what is kept of the words of a piece as it was read."""
+MOVE_INTERACTION, MOVE_EVENT = (
+    update(table)
+    .where(table.c.source_id == bindparam("source"), table.c.version == bindparam("old"))
+    .values(version=bindparam("new"))
+    for table in (interactions, event_ids)
+)
+"""Give what was recorded at a version, and its event id, another one."""
 HEAD = _HEADS.where(sources.c.source_id == bindparam("source_id"))
 """A source with both its counters; the first eleven columns are those of a `SourceHead`, in its order."""
 HEADS_OF = _HEADS.where(sources.c.source_id.in_(bindparam("numbers", expanding=True)))
@@ -191,6 +199,7 @@ class UpsertKey(NamedTuple):
 
 PIECES_KEY = UpsertKey(pieces, ("source_id", "piece_id"))
 EVENTS_KEY = UpsertKey(event_ids, ("source_id", "event_key"))
+TAKEN_BACK_KEY = UpsertKey(taken_back, ("source_id", "event_key"))
 PREFERENCES_KEY = UpsertKey(preferences, ("source_id", "user_key"))
 PEOPLE_KEY = UpsertKey(placement_people, tuple(column.name for column in placement_people.primary_key.columns))
 COUNTS_KEY = UpsertKey(placement_counts, tuple(column.name for column in placement_counts.primary_key.columns))

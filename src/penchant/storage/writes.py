@@ -26,7 +26,7 @@ from penchant.storage.bodies import BodyWriter, Dictionaries, forget_dictionarie
 from penchant.storage.databases.opening import AnyDatabase
 from penchant.storage.hashing import source_id, user_key
 from penchant.storage.impression_ledger import forget_impressions, record_impressions
-from penchant.storage.interaction_writes import erase, record, replace_preferences
+from penchant.storage.interaction_writes import erase, record, replace_preferences, take_back
 from penchant.storage.placements import forget_placements, remove_placement, require_turn, store_placement
 from penchant.storage.records import (
     AddUsage,
@@ -47,6 +47,7 @@ from penchant.storage.records import (
     SourceCommand,
     StoreWords,
     SubmitPieces,
+    TakeBack,
     WordRules,
     WordRulesChanged,
 )
@@ -95,6 +96,9 @@ class WriteTransaction:
                 return self._replace_preferences(command)
             case RecordImpressions():
                 return self.record_impressions([command])[0]
+            case TakeBack():
+                row = self._require(command, INTERACTIONS)
+                return take_back(self.connection, self.database, row, command, self.now)
             case EraseUser():
                 return self._erase(command)
             case AddUsage():

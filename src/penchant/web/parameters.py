@@ -302,6 +302,17 @@ EVENT_ID = Parameter(
     schema={"type": "string"},
     read=_read_id,
 )
+TAKEN_AT = Parameter(
+    name="timestamp",
+    description="When it happened (RFC 3339): what happened at this moment alone.",
+    schema=TIMESTAMP.schema,
+)
+TAKEN_EVENT = Parameter(
+    name="event-id",
+    description="Your id of the event: that one alone.",
+    schema=EVENT_ID.schema,
+    read=_read_id,
+)
 LIST = Parameter(
     name="list",
     description="The list that the person took it from, by its `x-penchant-list`; without it, the last one shown.",

@@ -17,7 +17,7 @@ from penchant.model import (
     StoredImpression,
     StoredInteraction,
 )
-from penchant.service.people import InteractionSelection
+from penchant.service.people import InteractionSelection, TakenBack
 from penchant.storage import Outcome, SourceHead
 from penchant.web.bodies import INTERACTIONS_BODY, JSON, NDJSON_TYPES, SETTINGS_BODY
 from penchant.web.content import EMPTY_LIST
@@ -31,6 +31,8 @@ from penchant.web.parameters import (
     LIST,
     MIN_VERSION,
     SKIP,
+    TAKEN_AT,
+    TAKEN_EVENT,
     TIMESTAMP,
     TYPE,
     read_interaction_type,
@@ -41,6 +43,8 @@ from penchant.wire import (
     ExportedInteraction,
     InteractionAnswer,
     InteractionKey,
+    RecordedInteraction,
+    Removal,
     UserExport,
     decode_interaction_lines,
     decode_interactions,
@@ -97,7 +101,7 @@ def _versions(outcome: Outcome) -> dict[str, str]:
     finds_source=True,
     parameters=(TIMESTAMP, EVENT_ID, LIST),
     personal=True,
-    answer="InteractionAnswer",
+    answer="RecordedInteraction",
 )
 async def record_interaction(call: Call) -> Answer:
     """Record an interaction."""
@@ -112,7 +116,35 @@ async def record_interaction(call: Call) -> Answer:
         shown_in=None if values["list"] is None else await _named_piece(call, values["list"]),
     )
     outcome = await call.services.people.record(call.access, call.source, [new])
-    return Answer(body=encode(_answer(call.source, outcome.interactions[0])), headers=_versions(outcome))
+    answer = msgspec.structs.asdict(_answer(call.source, outcome.interactions[0]))
+    recorded = RecordedInteraction[str](**answer, stored=not outcome.unstored)
+    return Answer(body=encode(recorded), headers=_versions(outcome))
+
+
+@PEOPLE.operation(
+    "DELETE",
+    "/{source}/users/{userID}/interactions/{type}/content/{contentID}",
+    about=IN_PATH,
+    in_browsers=True,
+    scope=Scope.INTERACT,
+    changes_interactions=True,
+    finds_source=True,
+    parameters=(TAKEN_AT, TAKEN_EVENT),
+    personal=True,
+    answer="Removal",
+)
+async def take_back(call: Call) -> Answer:
+    """Take back what of this type the person did with the piece."""
+    values = call.values()
+    chosen = TakenBack(
+        user_id=call.path["userID"],
+        type=_type(call.path["type"]),
+        piece_id=call.path["contentID"],
+        event_id=values["event-id"],
+        occurred_at=_timestamp(values["timestamp"], call.services.people.now()),
+    )
+    outcome = await call.services.people.take_back(call.access, call.source, chosen)
+    return Answer(body=encode(Removal(removed=outcome.deleted)), headers=_versions(outcome))
 
 
 async def _head(call: Call) -> SourceHead:
@@ -214,8 +246,8 @@ def people_recorded(interactions: Sequence[NewInteraction]) -> set[str]:
 async def record_interactions(call: Call) -> Answer:
     """Record up to 10,000 interactions, all or none."""
     outcome = await call.services.people.record(call.access, call.source, call.decoded)
-    accepted = len(call.decoded) - outcome.duplicates
-    receipt = BulkReceipt(accepted=accepted, duplicates=outcome.duplicates)
+    accepted = len(call.decoded) - outcome.duplicates - outcome.unstored
+    receipt = BulkReceipt(accepted=accepted, duplicates=outcome.duplicates, unstored=outcome.unstored)
     return Answer(body=encode(receipt), headers=_versions(outcome))
 
 

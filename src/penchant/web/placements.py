@@ -392,7 +392,7 @@ async def record_impressions(call: Call) -> Answer:
     """Report up to 10,000 pieces of lists as seen, all or none."""
     reported: ReportedImpressions = call.decoded
     outcome = await call.services.impressions.record(call.access, call.source, reported.settings, reported.impressions)
-    receipt = BulkReceipt(accepted=outcome.created, duplicates=outcome.duplicates)
+    receipt = BulkReceipt(accepted=outcome.created, duplicates=outcome.duplicates, unstored=outcome.unstored)
     return Answer(status=202, body=encode(receipt))
 
 

@@ -37,6 +37,8 @@ from penchant.wire.answers import (
     Receipt,
     RecommendationResult,
     RecommendedPiece,
+    RecordedInteraction,
+    Removal,
     RevisitPiece,
     RevisitResult,
     SourceStatus,

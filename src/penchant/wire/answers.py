@@ -130,6 +130,14 @@ class InteractionAnswer(Record, Generic[Moment], frozen=True, kw_only=True, rena
     timestamp: Moment
 
 
+class RecordedInteraction(
+    InteractionAnswer[Moment], Generic[Moment], frozen=True, kw_only=True, rename="camel", omit_defaults=True
+):
+    """An interaction as it was recorded; ``stored`` is there where it is false, of a person who is switched off."""
+
+    stored: bool = True
+
+
 class ExportedInteraction(
     InteractionAnswer[Moment], Generic[Moment], frozen=True, kw_only=True, rename="camel", omit_defaults=True
 ):
@@ -138,11 +146,21 @@ class ExportedInteraction(
     event_id: str | None = None
 
 
-class BulkReceipt(Record, frozen=True, kw_only=True, rename="camel"):
-    """How many interactions or seen pieces were newly stored, and how many were known already."""
+class Removal(Record, frozen=True, kw_only=True):
+    """How many interactions were taken back."""
+
+    removed: int
+
+
+class BulkReceipt(Record, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """How many interactions or seen pieces were newly stored, and how many were known already.
+
+    ``unstored`` are those of people who are switched off, if there are any.
+    """
 
     accepted: int
     duplicates: int
+    unstored: int = 0
 
 
 class ExportedImpression(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel", omit_defaults=True):

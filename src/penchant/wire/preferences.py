@@ -8,7 +8,7 @@ from msgspec import UNSET
 
 from penchant.errors import TooManyEntries
 from penchant.model import NO_PREFERENCES, Preferences, Term
-from penchant.wire.fields import ID_SCHEMA, Body, Example, Json, Shape, is_category, is_number
+from penchant.wire.fields import BOOLEAN, ID_SCHEMA, Body, Description, Example, Json, Shape, is_category, is_number
 from penchant.wire.frames import Record
 from penchant.wire.lists import ids
 from penchant.wire.syntax import Faults, decode_object, encode, kind_of, pointer
@@ -104,18 +104,26 @@ _TERMS = _by_category(_read_terms, {"type": "array", "items": ID_SCHEMA})
 _NAMES = Shape(_read_names, {"type": "array", "items": {"type": "string", "minLength": 1}})
 
 
-class PersonPreferences(Record, frozen=True, kw_only=True, rename="camel"):
-    """What a person has said: keywords by category with weights from -1 (disliked) to 1 (liked), pieces, categories."""
+class PersonPreferences(Record, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """What a person has said: keywords by category with weights from -1 (disliked) to 1 (liked), pieces, categories.
+
+    ``personal`` is there where it is false: the person is switched off.
+    """
 
     keywords: Annotated[
         dict[str, dict[str, float]], _WEIGHTS, Example({"genre": {"science fiction": 1.0, "horror": -0.5}})
     ]
     hidden: Annotated[list[str], _IDS, Example(["gravity"])]
     unused_categories: Annotated[list[str], _NAMES, Example(["country"])]
+    personal: Annotated[
+        bool,
+        BOOLEAN,
+        Description("With `false` lists know nothing of the person, and nothing that the person does is stored."),
+    ] = True
 
 
 PREFERENCES = Body(PersonPreferences, required=())
-"""All members are there in an answer, and any may be left out of a body."""
+"""All members but ``personal`` are there in an answer, and any may be left out of a body."""
 
 
 class Likings(Record, frozen=True, kw_only=True, rename="camel"):
@@ -171,7 +179,10 @@ def preferences_answer(preferences: Preferences) -> PersonPreferences:
     for (category, keyword), weight in preferences.stated.items():
         keywords.setdefault(category, {})[keyword] = weight
     return PersonPreferences(
-        keywords=keywords, hidden=list(preferences.hidden), unused_categories=list(preferences.unused_categories)
+        keywords=keywords,
+        hidden=list(preferences.hidden),
+        unused_categories=list(preferences.unused_categories),
+        personal=preferences.personal,
     )
 
 

@@ -89,6 +89,7 @@ SAMPLES: Mapping[str, Any] = {
             }
         ]
     },
+    "Removal": {"removed": 1},
     "BulkReceipt": {"accepted": 1, "duplicates": 1},
     "ContentList": {"source": "films", "timestamp": MOMENT, "content": [_PIECE]},
     "PiecesById": {"content": [_PIECE], "missing": ["gone"]},
@@ -105,6 +106,7 @@ SAMPLES: Mapping[str, Any] = {
     "IdList": {"count": 2, "content": ["alien", "gravity"]},
     "ImpressionArray": [SEEN_LIST.sample()],
     "InteractionAnswer": _INTERACTION,
+    "RecordedInteraction": _INTERACTION,
     "InteractionArray": [INTERACTION.sample()],
     "InteractionList": [_INTERACTION],
     "IssuedKeyAnswer": _KEY | {"key": "pk_Zk4tQ9_secret"},

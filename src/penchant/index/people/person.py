@@ -198,6 +198,7 @@ def figures_of_person(
     preferences: Preferences = NO_PREFERENCES,
 ) -> PersonFigures:
     """Return what lists take of a person; ``today`` is the UTC day that ages are counted to."""
+    interactions, preferences = _counted(interactions, preferences)
     owners, rows = snapshot.locate(interactions.pieces)
     grades = _grades(interactions, settings, owners >= 0, most_likes(snapshot.piece_count))
     known = np.zeros(len(interactions.pieces), dtype=np.bool_)
@@ -224,6 +225,7 @@ def profile_of_person(
     preferences: Preferences = NO_PREFERENCES,
 ) -> dict[Term, int]:
     """Return a person's profile, P: terms with scores from -1000 to 1000, none 0, in ascending order of terms."""
+    interactions, preferences = _counted(interactions, preferences)
     said = CountedPreferences.of(preferences, snapshot, settings)
     owners, rows = snapshot.locate(interactions.pieces)
     table, numbers, scores, _ = _profile(_valued(interactions, owners, rows, snapshot, settings, today), said, snapshot)
@@ -252,6 +254,11 @@ def graded_pieces(
         for number in np.flatnonzero(grades).tolist()
     ]
     return sorted(liked, key=lambda each: (-each.grade, -each.value, each.id))
+
+
+def _counted(interactions: InteractionArrays, preferences: Preferences) -> tuple[InteractionArrays, Preferences]:
+    """Return what of a person counts: of one who is switched off nothing, as of somebody unknown."""
+    return (interactions if preferences.personal else InteractionArrays.of(())), preferences.counted
 
 
 def keyword_counts(pieces: Strings, snapshot: Snapshot) -> IntArray:

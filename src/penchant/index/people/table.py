@@ -77,8 +77,9 @@ class PeopleTable(ArrayMembers):
         self, person: int, snapshot: Snapshot, settings: SourceSettings, preferences: Preferences = NO_PREFERENCES
     ) -> PersonFigures:
         """Return what lists take of a person; the snapshot is of the table's segment alone."""
-        said = CountedPreferences.of(preferences, snapshot, settings)
-        cut = slice(self.starts[person], self.starts[person + 1])
+        said = CountedPreferences.of(preferences.counted, snapshot, settings)
+        # Of one who is switched off nothing counts.
+        cut = slice(self.starts[person], self.starts[person + 1] if preferences.personal else self.starts[person])
         rows, grades = self.rows[cut].astype(np.int64), self.grades[cut].astype(np.int64)
         return PersonFigures(
             taste=taste_of_values(ValuedRows(np.zeros_like(rows), rows, self.values[cut]), said, snapshot),

@@ -93,15 +93,17 @@ class FileInputs:
     async def history(self, _view: View, request: PersonalRequest, _now: int) -> PersonHistory:
         """Return what a person of the range did and said."""
         number = self._numbers[request.user_id]
-        return PersonHistory(self._inputs.facts.interactions(number, request.user_id), self._inputs.preferences(number))
+        done = self._inputs.facts.interactions(number, request.user_id)
+        return PersonHistory.counted(done, self._inputs.preferences(number))
 
     async def hidden(self, _view: View, user_id: str) -> frozenset[str]:
         """Return the pieces that a person of the range wants to see no more."""
-        return frozenset(self._inputs.preferences(self._numbers[user_id]).hidden)
+        return frozenset(self._inputs.preferences(self._numbers[user_id]).counted.hidden)
 
     async def passed_over(self, _view: View, _placement: str, user_id: str, _now: int) -> Mapping[str, int]:
         """Return how often a person of the range was shown each piece, and passed it over."""
-        return self._inputs.facts.passed_over(self._numbers[user_id])
+        number = self._numbers[user_id]
+        return self._inputs.facts.passed_over(number) if self._inputs.preferences(number).personal else {}
 
 
 async def _lines(inputs: BulkInputs, begin: int, end: int) -> list[bytes]:

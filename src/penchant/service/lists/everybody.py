@@ -147,7 +147,7 @@ class Everybody:
         return [each for each in listed[:take] if above is None or each[1] > above]
 
     def _figures(self, storage: Storage, user_id: str) -> PersonFigures | None:
-        """Return what lists take of a person; ``None`` of one who did and said nothing that counts."""
+        """Return what lists take of a person; ``None`` of one of whom nothing counts, or who is switched off."""
         figures = self.figures.get(user_id)
         if figures is not None:
             return figures
@@ -157,7 +157,8 @@ class Everybody:
         else:
             number = self.tastes.people.ids.find(user_id)
             said = decode_preferences(self.said.get(user_id, b""))
-            figures = None if number is None else self.tastes.people.figures(number, catalogue, settings, said)
+            if number is not None and said.personal:
+                figures = self.tastes.people.figures(number, catalogue, settings, said)
         if figures is not None:
             self.figures[user_id] = figures
         return figures
@@ -170,6 +171,8 @@ class Everybody:
         if not person.interactions and not person.preferences:
             return None
         said, events = decode_preferences(person.preferences), InteractionArrays.of(person.interactions)
+        if not said.personal:
+            return None
         return figures_of_person(events, self.tastes.catalogue, settings, self.today, said)
 
 

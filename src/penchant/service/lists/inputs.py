@@ -49,6 +49,11 @@ class PersonHistory(NamedTuple):
     interactions: Sequence[StoredInteraction]
     preferences: Preferences
 
+    @classmethod
+    def counted(cls, interactions: Sequence[StoredInteraction], preferences: Preferences) -> "PersonHistory":
+        """Return what counts of what is stored: of a person who is switched off nothing."""
+        return cls(interactions if preferences.personal else (), preferences.counted)
+
     def figures(self, view: View, today: int) -> PersonFigures:
         """Return what lists of a view take of the person on a UTC day."""
         events = InteractionArrays.of(self.interactions)
@@ -169,19 +174,21 @@ class LiveInputs:
     async def hidden(self, view: View, user_id: str) -> frozenset[str]:
         """Return the pieces that a person wants to see no more."""
         read = self._database.storage.people.read_preferences
-        return frozenset(decode_preferences(await self._database.read(read, view.head.source_id, user_id)).hidden)
+        said = decode_preferences(await self._database.read(read, view.head.source_id, user_id))
+        return frozenset(said.counted.hidden)
 
     async def passed_over(self, view: View, placement: str, user_id: str, now: int) -> Mapping[str, int]:
         """Return how often a person was shown each piece in lists of a placement, and passed it over."""
-        return await self._database.promptly(
-            self._database.storage.impressions.passed_over,
-            view.head.source_id,
-            view.head.incarnation,
-            user_id,
-            placement,
-            since=shown_since(view, now),
-            limit=MAX_PASSED_OVER,
-        )
+        storage, head, since = self._database.storage, view.head, shown_since(view, now)
+
+        def read() -> Mapping[str, int]:
+            if not decode_preferences(storage.people.read_preferences(head.source_id, user_id)).personal:
+                return {}
+            return storage.impressions.passed_over(
+                head.source_id, head.incarnation, user_id, placement, since=since, limit=MAX_PASSED_OVER
+            )
+
+        return await self._database.promptly(read)
 
     async def _worked_out(
         self, view: View, read: Callable[[], PersonHistory], make: Callable[[PersonHistory], Result]
@@ -208,7 +215,7 @@ class LiveInputs:
             limit=MAX_PROFILE_INTERACTIONS,
         )
         stored = self._database.storage.people.read(view.head.source_id, query)
-        return PersonHistory(stored.interactions, decode_preferences(stored.preferences))
+        return PersonHistory.counted(stored.interactions, decode_preferences(stored.preferences))
 
 
 def _has_many_keywords(view: View, history: PersonHistory) -> bool:

@@ -36,6 +36,7 @@ from penchant.storage.schema import (
     secrets,
     sessions,
     sources,
+    taken_back,
     unfinished_move,
     usage,
 )
@@ -49,6 +50,7 @@ HEAD_TABLES = (sources, counters)
 FEED_TABLES = (pieces, interactions, event_ids, preferences)
 """The tables whose new rows the version tells."""
 SMALL_TABLES = (
+    taken_back,
     lists,
     placements,
     placement_versions,

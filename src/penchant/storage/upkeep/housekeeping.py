@@ -47,6 +47,7 @@ from penchant.storage.schema import (
     placements,
     preferences,
     sources,
+    taken_back,
 )
 from penchant.storage.sessions import purge_sessions
 from penchant.storage.statements import cleared_at
@@ -138,6 +139,10 @@ def _purge_source(connection: Connection, source: int, now: int, chunk: int, ret
     settings = connection.execute(select(sources.c.settings).where(sources.c.source_id == source)).scalar_one()
     days = retention_days(bytes(settings))
     removed += _purge_interactions(connection, source, now, chunk, days)
+    # A late repeat of what was taken back is known for as long as it would count.
+    is_old = taken_back.c.taken_at < (now // DAY_MS - days) * DAY_MS
+    gone = (taken_back.c.source_id == source) & or_(is_old, taken_back.c.version <= cleared_at(source, INTERACTIONS))
+    removed += _remove(connection, taken_back, gone, chunk)
     removed += _purge_impressions(connection, source, now, chunk, days)
     removed += _purge_erasures(connection, source, now, chunk)
     removed += _purge_preferences(connection, source, chunk)
@@ -294,7 +299,7 @@ def _purge_deleted_source(connection: Connection, source: int, now: int) -> int:
     floor = versions[CONTENT]
     is_lower = or_(accounts.c.version_floor.is_(None), accounts.c.version_floor < floor)
     connection.execute(update(accounts).where(accounts.c.account_id == account, is_lower).values(version_floor=floor))
-    tables = (lists, placements, placement_versions, dictionaries, event_ids, counters, sources)
+    tables = (lists, placements, placement_versions, dictionaries, event_ids, taken_back, counters, sources)
     return sum(connection.execute(delete(table).where(table.c.source_id == source)).rowcount for table in tables)
 
 

@@ -34,7 +34,7 @@ def dashboard_operations(base_path: str) -> tuple[Operation, ...]:
         *_pair(site, "search", searching.search, heavy=True),
         *_pair(site, "pieces", searching.pieces),
         *_pair(site, "piece", piece.piece),
-        *_pair(site, "user", user.user),
+        *_pair(site, "user", user.user, partial(user.take_back, site=site)),
         *_pair(site, "try", piece.trying, piece.try_piece),
         *_pair(site, "lists", lists.lists, partial(lists.change_list, site=site)),
         *_pair(site, "placements", placements.placements),

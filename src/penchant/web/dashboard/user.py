@@ -1,17 +1,19 @@
-"""Handler of the page about a person: the taste, what the person did last, and what is recommended why."""
+"""Handlers of the page about a person: the taste, what the person did last, and what is recommended why."""
 
 from typing import Any
 
+from penchant.errors import invalid_parameter
 from penchant.live.views import View
-from penchant.model import Feature
+from penchant.model import Feature, InteractionType
 from penchant.service.lists.requests import PersonalRequest
-from penchant.service.people import InteractionSelection
+from penchant.service.people import InteractionSelection, TakenBack
 from penchant.web.dashboard.pictures import BubbleGroup, bubble_groups
 from penchant.web.dashboard.reasons import list_values
-from penchant.web.dashboard.site import PageAnswer, Visit, section
+from penchant.web.dashboard.site import DashboardSite, PageAnswer, RedirectAnswer, Visit, section
 
 INTERACTIONS = 20
 """Interactions that are shown, the newest."""
+_SAID = {"taken": "It is taken back.", "gone": "It was taken back already; nothing was changed."}
 
 
 async def user(visit: Visit) -> PageAnswer:
@@ -23,6 +25,7 @@ async def user(visit: Visit) -> PageAnswer:
     values = {
         "source": view.head.name,
         "id": user_id,
+        "notice": _SAID.get(visit.text("said")),
         "taste": await section(visit, lambda: _taste(visit, view, user_id), Feature.PROFILE),
         "interactions": await section(visit, lambda: _interactions(visit, view, user_id), Feature.INTERACTIONS_LISTING),
     }
@@ -36,6 +39,23 @@ async def user(visit: Visit) -> PageAnswer:
         relative=True,
     )
     return PageAnswer(template="user.html", values=values)
+
+
+async def take_back(visit: Visit, site: DashboardSite) -> RedirectAnswer:
+    """Take back the interaction that a form names by its type, piece and moment.
+
+    Raises:
+        InvalidInput: the form names none.
+    """
+    view = await visit.view()
+    try:
+        kind, moment = InteractionType(visit.form.text("type")), int(visit.form.text("moment"))
+    except ValueError:
+        raise invalid_parameter("moment", "The form names no interaction; open the page anew.") from None
+    chosen = TakenBack(user_id=visit.id(), type=kind, piece_id=visit.form.text("piece"), occurred_at=moment)
+    outcome = await visit.services.people.take_back(visit.access, view.head.name, chosen)
+    said = "taken" if outcome.deleted else "gone"
+    return RedirectAnswer(path=site.link("user", source=view.head.name, id=chosen.user_id, said=said))
 
 
 async def _taste(visit: Visit, view: View, user_id: str) -> list[BubbleGroup]:

@@ -1,0 +1,152 @@
+"""Taking back: what a person did is removed, and all is as if it had never been (interface, section 6)."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from clocks import DAY_CLOCK
+from factories import piece
+from serving import Service, ok
+from strategies import CATALOGUES, INTERACTIONS, examples
+from visitors import HOME, Visitor, text_of
+
+pytestmark = pytest.mark.usefixtures("noon")
+
+VERSION = "x-penchant-interactions-version"
+USERS = ("u0", "u1", "u2")
+DOINGS = st.lists(
+    st.tuples(st.sampled_from(USERS), INTERACTIONS.map(lambda some: some[:2]), st.booleans()), min_size=1, max_size=10
+)
+"""Some of what a person does, after which the first of it may be taken back."""
+
+
+def path(source: str, user: str, kind: str, piece_id: str) -> str:
+    return f"/{source}/users/{user}/interactions/{kind}/content/{piece_id}"
+
+
+def answers(service: Service, source: str, ids: list[str]) -> list[Any]:
+    """Return what lists answer of everybody, with weights of now."""
+    version = service.put(f"/{source}/users/last/preferences", json={"hidden": ["x"]}).headers[VERSION]
+    newest = f"min-audience-version={version}"
+    found = [ok(service.get(f"/{source}/popular"))["content"]]
+    found += [ok(service.get(f"/{source}/content/{each}/similar?by=audience&{newest}"))["content"] for each in ids]
+    for user in USERS:
+        own = f"/{source}/users/{user}"
+        found.append(ok(service.get(f"{own}/recommendation?explain=true&{newest}"))["content"])
+        found.append(ok(service.get(f"{own}/recommendation?include-seen=true&{newest}"))["content"])
+        found.append([each["categories"] for each in ok(service.get(f"{own}/recommendation/profile"))])
+        listed = ok(service.get(f"{own}/interactions?limit=1000"))
+        found.append([(each["type"], each["contentId"], each["timestamp"]) for each in listed])
+    return found
+
+
+@given(CATALOGUES, DOINGS)
+@settings(max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_what_is_taken_back_has_never_been(service: Service, pieces: list[dict[str, Any]], doings: list[Any]) -> None:
+    for source in "st":
+        service.delete(f"/{source}?confirm={source}")
+        both = [*pieces, {"id": "another", "categories": {"genre": ["a"]}}]
+        service.submit(source, *(each | {"filters": {"availableFrom": DAY_CLOCK.midnight(9)}} for each in both))
+    left: list[dict[str, Any]] = []
+    for user, some, is_taken in doings:
+        body = [
+            {"userId": user, "type": e["type"], "contentId": e["contentId"], "timestamp": DAY_CLOCK.midnight(e["age"])}
+            for e in some
+        ]
+        ok(service.post("/s/interactions", json=body))
+        left += body
+        if body and is_taken:
+            # Lists are asked for in between, so that everything is remembered that could be stale.
+            ok(service.get(f"/s/users/{user}/recommendation"))
+            gone = user, body[0]["type"], body[0]["contentId"]
+            kept = [each for each in left if (each["userId"], each["type"], each["contentId"]) != gone]
+            assert ok(service.delete(path("s", *gone))) == {"removed": len(left) - len(kept)}
+            left = kept
+    ok(service.post("/t/interactions", json=left))
+
+    ids = [str(each["id"]) for each in pieces]
+    assert answers(service, "s", ids) == answers(service, "t", ids)
+
+
+@pytest.fixture
+def shop(service: Service) -> Service:
+    service.submit("s", piece("a", "x"), piece("b", "x"), piece("c", "y"))
+    for event, hour in (("e-1", 1), ("e-2", 2)):
+        when = f"2026-01-01T0{hour}:00:00Z"
+        ok(service.post(path("s", "kim", "Watch", "a") + f"?event-id={event}&timestamp={when}"))
+    ok(service.post(path("s", "kim", "RateLike", "a")))
+    return service
+
+
+def left_of(service: Service) -> list[tuple[str, str | None]]:
+    export = ok(service.get("/s/users/kim/export"))
+    return [(each["type"], each.get("eventId")) for each in export["interactions"]]
+
+
+@pytest.mark.parametrize(
+    ("query", "left"),
+    (
+        ("", []),
+        ("?event-id=e-1", ["e-2"]),
+        ("?timestamp=2026-01-01T02:00:00Z", ["e-1"]),
+        ("?event-id=e-1&timestamp=2026-01-01T02:00:00Z", ["e-2", "e-1"]),
+        ("?event-id=unknown", ["e-2", "e-1"]),
+    ),
+)
+def test_one_is_told_by_its_event_id_or_its_time(shop: Service, query: str, left: list[str]) -> None:
+    removed = ok(shop.delete(path("s", "kim", "Watch", "a") + query))["removed"]
+
+    assert removed == 2 - len(left)
+    assert left_of(shop) == [("RateLike", None), *(("Watch", each) for each in left)]
+    assert ok(shop.delete(path("s", "kim", "Watch", "a") + (query or "?event-id=e-1"))) == {"removed": 0}
+
+
+def test_to_take_back_what_is_not_there_takes_no_version(shop: Service) -> None:
+    before = shop.delete(path("s", "kim", "Click", "a"))
+    other = shop.delete(path("s", "lee", "Watch", "a"))
+    taken = shop.delete(path("s", "kim", "Watch", "a"))
+
+    assert [each.json()["removed"] for each in (before, other, taken)] == [0, 0, 2]
+    assert before.headers[VERSION] == other.headers[VERSION]
+    assert int(taken.headers[VERSION]) > int(before.headers[VERSION])
+
+
+def test_a_late_repeat_of_its_event_id_brings_nothing_back(shop: Service) -> None:
+    ok(shop.delete(path("s", "kim", "Watch", "a") + "?event-id=e-1"))
+    late = {"userId": "kim", "type": "Watch", "contentId": "a", "eventId": "e-1"}
+
+    ok(shop.post(path("s", "kim", "Watch", "a") + "?event-id=e-1"))
+
+    assert ok(shop.post("/s/interactions", json=[late, late | {"eventId": "e-2"}])) == {"accepted": 0, "duplicates": 2}
+    assert ok(shop.post("/s/interactions", json=[late | {"userId": "lee"}])) == {"accepted": 1, "duplicates": 0}
+    assert left_of(shop) == [("RateLike", None), ("Watch", "e-2")]
+
+
+def test_an_erasure_leaves_nothing_of_it(shop: Service) -> None:
+    ok(shop.delete(path("s", "kim", "Watch", "a")))
+    assert shop.delete("/s/users/kim").status_code == 202
+
+    ok(shop.post(path("s", "kim", "Watch", "a") + "?event-id=e-1"))
+
+    assert left_of(shop) == [("Watch", "e-1")]
+
+
+def test_the_page_of_a_person_takes_one_back(shop: Service) -> None:
+    visitor = Visitor(shop, shop.key)
+    page = visitor.get("user", source="s", id="kim")
+    assert "as if it had never been" in text_of(page.text)
+    moment = str(int(datetime(2026, 1, 1, 1, tzinfo=UTC).timestamp()) * 1000)
+
+    for notice in ("It is taken back.", "taken back already"):
+        answer = visitor.fill(page, f"{HOME}/user", type="Watch", piece="a", moment=moment)
+        assert answer.status_code == 303
+        assert notice in text_of(visitor.ask("GET", answer.headers["location"]).text)
+    assert left_of(shop) == [("RateLike", None), ("Watch", "e-2")]
+    assert visitor.fill(page, f"{HOME}/user", type="Watch", piece="a", moment="x").status_code == 422
+
+
+def test_an_unknown_type_is_refused(shop: Service) -> None:
+    assert shop.delete(path("s", "kim", "watch", "a")).status_code == 422
