@@ -86,6 +86,7 @@ EXPLAINED = {
     "RecommendationResult": "PersonalPieces",
     "AnonymousResult": "AnonymousPieces",
     "DraftResult": "DraftNeighbours",
+    "RankResult": "RankedPieces",
     "SimilarPlace": "SimilarPlace",
     "PersonalPlace": "PersonalPlace",
     "similar_content": "SimilarPieces",

@@ -32,7 +32,7 @@ LEVELS = (
 CLIENT_IMPORTS = {"client", "errors", "wire"}
 """The client stands apart: nobody imports it, and it shares only what is written over HTTP."""
 LATE_IMPORTS = {"redis", "opentelemetry", "scipy", "sparse_dot_topn", "psycopg", "llvmlite"}
-LATE_IMPORTS |= {"pyarrow", "pandas", "polars", "penchant", "jinja2", "ray"}
+LATE_IMPORTS |= {"pyarrow", "pandas", "polars", "penchant", "jinja2", "ray", "rdflib"}
 """What a function may import: packages of extras, and slow ones that most commands do without, kernels among these."""
 ERRORS = {name for name, value in vars(penchant.errors).items() if isinstance(value, type)}
 MIRRORS = ("client/errors.py", "client/problems.py")

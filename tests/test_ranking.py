@@ -1,14 +1,23 @@
 """Is a varied list what the definition chooses, one by one?"""
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from penchant.model import Term
-from penchant.ranking import Diversity, PieceKeywords, RankedPiece, varied
-from variety_reference import Terms, chosen_one_by_one
+from penchant.ranking import (
+    PIN,
+    Diversity,
+    ListOrder,
+    PieceKeywords,
+    QuotaCount,
+    RankedPiece,
+    arranged,
+)
+from variety_reference import Rules, Terms, chosen_one_by_one, first_list
 
 TERMS = st.frozensets(st.builds(Term, st.sampled_from(["genre", "author"]), st.sampled_from("abc")), max_size=4)
 GENRES = tuple(Term("genre", keyword) for keyword in "abc")
@@ -24,6 +33,11 @@ def keywords_of(terms: list[Terms]) -> PieceKeywords:
     return PieceKeywords(count=len(terms), owners=table[:, 0], numbers=table[:, 1], names=names)
 
 
+def order_of(units: list[int], terms: list[Terms], **members: Any) -> ListOrder:
+    """Return pieces in the order of their s, descending."""
+    return ListOrder(units=np.asarray(units, dtype=np.int64), keywords=keywords_of(terms), **({"raised": 0} | members))
+
+
 @given(CANDIDATES, st.sampled_from([0.0, 0.25, 0.5, 1.0]), st.integers(1, 9), st.integers(0, 2), UNITS)
 # Gains of 1/6 and a little more: past the ninth decimal they are a tie, which the better piece wins.
 @example([(3 * 10**9, GENRES[:1]), (2 * 10**9, GENRES), (10**9 + 1, ())], 0.5, 3, 0, 1)
@@ -35,22 +49,68 @@ def test_each_choice_is_the_best_by_the_definition(
     terms = {each.id: frozenset(own) for each, (_, own) in zip(ranked, candidates, strict=True)}
 
     variety = Diversity(diversity=diversity, most={"author": 1})
-    found = varied(np.asarray(units, dtype=np.int64), raised, keywords_of([*terms.values()]), variety, take)
+    found = arranged(order_of(units, [*terms.values()], raised=min(raised, len(units))), variety, take)
 
     expected = chosen_one_by_one(ranked, ranked[:raised], terms, diversity, variety.most, take)
-    assert [ranked[place] for place in found.places] == expected
+    assert [ranked[each.place] for each in found.pieces] == expected
 
 
 def test_keywords_that_no_further_piece_may_have_are_named() -> None:
     author, other = Term("author", "a"), Term("author", "b")
-    keywords = keywords_of([frozenset({author}), frozenset({author}), frozenset({other})])
+    terms = [frozenset({author}), frozenset({author}), frozenset({other})]
 
-    found = varied(np.asarray([3, 2, 1]), 0, keywords, Diversity(most={"author": 1}), 2)
+    found = arranged(order_of([3, 2, 1], terms), Diversity(most={"author": 1}), 2)
 
-    assert (found.places, found.full) == ([0, 2], {author, other})
+    assert ([each.place for each in found.pieces], found.full) == ([0, 2], {author, other})
 
 
 def test_nothing_is_varied_where_nothing_is_asked_for() -> None:
     assert not Diversity()
     assert Diversity(diversity=0.1)
     assert Diversity(most={"genre": 1})
+
+
+AUTHORS = st.frozensets(st.builds(Term, st.just("author"), st.sampled_from("ab")), max_size=2)
+NESTED, APART = ((0, 1, 3, 4), (0, 1, 2, 4))
+"""What pieces count for, as bits of three quotas: of the second's pieces all are the first's, or none."""
+
+
+@given(
+    terms=st.lists(AUTHORS, min_size=1, max_size=6),
+    kinds=st.sampled_from([NESTED, APART]),
+    chosen=st.lists(st.integers(0, 3), min_size=6, max_size=6),
+    quotas=st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), max_size=3),
+    pins=st.dictionaries(st.integers(0, 3), st.integers(0, 5), max_size=2),
+    most=st.sampled_from([{}, {"author": 1}]),
+    raised=st.integers(0, 2),
+)
+def test_a_list_is_the_first_in_the_order_that_meets_its_rules(
+    *,
+    terms: list[Terms],
+    kinds: tuple[int, ...],
+    chosen: list[int],
+    quotas: list[tuple[int, int]],
+    pins: dict[int, int],
+    most: dict[str, int],
+    raised: int,
+) -> None:
+    take, count = 4, len(terms)
+    bits = [kinds[each] for each in chosen[:count]]
+    fixed = {
+        at: piece
+        for number, (at, piece) in enumerate(pins.items())
+        if piece < count and piece not in [*pins.values()][:number]
+    }
+    counts = [QuotaCount(least=min(least, of + 1), of=of + 1) for of, least in quotas]
+    raised = min(raised, count)
+    rules = Rules(terms, bits, raised, fixed, [(each.least, each.of) for each in counts], most, take)
+
+    order = order_of(
+        [*range(count, 0, -1)], terms, raised=raised, fixed=fixed, quotas=counts, counted=np.asarray(bits, np.int64)
+    )
+    found = arranged(order, Diversity(most=most), take)
+
+    assert [each.place for each in found.pieces] == first_list(rules)
+    assert [each.place for each in found.pieces if each.rule == PIN] == [
+        each for each in first_list(rules) if each in fixed.values()
+    ]

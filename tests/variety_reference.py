@@ -1,7 +1,8 @@
 """Varied lists by full sort, one choice after the other; of `penchant` only pieces with their s are used."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from penchant.model import Term
 from penchant.ranking import RankedPiece
@@ -35,6 +36,52 @@ def chosen_one_by_one(
         left.remove(taken)
         chosen.append(taken)
     return chosen
+
+
+class Rules(NamedTuple):
+    """What a list of pieces, by their places in its order, has to meet.
+
+    ``bits`` are the quotas that each counts for, ``raised`` how many of the first come before others and stay,
+    ``fixed`` the pieces of places, ``quotas`` (least, of).
+    """
+
+    terms: Sequence[Terms]
+    bits: Sequence[int]
+    raised: int
+    fixed: Mapping[int, int]
+    quotas: Sequence[tuple[int, int]]
+    most: Mapping[str, int]
+    take: int
+
+
+def first_list(rules: Rules) -> list[int]:
+    """Return the first list in the order of places of those that meet most, by trying all."""
+    lists = [*_all_lists(rules, [])]
+    best = max(_met(rules, each) for each in lists)
+    first = min((each for each in lists if _met(rules, each) == best), key=lambda each: [x for _, x in sorted(each)])
+    return [piece for _, piece in sorted(first)][: rules.take]
+
+
+def _met(rules: Rules, listed: Sequence[tuple[int, int]]) -> list[int]:
+    """Return how much of each quota a list of (place, piece) meets."""
+    return [
+        min(least, sum(1 for at, piece in listed if at < of and rules.bits[piece] >> number & 1))
+        for number, (least, of) in enumerate(rules.quotas)
+    ]
+
+
+def _all_lists(rules: Rules, chosen: list[int]) -> Iterator[list[tuple[int, int]]]:
+    """Yield all lists that begin with some pieces at the places that are free."""
+    free = [at for at in range(rules.take) if at not in rules.fixed]
+    held = Counter(term for piece in {*rules.fixed.values(), *chosen} for term in rules.terms[piece])
+    full = {term for term, count in held.items() if count >= rules.most.get(term.category, len(rules.terms) + 1)}
+    left = [each for each in range(len(rules.terms)) if each not in chosen and each not in rules.fixed.values()]
+    left = [each for each in left if each < rules.raised or not full & rules.terms[each]]
+    if not left or len(chosen) == len(free):
+        yield [*zip(free, chosen, strict=False), *rules.fixed.items()]
+        return
+    for each in left:
+        yield from _all_lists(rules, [*chosen, each])
 
 
 def _likeness(one: Terms, other: Terms) -> float:

@@ -294,6 +294,16 @@ class PlacementKind(enum.StrEnum):
     POPULAR = "popular"
     NEW = "new"
     AGAIN = "again"
+    PICKS = "picks"
+    BECAUSE = "because"
+    KEYWORD = "keyword"
+
+
+class PickOrder(enum.StrEnum):
+    """How picked pieces stand: as they are given, or as they suit the person."""
+
+    GIVEN = "given"
+    PERSONAL = "personal"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ Pure arithmetic; the sums over pieces are the index's.
 """
 
 import math
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
@@ -103,79 +104,323 @@ class PieceKeywords:
     names: Sequence[Term]
 
 
-class VariedList(NamedTuple):
-    """The chosen pieces, by their places in what they are chosen from, and keywords of which no other may be added."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuotaCount:
+    """A quota of a list: so many of the first ``of`` places are for its pieces; ``least`` 0 asks for nothing."""
 
-    places: list[int]
-    full: AbstractSet[Term]
+    least: int
+    of: int
 
 
-def varied(units: IntArray, first: int, keywords: PieceKeywords, variety: Diversity, take: int) -> VariedList:
-    """Return the first pieces as they are, then others chosen one by one, each good and unlike those before it.
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class ListOrder:
+    """What lists are arranged from: pieces by their places in the order of the list, which ``units`` (n,) says.
 
-    ``units`` (n,) are s of pieces, after the first ones descending. The next one has the greatest
-    (1 - diversity) x s / the best s - diversity x likeness (maximal marginal relevance, Carbonell and Goldstein 1998),
-    rounded to nine decimals, ties in the given order. Likeness is the greatest overlap (Jaccard) of ``keywords`` with a
-    piece that is listed already. A piece that would be one too many with a keyword is left out; the first count towards
-    that, but stay. Costs some passes over all pieces for each chosen one.
+    The first ``raised`` come before all others whatever their s; the others descend. ``fixed`` are pieces that stand
+    at places of the list, from 0, and only there. ``counted`` (n,) are bits of the quotas that a piece counts for.
     """
-    choice = _VariedChoice(keywords, variety)
-    best = int(units.max(initial=0))
-    worth = (1 - variety.diversity) * units / (best if best > 0 else SCORE_SCALE)
-    for place in range(min(first, take, len(units))):
-        choice.add(place)
-    choice.is_open[:first] = False
-    while len(choice.places) < take and choice.is_open.any():
-        gains = np.where(choice.is_open, worth - variety.diversity * choice.likeness, -np.inf)
+
+    units: IntArray
+    raised: int
+    keywords: PieceKeywords
+    fixed: Mapping[int, int] = field(default_factory=dict)
+    quotas: Sequence[QuotaCount] = ()
+    counted: IntArray | None = None
+
+
+class ArrangedPiece(NamedTuple):
+    """A piece of a list by its place in the order; ``displaced`` would stand there if no rule had put it there.
+
+    ``rule`` is `PIN`, `QUOTA` or nothing.
+    """
+
+    place: int
+    rule: str = ""
+    displaced: int | None = None
+
+
+class ArrangedList(NamedTuple):
+    """A list, keywords of which no other piece may be added, and how many pieces of each quota could be promised.
+
+    ``wanting`` are bits of quotas, one set for each kind of piece of which the list may have taken another one, had
+    there been more of that kind.
+    """
+
+    pieces: list[ArrangedPiece]
+    full: AbstractSet[Term]
+    promised: Sequence[int]
+    wanting: AbstractSet[int]
+
+
+PieceKind: TypeAlias = tuple[int, frozenset[int]]
+"""What quotas and limits know of a piece: the bits of the quotas that it counts for, and its limited keywords."""
+PIN, QUOTA = "pin", "quota"
+MAX_TRIED = 2_000
+"""Pieces that are tried in the search for what meets quotas under limits per keyword: a few milliseconds."""
+
+
+def arranged(order: ListOrder, variety: Diversity, take: int) -> ArrangedList:
+    """Return the first list in the order that meets what it has to: place by place the best piece with which it can.
+
+    A place has its fixed piece, otherwise the next raised one, otherwise the one with the greatest
+    (1 - diversity) x s / the best s - diversity x likeness (maximal marginal relevance, Carbonell and Goldstein 1998),
+    rounded to nine decimals, ties in the given order. Likeness is the greatest overlap (Jaccard) of keywords with a
+    piece that is listed already. A piece that would be one too many with a keyword is left out; fixed ones count
+    towards that from the beginning, raised ones once they are listed, and both stay. A piece with which the quotas
+    can no longer be met is passed over; what can't be met at all is met as far as it can, the first quota first.
+    Without enough pieces the fixed ones that are left come last. Costs some passes over all pieces for each place.
+    """
+    return _ListFiller(order, variety, take).arrange()
+
+
+class _Limits:
+    """How many pieces with each limited keyword may still be listed."""
+
+    def __init__(self, keywords: PieceKeywords, most: Mapping[str, int]) -> None:
+        self.left = {number: most[term.category] for number, term in enumerate(keywords.names) if term.category in most}
+        self._starts = np.searchsorted(keywords.owners, np.arange(keywords.count + 1))
+        self._numbers = keywords.numbers
+
+    def of(self, piece: int) -> frozenset[int]:
+        """Return the limited keywords of a piece."""
+        if not self.left:
+            return frozenset()
+        own = self._numbers[self._starts[piece] : self._starts[piece + 1]].tolist()
+        return frozenset(number for number in own if number in self.left)
+
+    def take(self, numbers: AbstractSet[int], count: int = 1) -> None:
+        """Count a piece with some limited keywords, or with a count of -1 no longer."""
+        for number in numbers:
+            self.left[number] -= count
+
+    def allow(self, numbers: AbstractSet[int]) -> bool:
+        """Return whether another piece with some limited keywords may be listed."""
+        return all(self.left[number] > 0 for number in numbers)
+
+
+class _ListFiller:
+    """A list that is being made: what is listed, how like any other piece is to that, and what may still be listed."""
+
+    def __init__(self, order: ListOrder, variety: Diversity, take: int) -> None:
+        self._order, self._take = order, take
+        keywords = order.keywords
+        self._starts = np.searchsorted(keywords.owners, np.arange(keywords.count + 1))
+        self._sizes = np.diff(self._starts)
+        by_keyword = np.argsort(keywords.numbers, kind="stable")
+        self._having = keywords.owners[by_keyword]
+        self._cuts = np.searchsorted(keywords.numbers[by_keyword], np.arange(len(keywords.names) + 1))
+        self._limits = _Limits(keywords, variety.most)
+        self._diversity = variety.diversity
+        best = int(order.units.max(initial=0))
+        self._worth = (1 - variety.diversity) * order.units / (best if best > 0 else SCORE_SCALE)
+        self._likeness: FloatArray = np.zeros(keywords.count)
+        self._is_open: BoolArray = np.ones(keywords.count, dtype=np.bool_)
+        self._is_open[: order.raised] = False
+        self._raised = [place for place in range(order.raised) if place not in order.fixed.values()]
+        self._bits = np.zeros(keywords.count, dtype=np.int64) if order.counted is None else order.counted
+        self._least = [0] * len(order.quotas)
+        self._pieces: list[ArrangedPiece] = []
+        self._wanting: set[int] = set()
+        self._last_of = {0: -1} | {bits: place for place, bits in enumerate(self._bits.tolist())}
+        for piece in order.fixed.values():
+            self._is_open[piece] = False
+            self._count(piece)
+
+    def arrange(self) -> ArrangedList:
+        """Return the list."""
+        self._promise()
+        while len(self._pieces) < self._take:
+            place = len(self._pieces)
+            fixed = self._order.fixed.get(place)
+            if fixed is not None:
+                self._list(fixed, PIN, self._natural(fixed))
+                continue
+            natural = self._natural()
+            chosen = self._chosen(place) if self._is_owed(place) else natural
+            self._note_wanting(place, chosen)
+            if chosen is None:
+                break
+            self._list(chosen, "" if chosen == natural else QUOTA, natural)
+        listed = {each.place for each in self._pieces}
+        for _, piece in sorted(self._order.fixed.items()):
+            if piece not in listed and len(self._pieces) < self._take:
+                self._list(piece, PIN, None)
+        names = self._order.keywords.names
+        full = {names[number] for number, left in self._limits.left.items() if left <= 0}
+        return ArrangedList(self._pieces, full, self._least, self._wanting)
+
+    def _promise(self) -> None:
+        """Find how much of each quota can be met: of the first as much as it can, and so on."""
+        for number, quota in enumerate(self._order.quotas):
+            self._least[number] = quota.least
+            while self._least[number] and not self._can_be_met(0, self._needs(0)):
+                self._least[number] -= 1
+
+    def _natural(self, fixed: int | None = None) -> int | None:
+        """Return the best piece by the order and the limits alone, a fixed one counting as if it were not."""
+        if self._raised:
+            return self._raised[0]
+        if fixed is None:
+            return self._best(self._is_open)
+        is_open = self._is_open.copy()
+        is_open[fixed] = True
+        return self._best(is_open)
+
+    def _chosen(self, place: int) -> int | None:
+        """Return the best piece for a place with which the quotas can still be met."""
+        raised = next((each for each in self._raised if self._is_possible(place, each)), None)
+        if raised is not None:
+            return raised
+        is_open = self._is_open.copy()
+        while (piece := self._best(is_open)) is not None and not self._is_possible(place, piece):
+            bits, limited = int(self._bits[piece]), self._limits.of(piece)
+            # No other one of its kind would do either, nor one that is limited by more.
+            for each in np.flatnonzero(is_open & (self._bits == bits)).tolist():
+                is_open[each] = not self._limits.of(each) >= limited
+        return piece
+
+    def _note_wanting(self, place: int, chosen: int | None) -> None:
+        """Note the kinds of pieces that all come before the chosen one, and of which another one might have been it."""
+        if chosen is not None and (self._diversity or chosen < self._order.raised):
+            return
+        for bits, last in self._last_of.items():
+            beyond = chosen is None or last < chosen
+            if beyond and bits not in self._wanting and self._would_be_possible(place, bits, frozenset()):
+                self._wanting.add(bits)
+
+    def _best(self, is_open: BoolArray) -> int | None:
+        """Return the open piece that is best by worth and likeness."""
+        if not is_open.any():
+            return None
+        gains = np.where(is_open, self._worth - self._diversity * self._likeness, -np.inf)
         # Rounded, and the first of equal gains taken: the order of floating-point operations decides no tie.
         greatest = round(float(gains.max()), SCORE_DECIMALS)
         near = np.flatnonzero(gains >= greatest - 1 / SCORE_SCALE).tolist()
-        choice.add(next(place for place in near if round(float(gains[place]), SCORE_DECIMALS) == greatest))
-    return VariedList(choice.places, choice.full)
+        return next(place for place in near if round(float(gains[place]), SCORE_DECIMALS) == greatest)
 
+    def _list(self, piece: int, rule: str, natural: int | None) -> None:
+        displaced = natural if rule and natural != piece else None
+        self._pieces.append(ArrangedPiece(piece, rule, displaced))
+        self._is_open[piece] = False
+        if piece in self._raised:
+            self._raised.remove(piece)
+        if rule != PIN:
+            self._count(piece)
+        own = self._order.keywords.numbers[self._starts[piece] : self._starts[piece + 1]].tolist()
+        if own and self._diversity > 0:
+            shared = np.bincount(np.concatenate([*map(self._pieces_with, own)]), minlength=len(self._sizes))
+            self._likeness = np.maximum(self._likeness, shared / (self._sizes + len(own) - shared))
 
-class _VariedChoice:
-    """The pieces chosen so far, how like any other is to them, and which may still be chosen."""
-
-    def __init__(self, keywords: PieceKeywords, variety: Diversity) -> None:
-        self._keywords = keywords
-        self._starts = np.searchsorted(keywords.owners, np.arange(keywords.count + 1))
-        self._sizes = np.diff(self._starts)
-        order = np.argsort(keywords.numbers, kind="stable")
-        self._having = keywords.owners[order]
-        self._cuts = np.searchsorted(keywords.numbers[order], np.arange(len(keywords.names) + 1))
-        self._left = {
-            number: variety.most[term.category]
-            for number, term in enumerate(keywords.names)
-            if term.category in variety.most
-        }
-        self._counts_likeness = variety.diversity > 0
-        self.likeness: FloatArray = np.zeros(keywords.count)
-        self.is_open: BoolArray = np.ones(keywords.count, dtype=np.bool_)
-        self.places: list[int] = []
-
-    @property
-    def full(self) -> AbstractSet[Term]:
-        """The keywords that as many chosen pieces have as may."""
-        return {self._keywords.names[number] for number, left in self._left.items() if left <= 0}
-
-    def add(self, place: int) -> None:
-        """Choose a piece."""
-        self.places.append(place)
-        self.is_open[place] = False
-        own = self._keywords.numbers[self._starts[place] : self._starts[place + 1]].tolist()
+    def _count(self, piece: int) -> None:
+        """Count a piece towards the limits."""
+        own = self._limits.of(piece)
+        self._limits.take(own)
         for number in own:
-            if number in self._left:
-                self._left[number] -= 1
-                if self._left[number] <= 0:
-                    self.is_open[self._pieces(number)] = False
-        if own and self._counts_likeness:
-            shared = np.bincount(np.concatenate([*map(self._pieces, own)]), minlength=self._keywords.count)
-            self.likeness = np.maximum(self.likeness, shared / (self._sizes + len(own) - shared))
+            if self._limits.left[number] <= 0:
+                self._is_open[self._pieces_with(number)] = False
 
-    def _pieces(self, number: int) -> IntArray:
+    def _pieces_with(self, number: int) -> IntArray:
         """Return the pieces that have a keyword."""
         return self._having[self._cuts[number] : self._cuts[number + 1]]
+
+    def _is_owed(self, place: int) -> bool:
+        """Return whether any quota asks for more than stands before a place, or is fixed behind it."""
+        return any(need > 0 for need in self._needs(place))
+
+    def _needs(self, place: int) -> list[int]:
+        """Return how many pieces each quota still needs from a place on, beside those that are fixed."""
+        if not any(self._least):
+            return []
+        fixed = [(at, piece) for at, piece in self._order.fixed.items() if at >= place]
+        listed = [*enumerate(each.place for each in self._pieces), *fixed]
+        return [
+            least - sum(1 for at, piece in listed if at < quota.of and self._bits[piece] >> number & 1)
+            for number, (quota, least) in enumerate(zip(self._order.quotas, self._least, strict=True))
+        ]
+
+    def _is_possible(self, place: int, piece: int) -> bool:
+        """Return whether the quotas can be met with a piece at a place."""
+        return self._would_be_possible(place, int(self._bits[piece]), self._limits.of(piece), piece)
+
+    def _would_be_possible(self, place: int, bits: int, limited: frozenset[int], piece: int | None = None) -> bool:
+        """Return whether the quotas can be met with a piece of some kind, this one or one more, at a place."""
+        needs = self._needs(place)
+        if not any(need > 0 for need in needs):
+            return True
+        for number, quota in enumerate(self._order.quotas):
+            needs[number] -= int(place < quota.of and bits >> number & 1)
+        self._limits.take(limited)
+        possible = self._can_be_met(place + 1, needs, piece)
+        self._limits.take(limited, -1)
+        return possible
+
+    def _can_be_met(self, place: int, needs: Sequence[int], without: int | None = None) -> bool:
+        """Return whether open pieces, without one of them, can meet these needs from a place on."""
+        if not any(need > 0 for need in needs):
+            return True
+        free = [at for at in range(place, self._take) if at not in self._order.fixed]
+        return _QuotaSearch(self._order.quotas, self._limits, free, self._supply(without)).can_meet(needs, 0)
+
+    def _supply(self, without: int | None) -> dict[PieceKind, int]:
+        """Return how many open pieces there are of each kind that counts for a quota, without one of them."""
+        supply = dict[PieceKind, int]()
+        useful = self._is_open & (self._bits > 0)
+        pieces = [*np.flatnonzero(useful).tolist(), *(each for each in self._raised if self._bits[each])]
+        for piece in pieces:
+            if piece == without:
+                continue
+            # Raised ones stay whatever is full.
+            limited = frozenset[int]() if piece in self._raised else self._limits.of(piece)
+            kind = int(self._bits[piece]), limited
+            supply[kind] = supply.get(kind, 0) + 1
+        return supply
+
+
+class _QuotaSearch:
+    """Whether kinds of pieces, of which there are so many, can meet quotas at free places; it tries so many at most."""
+
+    def __init__(
+        self, quotas: Sequence[QuotaCount], limits: _Limits, free: Sequence[int], supply: dict[PieceKind, int]
+    ) -> None:
+        self._quotas, self._limits, self._free, self._supply = quotas, limits, free, supply
+        self._failed: set[tuple[int, ...]] = set()
+
+    def can_meet(self, needs: Sequence[int], used: int) -> bool:
+        """Return whether needs can be met by what is left of the supply, so many free places being used."""
+        unmet = [number for number, need in enumerate(needs) if need > 0]
+        if not unmet:
+            return True
+        # What is left tells what was taken, and so all else.
+        left = tuple(self._supply.values())
+        if left in self._failed or len(self._failed) >= MAX_TRIED or not self._is_enough(needs, unmet, used):
+            return False
+        # One for the quota that ends first has to come; to let it come at once delays nothing that ends before it.
+        urgent = min(unmet, key=lambda number: self._quotas[number].of)
+        kinds = [kind for kind, count in self._supply.items() if count and kind[0] >> urgent & 1]
+        # First what serves most.
+        kinds.sort(key=lambda kind: (-sum(kind[0] >> number & 1 for number in unmet), len(kind[1])))
+        for kind in kinds:
+            if self._limits.allow(kind[1]) and self._met_with(kind, needs, used):
+                return True
+        self._failed.add(left)
+        return False
+
+    def _met_with(self, kind: PieceKind, needs: Sequence[int], used: int) -> bool:
+        """Return whether needs can be met where a piece of a kind comes next."""
+        self._supply[kind] -= 1
+        self._limits.take(kind[1])
+        met = self.can_meet([need - (kind[0] >> number & 1) for number, need in enumerate(needs)], used + 1)
+        self._limits.take(kind[1], -1)
+        self._supply[kind] += 1
+        return met
+
+    def _is_enough(self, needs: Sequence[int], unmet: Sequence[int], used: int) -> bool:
+        """Return whether each quota for itself has places and pieces enough."""
+        return all(
+            needs[number] <= bisect_left(self._free, self._quotas[number].of) - used
+            and needs[number] <= sum(count for kind, count in self._supply.items() if kind[0] >> number & 1)
+            for number in unmet
+        )
 
 
 def promoted(ids: Sequence[str], whitelist: Sequence[str]) -> list[str]:

@@ -211,6 +211,8 @@ RELOADED = frozenset(
     {
         "audit_retention_days",
         "body_limit_bytes",
+        "cors_origins",
+        "image_hosts",
         "interactions_limit_bytes",
         "list_limit_bytes",
         "piece_bytes",

@@ -2,11 +2,25 @@
 
 import functools
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 MAX_ENTRIES = 20_000
 """Keywords that a source's vocabulary names, all together (interface, section 11)."""
+
+
+def keyword_name(category: str, keyword: str) -> str:
+    """Return how a vocabulary names a keyword."""
+    return f"{category}/{keyword}"
+
+
+class AliasChange(NamedTuple):
+    """What a keyword stands for now, and stood for before; ``None`` where it was no alias."""
+
+    name: str
+    now: str
+    former: str | None
 
 
 @dataclass(frozen=True)
@@ -31,9 +45,40 @@ class Vocabulary:
         entries = "\0".join((*aliases, "", *sorted(self.ignored)))
         return hashlib.blake2b(entries.encode(), digest_size=8).hexdigest()
 
+    def joined(self, other: "Vocabulary") -> "Vocabulary":
+        """Return this vocabulary with another one added to it, whose word counts where the two contradict each other.
+
+        Where one says that a keyword stands for a second, and the other that this stands for a third, the first stands
+        for the third.
+        """
+        named = other.aliases.keys() | other.ignored
+        # That others stand for it, and it for what stands for others itself, may go round in a circle.
+        circles = {target for target in other.aliases.values() if self.aliases.get(target) in other.aliases}
+        kept = {name: target for name, target in self.aliases.items() if name not in named | circles}
+        added = {name: kept.get(target, target) for name, target in other.aliases.items()}
+        aliases = {name: added.get(target, target) for name, target in kept.items()} | added
+        return Vocabulary(aliases, (self.ignored | other.ignored) - aliases.keys())
+
+    def changes_since(self, before: "Vocabulary") -> list[AliasChange]:
+        """Return which aliases are new, or stand for something else than before."""
+        changes = [AliasChange(name, now, before.aliases.get(name)) for name, now in self.aliases.items()]
+        return [change for change in changes if change.former != change.now]
+
+    def without(self, changes: Iterable[AliasChange]) -> "Vocabulary | None":
+        """Return this vocabulary with some changes taken back; ``None`` where one of them holds no more."""
+        aliases = dict(self.aliases)
+        for name, now, former in changes:
+            if aliases.get(name) != now:
+                return None
+            if former is None:
+                del aliases[name]
+            else:
+                aliases[name] = former
+        return Vocabulary(aliases, self.ignored)
+
     def read(self, category: str, keyword: str) -> tuple[str, str] | None:
         """Return the category and keyword that a keyword counts as; ``None`` where it counts for nothing."""
-        name = f"{category}/{keyword}"
+        name = keyword_name(category, keyword)
         target = self.aliases.get(name, name)
         if target in self.ignored:
             return None

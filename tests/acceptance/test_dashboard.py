@@ -200,6 +200,40 @@ def test_settings_are_previewed_and_saved(opening: Opening, server: Server) -> N
     server.client.put("/works/settings", json={})
 
 
+def test_variants_become_one_keyword_by_a_click_which_another_takes_back(opening: Opening, server: Server) -> None:
+    spelt = [{"id": name, "label": name, "categories": {"genre": [name]}} for name in ("Noir", "noir", "war")]
+    server.client.post("/spelt/content", json=spelt)
+    window = opening()
+    page = window.open("health", source="spelt")
+
+    page.get_by_role("button", name="Count these as one: Noir").click()
+    page.get_by_text("genre/noir counts as genre/Noir from now on.").wait_for()
+    window.photograph("health-joined")
+    assert violations(page) == []
+    assert server.client.get("/spelt/content/noir/similar").json()["content"][0]["score"] == 0
+    page.get_by_role("button", name="Undo: genre/Noir").click()
+    page.get_by_text("They count as they did before.").wait_for()
+    assert "vocabulary" not in server.client.get("/spelt/settings").json()
+
+
+def test_words_are_tried_before_they_are_saved(opening: Opening, server: Server) -> None:
+    server.client.post("/stories/content", json=[{"id": "jaws", "label": "The shark is off Amity", "categories": {}}])
+    window = opening()
+    page = window.open("settings", source="stories")
+
+    page.get_by_label("Give pieces keywords out of their own texts").check()
+    page.get_by_label("Language, whose stop words are left out").select_option("en")
+    page.get_by_role("button", name="Show what would change").click()
+    page.get_by_text("new: shark, amity; as before: 0").wait_for()
+    window.photograph("settings-words")
+    assert violations(page) == []
+    page.get_by_role("button", name="Save the settings").click()
+    page.get_by_text("The settings are saved").wait_for()
+    words = window.open("piece", source="stories", id="jaws").get_by_role("heading", name="Words of its texts")
+    assert words.locator("..").get_by_role("link").all_inner_texts() == ["settings", "shark", "amity"]
+    window.photograph("piece-words")
+
+
 def test_an_editor_runs_an_experiment_by_keyboard_alone(opening: Opening, server: Server) -> None:
     window = opening()
     page = window.open("placement", source="works")

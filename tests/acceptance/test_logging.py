@@ -88,8 +88,13 @@ def test_every_line_of_json_has_the_same_beginning(server: Server) -> None:
 
     log = server.log().splitlines()
     if not log[0].startswith("{"):
-        assert log[0].startswith("penchant listens on http://")
+        assert re.fullmatch(
+            r"penchant listens on http://\S+ \(version \S+; (SQLite|PostgreSQL).*; sources: \d; workers: \d\)", log[0]
+        )
+        assert log[-1] == "penchant has ended: all that it acknowledged is stored"
         return
+    first = json.loads(log[0])
+    assert set(first) >= {"address", "version", "database", "sources", "workers"}
     for line in map(json.loads, log):
         assert list(line)[:4] == ["time", "level", "message", "request_id"]
     assert {line["request_id"] is None for line in map(json.loads, log)} == {True, False}

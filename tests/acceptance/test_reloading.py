@@ -32,6 +32,7 @@ log-format = "json"
 min-version-timeout-s = 0.2
 log-requests = true
 body-limit-bytes = 50
+cors-origins = ["https://new.example"]
 port = 9
 base-path = "/elsewhere"
 [plans.press]
@@ -78,6 +79,8 @@ def hang_up(server: Server, settled: str) -> None:
 def test_all_workers_go_by_the_new_settings_and_stay(server: Server, file: Path, press: str) -> None:
     workers = workers_of(server.process.pid)
     assert statuses(server, "/s/whitelist", press) == {403}
+    preflight = {"origin": "https://new.example", "access-control-request-method": "GET"}
+    assert httpx.options(f"{server.url}/s/ids", headers=preflight).status_code != 200
 
     file.write_text(SECOND)
     hang_up(server, "settings reloaded")
@@ -88,6 +91,7 @@ def test_all_workers_go_by_the_new_settings_and_stay(server: Server, file: Path,
         for _ in range(20)
     ]
     assert {answer.status_code for answer in answers} == {413}
+    assert {httpx.options(f"{server.url}/s/ids", headers=preflight).status_code for _ in range(20)} == {200}
     assert '"route":"/{source}/whitelist"' in server.log().replace(" ", "")
     assert workers_of(server.process.pid) == workers
 

@@ -47,8 +47,14 @@ LIST_MEMBERS: dict[str, Any] = {
     "catalogs": ["a"],
     "filter": {"key": "language", "any": ["en"]},
     "boosts": [{"key": "language", "any": ["en"], "factor": 2}],
+    "pins": [{"id": "c", "position": 1, "from": "2026-01-01T00:00:00Z", "until": "2027-01-01T00:00:00Z"}],
+    "quotas": [{"filter": {"key": "language", "any": ["en"]}, "atLeast": 1, "of": 3}],
     "whitelist": ["c"],
     "blacklist": ["d"],
+    "content": ["c"],
+    "order": "personal",
+    "rows": 2,
+    "series_category": "g",
     "fallback": "popular",
 }
 VARIANT = PlacementVariant(name="v", share=0.2, kind="new", **LIST_MEMBERS)
@@ -112,6 +118,8 @@ SAMPLES: dict[str, Any] = {
     "include": ["label"],
     "exclude": ["a"],
     "diversity": 0.5,
+    "weight": 0.5,
+    "category": "g",
     "min_audience_version": 3,
     "preferences": PersonPreferences(keywords={"g": {"k": -0.5}}, hidden=["c"], unused_categories=["h"]),
     "likings": Likings(liked=["a"], liked_keywords={"g": ["k"]}),
@@ -148,7 +156,7 @@ OWN_SAMPLES: dict[str, dict[str, Any]] = {
 """Other values, where methods mean different things by a name."""
 BODY_INSTEAD = {("deleteContent", "id")}
 """Parameters that the client has no use for: ids to delete go in the body, where there may be any number."""
-NEVER_TOLD = {(method, "why") for method in ("preview_settings", "preview_placement")}
+NEVER_TOLD = {("preview_settings", "why")}
 """Members that an answer has by the document, which has one schema for entries with and without reasons."""
 PAGES = re.compile(r"/-/(?:dashboard|docs/)")
 """What is for people with a browser."""

@@ -7,7 +7,7 @@ from hypothesis import given
 
 from index.test_browsing import changed, counted
 from index.test_snapshot import snapshot_of
-from penchant.index import Filter, FlatCategory, Reach, Snapshot, TermCount, vocabulary
+from penchant.index import Filter, FlatCategory, Reach, Snapshot, TermCount, variants, vocabulary
 from penchant.index.health import normal_form
 from penchant.model import MAX_TAKE, IndexedPiece, Term
 
@@ -67,6 +67,26 @@ def test_keywords_that_are_written_alike_are_grouped_by_category() -> None:
 
     assert found.alike == [[TermCount(Term("c", "Robots"), 2), TermCount(Term("c", "robot"), 1)]]
     assert found.alike_count == 1
+
+
+def test_all_variants_are_listed_and_words_of_texts_are_none() -> None:
+    names = [f"k{number}x" for number in range(60)]
+    capitals = weights("b", c=[name.upper() for name in names], words=["sharks"])
+
+    found = variants(snapshot_of([weights("a", c=names, words=["shark"]), capitals]))
+
+    assert [[each.term.keyword for each in group] for group in found.groups] == sorted([n.upper(), n] for n in names)
+    assert (found.complete, found.useless) == (True, [])
+
+
+def test_keywords_that_say_nothing_are_those_of_all_pieces_and_those_without_a_letter() -> None:
+    pieces = [weights(f"p{n}", c=["all", "ALL"] if n else ["all", "-", "?!"], d=["most"] * (n > 0)) for n in range(10)]
+
+    found = variants(snapshot_of(pieces))
+
+    assert [(each.term.keyword, each.pieces) for each in found.useless] == [("all", 10), ("-", 1), ("?!", 1)]
+    assert found.groups == []
+    assert variants(snapshot_of(pieces[1:])).groups != []
 
 
 def test_categories_with_one_weight_are_found_where_there_are_weights() -> None:

@@ -129,7 +129,18 @@ RULES: dict[str, st.SearchStrategy[Any]] = {
     "filter": YEARS.map(lambda year: {"must": [{"key": "year", "lte": year}]}),
     "boosts": YEARS.map(lambda year: [{"key": "year", "gte": year, "factor": 3}]),
     "blacklist": st.lists(st.sampled_from(PIECES), max_size=5, unique=True),
-    "fallback": st.sampled_from([kind.value for kind in PlacementKind]),
+    "fallback": st.sampled_from([kind.value for kind in PlacementKind if kind is not PlacementKind.PICKS]),
+    "maxPerValue": st.just({"by": 2}),
+    "diversity": st.sampled_from([0, 0.4]),
+    "pins": st.lists(st.sampled_from([*PIECES, "none"]), max_size=4, unique=True).map(
+        lambda ids: [{"id": each, "position": 1 + 3 * place} for place, each in enumerate(ids)]
+    ),
+    "quotas": YEARS.map(
+        lambda year: [
+            {"filter": {"key": "year", "gte": year}, "atLeast": 3, "of": 7},
+            {"filter": {"key": "year", "gte": year + 3}, "atLeast": 1, "of": 2},
+        ]
+    ),
 }
 WHITELIST = {"whitelist": st.lists(st.sampled_from(PIECES), max_size=5, unique=True)}
 WEIGHTS = st.dictionaries(st.sampled_from(["genre", "by"]), st.sampled_from([0, 0.5, 2]), min_size=1, max_size=2)
@@ -138,8 +149,6 @@ OWN: dict[str, dict[str, st.SearchStrategy[Any]]] = {
     "recommendations": {
         "blend": st.fixed_dictionaries(dict.fromkeys(("content", "audience", "popularity"), st.integers(1, 3))),
         "categoryWeights": WEIGHTS,
-        "maxPerValue": st.just({"by": 2}),
-        "diversity": st.sampled_from([0, 0.4]),
         "rotation": st.sampled_from([0, 0.5, 1]),
         "excludeSeen": st.booleans(),
         **WHITELIST,
@@ -147,14 +156,30 @@ OWN: dict[str, dict[str, st.SearchStrategy[Any]]] = {
     "popular": {"halfLifeDays": st.sampled_from([0, 3, 30]), **WHITELIST},
     "new": {"halfLifeDays": st.sampled_from([0, 3, 30]), **WHITELIST},
     "again": {},
+    "picks": {
+        "order": st.sampled_from(["given", "personal"]),
+        "excludeSeen": st.booleans(),
+        "categoryWeights": WEIGHTS,
+    },
 }
+OWN["because"] = {
+    "algorithm": st.sampled_from(["content", "audience", "both"]),
+    "rows": st.integers(1, 3),
+    "seriesCategory": st.just("by"),
+    "excludeSeen": st.booleans(),
+}
+OWN["keyword"] = {"rows": st.integers(1, 3), "rotation": st.sampled_from([0, 0.5]), "excludeSeen": st.booleans()}
+NEEDED: dict[str, dict[str, st.SearchStrategy[Any]]] = {
+    "picks": {"content": st.lists(st.sampled_from([*PIECES, "gone"]), max_size=40, unique=True)}
+}
+"""What a kind cannot do without."""
 
 
 @st.composite
 def rules(draw: st.DrawFn) -> dict[str, Any]:
     """Return the members of a placement or a variant."""
     kind = draw(st.sampled_from(sorted(OWN)))
-    return {"kind": kind, **draw(st.fixed_dictionaries({}, optional=RULES | OWN[kind]))}
+    return {"kind": kind, **draw(st.fixed_dictionaries(NEEDED.get(kind, {}), optional=RULES | OWN[kind]))}
 
 
 @pytest.mark.slow
@@ -188,6 +213,14 @@ def test_everybody_gets_what_a_request_is_answered_with(
             "kind": "recommendations",
             "categoryWeights": {"genre": 0.5},
             "variants": [{"name": "v", "share": 0.5, "kind": "new"}],
+        },
+        {"kind": "because", "rows": 2, "fallback": "new"},
+        {"kind": "keyword", "rows": 3, "excludeSeen": False, "fallback": "popular"},
+        {"kind": "picks", "content": ["p30", "gone", "p03", "p05", "p12"], "order": "personal", "fallback": "new"},
+        {
+            "kind": "new",
+            "pins": [{"id": "p30", "position": 2}, {"id": "p03", "position": 1}],
+            "quotas": [{"filter": {"key": "year", "gte": 2020}, "atLeast": 2, "of": 4}],
         },
         {
             "kind": "again",

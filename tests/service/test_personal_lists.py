@@ -1,5 +1,6 @@
 """Is a varied list what a full sort of the catalogue gives, by few searches, whatever its limits are?"""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -8,12 +9,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from answers import placed_taste, stored
-from penchant.index import Audience, AudienceWeights, OverlapQuery, Part, PersonFigures, Snapshot, best_of, liked_terms
+from fill_reference import fill_place
+from penchant.index import (
+    Audience,
+    AudienceWeights,
+    OverlapQuery,
+    Part,
+    PersonFigures,
+    Snapshot,
+    best_of,
+    liked_terms,
+    offer_of,
+)
 from penchant.index.masks import Filter
 from penchant.live.views import View
-from penchant.model import MAX_TAKE, Algorithm, SourceSettings, Term
+from penchant.model import DAY_MS, MAX_TAKE, Algorithm, SourceSettings, Term
 from penchant.ranking import RankedPiece, sunk
-from penchant.service.lists import personal
+from penchant.service.lists import arranging
+from penchant.service.lists import ranking as ranking_module
 from penchant.service.lists.personal import PersonalRanking
 from penchant.service.lists.requests import PersonalRequest
 from penchant.storage import SourceHead
@@ -23,6 +36,7 @@ LIKED = tuple(Term(category, keyword) for category, keyword in (("genre", "a"), 
 KEYWORDS = st.lists(st.sampled_from("abcd"), max_size=3, unique=True)
 PIECES = st.lists(st.fixed_dictionaries({"genre": KEYWORDS, "tag": KEYWORDS}), max_size=40)
 IDS = st.sampled_from([f"p{number}" for number in range(40)])
+NOW = 2 * DAY_MS + 1
 MOST = st.dictionaries(st.sampled_from(["genre", "tag", "none"]), st.integers(1, 3), max_size=2)
 
 
@@ -38,11 +52,17 @@ class CountedQuery(OverlapQuery):
         return super().best_in(part, shown, take, limit)
 
 
-def view_of(pieces: dict[str, Any], settings: SourceSettings, whitelist: tuple[str, ...] = ()) -> View:
-    """Return a source in two segments, so that keywords of the first have other numbers in the second."""
+def view_of(
+    pieces: dict[str, Any], settings: SourceSettings, whitelist: tuple[str, ...] = (), days: Sequence[int] | None = None
+) -> View:
+    """Return a source in two segments, so that keywords of the first have other numbers in the second.
+
+    Pieces are shown from some ``days`` on; without these, each from a day before the next one on.
+    """
     snapshot, ids = Snapshot.empty(), list(pieces)
+    shown_from = {each: DAY_MS * (-number if days is None else days[number]) for number, each in enumerate(ids)}
     for some in (ids[::2], ids[1::2]):
-        changes = {each: stored({"id": each, "categories": pieces[each]}) for each in some}
+        changes = {each: stored({"id": each, "categories": pieces[each]}, shown_from[each]) for each in some}
         snapshot = snapshot.apply(changes, max_merged=0)
     head = SourceHead(
         source_id=1,
@@ -76,14 +96,22 @@ def person_of(view: View) -> PersonFigures:
 def ranking_of(view: View, **wanted: Any) -> PersonalRanking:
     """Return the list of that person by overlap."""
     request = PersonalRequest(user_id="u", algorithm=Algorithm.JACCARD, **wanted)
-    return PersonalRanking(view, request, 1, person_of(view), Audience(None, AudienceWeights.none()))
+    return PersonalRanking(view, request, NOW, person_of(view), Audience(None, AudienceWeights.none()))
 
 
 def everything_in_order(ranking: PersonalRanking) -> list[RankedPiece]:
     """Return all pieces that may be shown, best first."""
     snapshot = ranking.view.snapshot
     ranked = best_of(snapshot.parts, ranking.query, ranking.shown, snapshot.piece_count)
-    return sunk([RankedPiece(piece_id, -key) for key, piece_id in ranked], ranking.request.sinking)
+    sinking = sunk([RankedPiece(piece_id, -key) for key, piece_id in ranked], ranking.request.sinking)
+
+    def place(each: RankedPiece) -> tuple[int, bytes, str]:
+        offer = offer_of(snapshot, each.id)
+        assert offer is not None
+        return fill_place(each.id, offer.available_from, NOW)
+
+    neutral = sorted((each for each in sinking if each.units == 0), key=place)
+    return [each for each in sinking if each.units > 0] + neutral + [each for each in sinking if each.units < 0]
 
 
 @given(
@@ -91,8 +119,9 @@ def everything_in_order(ranking: PersonalRanking) -> list[RankedPiece]:
     most=MOST,
     diversity=st.sampled_from([0.0, 0.0, 0.3, 1.0]),
     named=st.lists(IDS, max_size=3, unique=True),
-    sinking=st.dictionaries(IDS, st.sampled_from([0.2, 0.5]), max_size=4),
+    sinking=st.dictionaries(IDS, st.sampled_from([0.0, 0.2, 0.5]), max_size=4),
     fill=st.booleans(),
+    days=st.lists(st.integers(-2, 3), min_size=40, max_size=40),
 )
 def test_a_list_is_that_of_the_whole_catalogue_in_order(
     *,
@@ -102,21 +131,26 @@ def test_a_list_is_that_of_the_whole_catalogue_in_order(
     named: list[str],
     sinking: dict[str, float],
     fill: bool,
+    days: list[int],
 ) -> None:
     catalogue = {f"p{number}": categories for number, categories in enumerate(pieces)}
-    view = view_of(catalogue, SourceSettings(max_per_value=most), tuple(named[:2]))
+    view = view_of(catalogue, SourceSettings(max_per_value=most), tuple(named[:2]), days)
     ranking = ranking_of(view, diversity=diversity, sinking=sinking, fill=fill, exclude=frozenset(named[2:]))
     ranked = everything_in_order(ranking)
     terms = {each.id: frozenset(view.snapshot.terms_of(each.id) or ()) for each in ranked}
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(personal, "CANDIDATES", 6)
-        patch.setattr(personal, "MAX_TAKE", 5)
-        found = ranking.ranked
+        patch.setattr(arranging, "CANDIDATES", 6)
+        patch.setattr(arranging, "MAX_TAKE", 5)
+        patch.setattr(ranking_module, "MAX_TAKE", 5)
+        found = ranking.arrangement.pieces
 
     varied = bool(most or diversity)
     candidates = 6 if varied else len(ranked)
-    assert found == listed_by_definition(ranked, view.whitelist, terms, diversity, most, take=5, candidates=candidates)
+    for place, each in enumerate(() if sinking else ranked):
+        assert ranking.ahead(each.id) == place
+    expected = listed_by_definition(ranked, view.whitelist, terms, diversity, most, take=5, candidates=candidates)
+    assert [*found] == expected
 
 
 def test_a_list_that_limits_never_let_fill_takes_few_searches_of_few_pieces() -> None:
@@ -125,12 +159,12 @@ def test_a_list_that_limits_never_let_fill_takes_few_searches_of_few_pieces() ->
     ranking = ranking_of(view)
     query = ranking.query = CountedQuery(view)
 
-    found = ranking.ranked
+    found = ranking.arrangement.pieces
 
     assert [each.id for each in found] == [f"p{number:04}" for number in range(10)]
     searches = len(query.taken) / len(view.snapshot.parts)
     assert searches <= MAX_TAKE
-    assert max(query.taken) == personal.CANDIDATES
+    assert max(query.taken) == arranging.CANDIDATES
 
 
 def test_each_search_adds_a_piece_where_every_piece_fills_a_keyword() -> None:
@@ -140,7 +174,7 @@ def test_each_search_adds_a_piece_where_every_piece_fills_a_keyword() -> None:
     ranking = ranking_of(view)
     query = ranking.query = CountedQuery(view)
 
-    found = ranking.ranked
+    found = ranking.arrangement.pieces
 
     assert [each.id for each in found] == [f"p{genre:02}.000" for genre in range(30)]
     assert len(query.taken) == MAX_TAKE * len(view.snapshot.parts)

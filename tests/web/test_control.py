@@ -41,9 +41,14 @@ def test_the_settings_limit_how_many_pieces_share_a_keyword(films: Service) -> N
     assert films.get("/s/settings").json()["maxPerValue"] == {"director": 2}
 
 
+def newest_first(number: int) -> dict[str, str]:
+    """Return the window of a piece that is newer than that of the next number, so that it fills up before it."""
+    return {"availableFrom": f"{2020 - number}-01-01T00:00:00Z"}
+
+
 def test_a_limited_list_is_filled_from_all_that_may_be_shown(service: Service) -> None:
     alike = [piece(f"a{number:03}", "x") for number in range(200)]
-    others = [piece(f"b{number:02}", f"k{number}") for number in range(40)]
+    others = [piece(f"b{number:02}", f"k{number}", filters=newest_first(number)) for number in range(40)]
     service.submit("s", *alike, piece("liked", "x"), *others)
     like(service, "liked")
     service.put("/s/settings", json={"maxPerValue": {"genre": 1}})
@@ -53,7 +58,10 @@ def test_a_limited_list_is_filled_from_all_that_may_be_shown(service: Service) -
 
 def test_a_limited_list_under_boosts_is_filled_from_all_that_may_be_shown(service: Service) -> None:
     alike = [piece(f"a{number:03}", "x", year=1) for number in range(300)]
-    others = [piece(f"b{number:02}", f"k{number}", year=2 if number % 2 else 1) for number in range(40)]
+    others = [
+        piece(f"b{number:02}", f"k{number}", year=2 if number % 2 else 1, filters=newest_first(number))
+        for number in range(40)
+    ]
     service.submit("s", *alike, piece("liked", "x"), *others)
     like(service, "liked")
     year = {"pointer": "/year", "type": "integer"}

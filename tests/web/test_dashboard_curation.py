@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from factories import piece
+from penchant.web.dashboard.shown import LANGUAGE_NAMES, language
 from penchant.wire import SAMPLES, components
+from penchant.words import LANGUAGES
 from serving import Service
 from visitors import HOME, Visitor, fields_of, text_of, words
 
@@ -129,6 +131,76 @@ def test_settings_are_tried_on_lists_and_not_stored(visitor: Visitor, filled: Se
     assert dict(fields_of(answer.text, f"{HOME}/settings"))["users"] == "kim"
 
 
+STORIES = (
+    {"id": "jaws", "label": "Jaws", "extras": {"story": "A shark hunts off Amity, and it is not the last."}},
+    {"id": "soup", "label": "Suppe", "extras": {"story": "Die Suppe ist kalt, und das ist gut so."}},
+)
+OWN = {"id": "own", "label": "Own", "categories": {"words": ["gull"]}}
+
+
+@pytest.fixture
+def stories(filled: Service) -> Service:
+    filled.submit("t", *({**each, "categories": {"genre": ["x"]}} for each in STORIES), OWN)
+    return filled
+
+
+def test_words_are_set_in_words_and_what_would_change_is_shown_before(visitor: Visitor, stories: Service) -> None:
+    page = visitor.get("settings", source="t")
+    before = stories.get("/t/settings").json()
+    wish = {"words": "1", "words-from": "label\nextras.story\n", "words-keep": "3", "words-language": "auto"}
+
+    shown = words(visitor.fill(page, f"{HOME}/settings", **wish, do="words"), "word-changes")
+
+    assert "Jaws jaws : English; new: jaws, shark, hunts ; as before: 0" in shown
+    assert "Suppe soup : German; new: suppe, kalt ; as before: 0" in shown
+    assert "Own own : no language; as before: 0" in shown
+    assert stories.get("/t/settings").json() == before
+    named = visitor.fill(page, f"{HOME}/settings", **wish, pieces="soup", do="words")
+    assert "jaws" not in words(named, "word-changes").lower()
+    assert dict(fields_of(named.text, f"{HOME}/settings"))["words-keep"] == "3"
+    saved = visitor.fill(named, f"{HOME}/settings", do="save")
+    rule = {"from": ["label", "extras.story"], "keep": 3, "language": "auto"}
+    assert (saved.status_code, stories.get("/t/settings").json()) == (303, {**before, "words": rule})
+
+
+def test_words_are_changed_and_turned_off(visitor: Visitor, stories: Service) -> None:
+    stories.put("/t/settings", json={"words": {"from": ["extras.story"], "keep": 2}})
+    page = visitor.get("settings", source="t")
+
+    other = visitor.fill(page, f"{HOME}/settings", **{"words-keep": "1", "words-language": "de", "do": "words"})
+    same = visitor.fill(page, f"{HOME}/settings", do="words")
+    tried = visitor.fill(page, f"{HOME}/settings", without=["words"], pieces="jaws", do="preview")
+    off = visitor.fill(page, f"{HOME}/settings", without=["words"], do="save")
+
+    assert "Suppe soup : German; gone: kalt ; as before: 1" in words(other, "word-changes")
+    assert "nothing would change" in text_of(same.text)
+    assert "gone: shark, hunts ; as before: 0" in words(tried, "word-changes")
+    assert "Piece Jaws" in words(tried, "preview")
+    assert (off.status_code, "words" in stories.get("/t/settings").json()) == (303, False)
+
+
+@pytest.mark.parametrize(
+    ("field", "pointer"),
+    (("words-from", "/words/from/0"), ("words-keep", "/words/keep"), ("words-language", "/words/language")),
+)
+def test_words_that_cannot_be_are_told_and_kept_in_the_form(
+    visitor: Visitor, stories: Service, field: str, pointer: str
+) -> None:
+    given = {"words": "1", field: "wrong"}
+
+    answer = visitor.fill(visitor.get("settings", source="t"), f"{HOME}/settings", **given, do="save")
+
+    assert (answer.status_code, pointer in answer.text) == (422, True)
+    assert "words" not in stories.get("/t/settings").json()
+    if field != "words-language":
+        assert dict(fields_of(answer.text, f"{HOME}/settings"))[field].strip() == "wrong"
+
+
+def test_every_language_has_a_name() -> None:
+    assert tuple(LANGUAGE_NAMES) == LANGUAGES
+    assert language("de") == "German"
+
+
 @pytest.mark.parametrize(
     ("pieces", "told"),
     (("", "Found 0 ids"), ("\n".join(f"p{n}" for n in range(11)), "Found 11 ids"), ("nobody", "/pieces/0: The source")),
@@ -175,6 +247,72 @@ def test_health_tells_what_keeps_pieces_apart(visitor: Visitor) -> None:
     assert "Bóoks genre (1), book genre (1)" in shown
     assert "Keywords used once: 5 of 7" in shown
     assert "Pieces in no list of 30: 1" in shown
+
+
+def buttons_of(answer: Any, do: str) -> list[list[tuple[str, str]]]:
+    """Return the fields of each form of a page that a button of this value sends."""
+    forms = [each.partition("</form>")[0] for each in answer.text.split("<form")[1:]]
+    chosen = [f"<form{form}" for form in forms if f'name="do" value="{do}"' in form]
+    return [[*fields_of(form, f"{HOME}/health"), ("do", do)] for form in chosen]
+
+
+def press(visitor: Visitor, fields: list[tuple[str, str]]) -> Any:
+    return visitor.send(f"{HOME}/health?source=s", fields)
+
+
+def vocabulary_of(service: Service) -> Any:
+    return service.get("/s/settings").json().get("vocabulary")
+
+
+def test_one_click_makes_variants_one_keyword_and_another_takes_exactly_that_back(
+    visitor: Visitor, filled: Service
+) -> None:
+    vocabulary = {"aliases": [{"from": ["genre/ex"], "to": "genre/X"}], "ignore": ["tag/q"]}
+    before = filled.put("/s/settings", json={"halfLifeDays": 7, "vocabulary": vocabulary}).json()
+    (first, second) = buttons_of(visitor.get("health", source="s"), "join")
+
+    done = press(visitor, first)
+    joined = [{"from": ["genre/ex", "genre/X"], "to": "genre/x"}]
+    assert vocabulary_of(filled) == {"aliases": joined, "ignore": ["tag/q"]}
+    assert "genre/ex, genre/X count as genre/x from now on." in text_of(done.text)
+    assert len(buttons_of(done, "join")) == 1
+    assert len(filled.get("/s/content/c/similar").json()["content"]) == 2
+    undo, *_ = buttons_of(done, "undo")
+    assert press(visitor, buttons_of(done, "join")[0]).status_code == 200
+    back = press(visitor, undo)
+
+    assert "They count as they did before." in text_of(back.text)
+    assert vocabulary_of(filled)["aliases"][0] == before["vocabulary"]["aliases"][0]
+    assert press(visitor, undo).status_code == 409
+    assert press(visitor, second).status_code == 409
+    (latest, _) = buttons_of(visitor.get("health", source="s"), "undo")
+    press(visitor, latest)
+    assert filled.get("/s/settings").json() == before
+
+
+def test_variants_are_joined_by_forms_of_this_page_alone(visitor: Visitor, filled: Service) -> None:
+    fields, _ = buttons_of(visitor.get("health", source="s"), "join")
+
+    assert press(visitor, [each for each in fields if each[0] != "proof"]).status_code == 403
+    filled.put("/s/settings", json={"vocabulary": {"ignore": ["genre/y"]}})
+    stale = press(visitor, fields)
+    assert (stale.status_code, vocabulary_of(filled)) == (409, {"ignore": ["genre/y"]})
+    assert "changed since this page was made" in text_of(stale.text)
+    for wrong in ([("do", "undo"), ("undo", "[")], [("do", "join"), ("to", "x"), ("from", "genre/y")]):
+        now = visitor.get("health", source="s")
+        sent = [each for each in buttons_of(now, "join")[0] if each[0] in {"proof", "seen"}]
+        assert press(visitor, [*sent, *wrong]).status_code in {400, 422}
+    assert vocabulary_of(filled) == {"ignore": ["genre/y"]}
+
+
+def test_changes_of_the_vocabulary_stand_in_the_audit_log(visitor: Visitor, filled: Service) -> None:
+    admin = filled.new_key(account="operators", admin=True)
+
+    press(visitor, buttons_of(visitor.get("health", source="s"), "join")[0])
+
+    latest = filled.get("/-/admin/audit?limit=100", key=admin).json()["entries"]
+    own = [each["action"] for each in latest if each["actor"] == filled.key.split("_")[1]]
+    assert own == ["settings.replace", "source.create"]
 
 
 def health_of(visitor: Visitor, source: str) -> str:

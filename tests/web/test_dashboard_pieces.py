@@ -73,6 +73,25 @@ def test_a_hostile_label_is_text(visitor: Visitor) -> None:
     assert visitor.get("piece", source="s", id="c").text.count("😀") >= 1000
 
 
+def test_a_piece_shows_words_of_its_texts_apart_from_its_keywords(visitor: Visitor, filled: Service) -> None:
+    story = {"description": "Off it is not the."}
+    tale = {"id": "tale", "label": "Jaws", "categories": {"genre": ["x"]}, "extras": story}
+    bare = {"id": "bare", "label": "1975", "categories": {}}
+    own = {"id": "own", "label": "Own", "categories": {"words": ["gull"]}}
+    filled.post("/t/content?words=auto", json=[tale, bare, own])
+
+    shown = visitor.get("piece", source="t", id="tale")
+
+    assert "genre x" in words(shown, "keywords").partition("Words of its texts")[0]
+    assert "jaws" not in words(shown, "keywords").partition("Words of its texts")[0]
+    assert "the stop words of English are left out. jaws" in words(shown, "words")
+    assert "Its texts have none." in words(visitor.get("piece", source="t", id="bare"), "words")
+    owned = visitor.get("piece", source="t", id="own")
+    assert "gull" in words(owned, "keywords")
+    assert "Words of its texts" not in owned.text
+    assert "Words of its texts" not in visitor.get("piece", source="s", id="a").text
+
+
 def test_a_piece_shows_its_keywords_and_neighbours(visitor: Visitor) -> None:
     shown = visitor.get("piece", source="s", id="a").text
     heavy = text_of(visitor.get("piece", source="s", id="d").text)

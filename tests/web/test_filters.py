@@ -74,8 +74,16 @@ def name_attributes(service: Service, source: str, attributes: dict[str, Any] = 
 
 
 def languages(service: Service, source: str = "s") -> None:
-    """Store forty pieces, every fourth of which is English, that everybody likes alike."""
-    pieces = [piece(f"p{n:02}", "x", extras={"language": "en" if n % 4 == 0 else "fr"}) for n in range(40)]
+    """Store forty pieces, the newest first, every fourth of which is English, that everybody likes alike."""
+    pieces = [
+        piece(
+            f"p{n:02}",
+            "x",
+            extras={"language": "en" if n % 4 == 0 else "fr"},
+            filters={"availableFrom": f"{2020 - n}-01-01T00:00:00Z"},
+        )
+        for n in range(40)
+    ]
     service.submit(source, piece("q", "x"), *pieces)
 
 

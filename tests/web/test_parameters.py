@@ -31,7 +31,8 @@ def test_catalogs_come_in_every_spelling(service: Service, path: str, query: str
     service.submit("s", piece("q", "z"), in_catalog("a", "one"), in_catalog("b", "two"), in_catalog("c", "three"))
     service.submit("s", piece("q", "x", filters={"catalogs": ["three"]}))
 
-    assert found(service, f"{path}?{query}") == ["a", "b"]
+    # Recommendations fill up by chance, since nothing speaks for any of them.
+    assert sorted(found(service, f"{path}?{query}")) == ["a", "b"]
 
 
 def test_an_encoded_comma_belongs_to_the_catalog_s_name(service: Service) -> None:
@@ -50,7 +51,7 @@ def test_an_encoded_comma_belongs_to_the_catalog_s_name(service: Service) -> Non
 def test_excluded_ids_come_in_every_spelling_and_may_hold_commas(service: Service, path: str, query: str) -> None:
     service.submit("s", *(piece(name, "x") for name in ("q", "a", "b", "c,d", "c", "d")))
 
-    assert [each for each in found(service, f"{path}?{query}") if each != "q"] == ["a", "c", "d"]
+    assert sorted({*found(service, f"{path}?{query}")} - {"q"}) == ["a", "c", "d"]
 
 
 @pytest.mark.parametrize("text", ("true", "True", "TRUE", "1"))

@@ -91,7 +91,7 @@ BODIES: dict[str, tuple[tuple[Any, list[str]], ...]] = {
         ({}, ["/kind"]),
         ({"kind": "best"}, ["/kind"]),
         ({"kind": "new", "colour": 1}, ["/colour"]),
-        ({"kind": "new", "diversity": 0.5}, ["/diversity"]),
+        ({"kind": "new", "rotation": 0.5}, ["/rotation"]),
         ({"kind": "new", "autoStop": 1}, ["/autoStop"]),
         ({"kind": "new", "autoStop": ["yes"]}, ["/autoStop"]),
         ({"kind": "new", "variants": [{"name": "a", "share": 1, "autoStop": True}]}, ["/variants/0/autoStop"]),
@@ -109,7 +109,7 @@ BODIES: dict[str, tuple[tuple[Any, list[str]], ...]] = {
         ({"kind": "popular", "variants": [{"name": "a", "share": 1, "catalogs": [""]}]}, ["/variants/0/catalogs/0"]),
         ({"kind": "new", "variants": [{"name": name, "share": 0.6} for name in "ab"]}, ["/variants"]),
         ({"kind": "new", "variants": [{"name": str(name), "share": 0.1} for name in range(9)]}, ["/variants"]),
-        ({"kind": "new", "variants": [{"name": "a", "share": 0.5, "diversity": 1}]}, ["/variants/0/diversity"]),
+        ({"kind": "new", "variants": [{"name": "a", "share": 0.5, "rotation": 1}]}, ["/variants/0/rotation"]),
     ),
     "POST /s/lists": (
         ({}, ["/lists"]),
@@ -121,7 +121,7 @@ BODIES: dict[str, tuple[tuple[Any, list[str]], ...]] = {
     ),
     "POST /s/preview/placement": (
         ({"name": 1, "placement": None}, ["/name", "/placement"]),
-        (PLACEMENT | {"placement": {"kind": "new", "diversity": 3}}, ["/placement/diversity"] * 2),
+        (PLACEMENT | {"placement": {"kind": "new", "rotation": 3}}, ["/placement/rotation"] * 2),
         (PLACEMENT | {"variant": "c"}, ["/variant"]),
         (PLACEMENT | {"variant": {}}, ["/variant"]),
         (PLACEMENT | {"users": 0}, ["/users"]),

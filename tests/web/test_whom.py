@@ -44,6 +44,7 @@ def bodies(user: str, piece_id: str) -> Mapping[str, Any]:
     return {
         "recordInteractions": [interaction],
         "recommendToEach": [user, "kim"],
+        "rank": {"content": [piece_id, "b"]},
         "pageLists": page,
         "recordImpressions": [],
         "previewSettings": {"pieces": [piece_id], "users": [user]},
@@ -80,6 +81,7 @@ def requests(service: Service, user: str = "kim", piece_id: str = "a") -> Iterat
             "placementList": {"user": user},
             "rollBackPlacement": {"version": str(version)},
             "deleteSource": {"confirm": "s"},
+            "listSegments": {"category": "genre"},
         }
         yield Request(
             operation,

@@ -23,11 +23,15 @@ export class Client {
 
   // Pieces
 
-  /** Submit any number of pieces, 2,000 at a time; the receipts are added up. Each request is stored as a whole. */
-  async submitContent(source: string, pieces: Entries<Piece>): Promise<Receipt> {
+  /**
+   * Submit any number of pieces, 2,000 at a time; the receipts are added up. Each request is stored as a whole.
+   * The first one makes the source: with `words: "auto"` its pieces get keywords out of their texts.
+   */
+  async submitContent(source: string, pieces: Entries<Piece>, query?: Query<"submitContent">): Promise<Receipt> {
     let total: Receipt | null = null;
     for await (const { body } of batches(pieces, MAX_PIECES)) {
-      const receipt = await this.#service.json<Receipt>("POST", path(source, "content"), { body, repeatable: true });
+      const request = { query, body, repeatable: true };
+      const receipt = await this.#service.json<Receipt>("POST", path(source, "content"), request);
       total = addReceipts(total, receipt, ["accepted", "created", "replaced", "superseded"]);
     }
     return total as Receipt;
@@ -35,6 +39,11 @@ export class Client {
 
   getContent(source: string, id: string, query?: Query<"getContent">): Promise<Piece> {
     return this.#service.json("GET", path(source, "content", id), { query });
+  }
+
+  /** Read up to 1,000 pieces; those that there are come in the order of the ids, and the other ids as `missing`. */
+  readContent(source: string, ids: readonly string[]): Promise<Answer<"readContent">> {
+    return this.#service.json("POST", path(source, "content", "read"), { body: JSON.stringify(ids), repeatable: true });
   }
 
   listContent(source: string, query?: Query<"listContent">): Promise<Answer<"listContent">> {
@@ -72,6 +81,12 @@ export class Client {
 
   recommend(source: string, userId: string, query?: Query<"recommend">): Promise<Answer<"recommend">> {
     return this.#service.json("GET", path(source, "users", userId, "recommendation"), { query });
+  }
+
+  /** Put pieces that somebody else chose into the order in which they suit a person; a weight of 0 leaves it as given. */
+  rank(source: string, userId: string, wish: Body<"rank">, query?: Query<"rank">): Promise<Answer<"rank">> {
+    const body = JSON.stringify(wish);
+    return this.#service.json("POST", path(source, "users", userId, "rank"), { query, body, repeatable: true });
   }
 
   againContent(source: string, userId: string, query?: Query<"againContent">): Promise<Answer<"againContent">> {
@@ -165,6 +180,11 @@ export class Client {
     return this.#preview(source, "recommendation", likings, query);
   }
 
+  /** The words that up to 100 pieces would get of their texts, by a rule that is tried or that of the source. */
+  previewWords(source: string, texts: Body<"previewWords">): Promise<Answer<"previewWords">> {
+    return this.#preview(source, "words", texts);
+  }
+
   previewSettings(source: string, changes: Body<"previewSettings">): Promise<Answer<"previewSettings">> {
     return this.#preview(source, "settings", changes);
   }
@@ -177,6 +197,10 @@ export class Client {
 
   getProfile(source: string, userId: string): Promise<Answer<"getProfile">> {
     return this.#service.json("GET", path(source, "users", userId, "recommendation", "profile"));
+  }
+
+  listSegments(source: string, userId: string, query: Query<"listSegments">): Promise<Answer<"listSegments">> {
+    return this.#service.json("GET", path(source, "users", userId, "segments"), { query });
   }
 
   /** Record an interaction; with an `eventId`, an id of this person's, it is stored once, however often it is sent. */

@@ -243,7 +243,7 @@ export interface paths {
         put?: never;
         /**
          * Submit up to 2,000 pieces; the first submission makes the source.
-         * @description Submits 0 to 2,000 pieces, all or none; the first submission makes the source. A piece has an `id` and `categories` (names to lists of keywords, plain or weighted with an integer from 0 to 10,000, or to further categories; 0 says the same as no weight, and `85.0` is an integer), and may have `label`, `filters` (`catalogs`, `availableFrom`, `availableUntil`, and members of your own) and `extras`. Of two pieces with the same id the later one stays. The receipt counts what happened and names members that were left out. Needs the scope `write`. Not for browser keys.
+         * @description Submits 0 to 2,000 pieces, all or none; the first submission makes the source. A piece has an `id` and `categories` (names to lists of keywords, plain or weighted with an integer from 0 to 10,000, or to further categories; 0 says the same as no weight, and `85.0` is an integer), and may have `label`, `filters` (`catalogs`, `availableFrom`, `availableUntil`, and members of your own) and `extras`. Of two pieces with the same id the later one stays. With `words=auto` a source that is made takes words out of labels and descriptions as keywords. The receipt counts what happened and names members that were left out. Needs the scope `write`. Not for browser keys.
          */
         post: operations["submitContent"];
         /**
@@ -251,6 +251,26 @@ export interface paths {
          * @description With ids (`id=` repeated, `id[]=`, `id[0]=`, or a JSON array as body) these pieces go; without any, all of them. Anything that is not plainly one of the two is 422, so that a slip cannot empty a source. `x-penchant-deleted: 0` shows that none of the ids was there. Needs the scope `write`. Not for browser keys.
          */
         delete: operations["deleteContent"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/{source}/preview/words": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The words that up to 100 pieces would get; nothing is stored.
+         * @description The words that up to 100 pieces would get, with the language found; nothing is stored. The body has pieces as they would be submitted, whose `id` may be left out, and `words`, a rule to try; without it that of the source, or the default. Needs the scope `write`. Needs the scope `write`. Not for browser keys.
+         */
+        post: operations["previewWords"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -320,6 +340,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/{source}/content/read": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Read up to 1,000 pieces by their ids, in the order asked.
+         * @description Up to 1,000 pieces by their ids, for pages that show lists of somebody else: an array of ids; `content` has the pieces and `missing` the ids that the source has none of, both in the order asked, each once. Browser keys get what pages may read. Needs the scope `read`.
+         */
+        post: operations["readContent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/{source}/content/{contentID}/similar": {
         parameters: {
             query?: never;
@@ -360,6 +400,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/{source}/users/{userID}/rank": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Given pieces, such as hits of a search, in the order in which they suit this person.
+         * @description Pieces that somebody else chose, such as the hits of a search or what editors picked, in the order in which they suit this person: up to 500 ids in `content` (413), each once (422). With `weight` 1, the default, the order is that of the person's recommendations, and with 0 the one given; between, pieces stand by weight · r + (1 − weight) · g, r being the place by s and g the one given, both from 0 among those that may be shown, ties as given. Scores stay what they are. `catalogs`, `filter`, `boost`, `at`, `include-seen`, `include` and `explain` are as for a recommendation; rules of lists (whitelist, `maxPerValue`) move nothing. What may not be shown stands in `left`, with the first code that `why` has for it. With a weight below 1 each reason has `{"rule": "given", "position": …}`, the place at which the piece was given, from 0. Plan feature `personalized`; counts as one answer. Needs the scope `personal`.
+         */
+        post: operations["rank"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/{source}/users/{userID}/again": {
         parameters: {
             query?: never;
@@ -392,6 +452,26 @@ export interface paths {
          * @description The taste: terms with scores from −1000 to 1000, preferences included. Of somebody who has done and said nothing: `[]`. Plan feature `profile`. Needs the scope `personal`.
          */
         get: operations["getProfile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/{source}/users/{userID}/segments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The keywords of a category that this person likes, with enough pieces to show.
+         * @description The keywords of `category` that this person likes: those of the profile with a score above 0, the strongest first, ties by keyword, each with at least five pieces that may be shown to the person now (nothing seen, unless the setting `excludeSeen` is false, nothing hidden, blacklisted or out of its window). Each is a row that a page can show, by a filter or the search. `limit` (or `take`) is 1 to 30. Without `category`: 422. Plan feature `profile`, not counted against the monthly quota. Needs the scope `personal`.
+         */
+        get: operations["listSegments"];
         put?: never;
         post?: never;
         delete?: never;
@@ -941,12 +1021,12 @@ export interface paths {
         };
         /**
          * Read the settings of the source.
-         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. `attributes`, by key, names members of pieces' `extras` by which lists can be filtered: `{"year": {"pointer": "/year", "type": "integer"}}` (filters.md). `imageAttribute` is a JSON pointer into `extras` as well, such as `/poster` or `/images/0`: where the address of a piece's picture is, for the dashboard. `publicExtras` names the members of `extras` that browser keys may read and filter by, or is `true` for all; without it that is the member in which `imageAttribute` begins. Needs the scope `write`. Not for browser keys.
+         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. `attributes`, by key, names members of pieces' `extras` by which lists can be filtered: `{"year": {"pointer": "/year", "type": "integer"}}` (filters.md). `imageAttribute` is a JSON pointer into `extras` as well, such as `/poster` or `/images/0`: where the address of a piece's picture is, for the dashboard. `publicExtras` names the members of `extras` that browser keys may read and filter by, or is `true` for all; without it that is the member in which `imageAttribute` begins. `words` gives pieces keywords out of their texts, and `vocabulary` joins keywords or leaves them out: words.md. Needs the scope `write`. Not for browser keys.
          */
         get: operations["getSettings"];
         /**
          * Replace the settings; members left out return to their defaults.
-         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. `attributes`, by key, names members of pieces' `extras` by which lists can be filtered: `{"year": {"pointer": "/year", "type": "integer"}}` (filters.md). `imageAttribute` is a JSON pointer into `extras` as well, such as `/poster` or `/images/0`: where the address of a piece's picture is, for the dashboard. `publicExtras` names the members of `extras` that browser keys may read and filter by, or is `true` for all; without it that is the member in which `imageAttribute` begins. Needs the scope `write`. Not for browser keys.
+         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. `attributes`, by key, names members of pieces' `extras` by which lists can be filtered: `{"year": {"pointer": "/year", "type": "integer"}}` (filters.md). `imageAttribute` is a JSON pointer into `extras` as well, such as `/poster` or `/images/0`: where the address of a piece's picture is, for the dashboard. `publicExtras` names the members of `extras` that browser keys may read and filter by, or is `true` for all; without it that is the member in which `imageAttribute` begins. `words` gives pieces keywords out of their texts, and `vocabulary` joins keywords or leaves them out: words.md. Needs the scope `write`. Not for browser keys.
          */
         put: operations["putSettings"];
         post?: never;
@@ -1151,12 +1231,20 @@ export interface components {
         };
         /**
          * RecommendedPiece
-         * @description One entry of a list: the lower the score, the nearer.
+         * @description One entry of a list: the lower the score, the nearer. All else is of the piece, where the request includes it.
          */
         RecommendedPiece: {
             id: string;
             /** Format: double */
             score: number;
+            label?: string;
+            extras?: {
+                [key: string]: unknown;
+            };
+            catalogs?: string[];
+            availableFrom?: string;
+            availableUntil?: string;
+            words?: string[];
             /** @description With `explain=true`. */
             why?: components["schemas"]["SimilarWhy"] | components["schemas"]["PersonalWhy"];
         } & {
@@ -1211,6 +1299,14 @@ export interface components {
             id: string;
             /** Format: double */
             score: number;
+            label?: string;
+            extras?: {
+                [key: string]: unknown;
+            };
+            catalogs?: string[];
+            availableFrom?: string;
+            availableUntil?: string;
+            words?: string[];
             began: boolean;
             /** Format: int64 */
             days: number;
@@ -1231,6 +1327,27 @@ export interface components {
                     [key: string]: number;
                 };
             };
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * TasteSegments
+         * @description The keywords of a category that the person with this id likes, the strongest first.
+         */
+        TasteSegments: {
+            id: string;
+            segments: components["schemas"]["TasteSegment"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * TasteSegment
+         * @description A keyword that a person likes, with its score in the profile, of which there is enough to show.
+         */
+        TasteSegment: {
+            keyword: string;
+            /** Format: int64 */
+            score: number;
         } & {
             [key: string]: unknown;
         };
@@ -1486,6 +1603,16 @@ export interface components {
             [key: string]: unknown;
         };
         /**
+         * LeftPiece
+         * @description A piece that was given and may not be shown, and why: the code of a `Reason`.
+         */
+        LeftPiece: {
+            id: string;
+            why: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
          * Reason
          * @description Why a piece is not in a list, and the one change that brings it in where there is one.
          */
@@ -1576,7 +1703,8 @@ export interface components {
          * MovingRule
          * @description What moved a piece: `whitelist` with the place on that list, from 0, `fill`, `diversity`, or `boost`.
          *
-         *         A boost has its ``factor``, and for ``position`` its place among those asked for, from 0.
+         *         A boost has its ``factor``, and for ``position`` its place among those asked for, from 0; `given` has the place at
+         *         which the piece is given.
          */
         MovingRule: {
             rule: string;
@@ -1762,7 +1890,8 @@ export interface components {
          * PlacementResult
          * @description The list of a placement: whose variant it is of, and which kind of list it came to be.
          *
-         *         With reasons, ``category_weights`` are those by which it was made.
+         *         With reasons, ``category_weights`` are those by which it was made. ``seed`` is what the list is about, ``since``
+         *         when the person last did something with that piece that speaks for it.
          */
         PlacementResult: {
             placement: string;
@@ -1770,6 +1899,8 @@ export interface components {
             kind: components["schemas"]["PlacementKind"];
             userId: string | null;
             contentId: string | null;
+            seed?: components["schemas"]["ListSeed"];
+            since?: string;
             categoryWeights?: {
                 [key: string]: number;
             };
@@ -1782,7 +1913,18 @@ export interface components {
          * @description The lists that a placement can show, each of which has an address of its own as well.
          * @enum {unknown}
          */
-        PlacementKind: "again" | "new" | "popular" | "recommendations" | "similar";
+        PlacementKind: "again" | "because" | "keyword" | "new" | "picks" | "popular" | "recommendations" | "similar";
+        /**
+         * ListSeed
+         * @description What a list of a page is about: a piece that the person likes, or a keyword of a category.
+         */
+        ListSeed: {
+            contentId?: string;
+            category?: string;
+            keyword?: string;
+        } & {
+            [key: string]: unknown;
+        };
         /**
          * PlacedPiece
          * @description One entry of the list of a placement, with reasons where these were asked for.
@@ -1791,6 +1933,14 @@ export interface components {
             id: string;
             /** Format: double */
             score: number;
+            label?: string;
+            extras?: {
+                [key: string]: unknown;
+            };
+            catalogs?: string[];
+            availableFrom?: string;
+            availableUntil?: string;
+            words?: string[];
             why?: components["schemas"]["PlacedWhy"];
         } & {
             [key: string]: unknown;
@@ -1825,8 +1975,10 @@ export interface components {
             placement: string;
             variant?: string;
             /** @enum {string} */
-            kind?: "similar" | "recommendations" | "popular" | "new" | "again";
+            kind?: "similar" | "recommendations" | "popular" | "new" | "again" | "picks" | "because" | "keyword";
             contentId: string | null;
+            seed?: components["schemas"]["ListSeed"];
+            since?: string;
             listId?: string;
             categoryWeights?: {
                 [key: string]: number;
@@ -1897,6 +2049,7 @@ export interface components {
         IdArray: string[];
         AskedIds: string[];
         UserIds: string[];
+        ContentIds: string[];
         RecommendationResults: components["schemas"]["RecommendationResult"][];
         SimilarEntries: components["schemas"]["SimilarEntry"][];
         InteractionList: components["schemas"]["InteractionAnswer"][];
@@ -1917,6 +2070,14 @@ export interface components {
             id: string;
             /** Format: double */
             score: number;
+            label?: string;
+            extras?: {
+                [key: string]: unknown;
+            };
+            catalogs?: string[];
+            availableFrom?: string;
+            availableUntil?: string;
+            words?: string[];
             why: components["schemas"]["SimilarWhy"];
         } & {
             [key: string]: unknown;
@@ -1979,6 +2140,22 @@ export interface components {
             dislikedKeywords?: {
                 [key: string]: string[];
             } | null;
+        };
+        RankWish: {
+            content: string[];
+            /**
+             * Format: double
+             * @description How much of the order is the person's; 0 leaves it as given.
+             * @default 1
+             */
+            weight: number | null;
+        };
+        RankResult: {
+            id: string;
+            content: components["schemas"]["RecommendedPiece"][];
+            left: components["schemas"]["LeftPiece"][];
+        } & {
+            [key: string]: unknown;
         };
         Preferences: {
             keywords?: {
@@ -2050,6 +2227,12 @@ export interface components {
             /** Format: int64 */
             count: number;
             content: string[];
+        } & {
+            [key: string]: unknown;
+        };
+        PiecesById: {
+            content: components["schemas"]["Piece"][];
+            missing: string[];
         } & {
             [key: string]: unknown;
         };
@@ -2152,6 +2335,9 @@ export interface components {
             imageAttribute?: string;
             /** @description Members of extras that browser keys may read, or true for all; without it what `imageAttribute` names. */
             publicExtras?: true | string[];
+            /** @description Words of texts as keywords; null for none. */
+            words?: components["schemas"]["Words"] | null;
+            vocabulary?: components["schemas"]["Vocabulary"];
             /** @description Members of extras that lists can be filtered by. */
             attributes?: {
                 [key: string]: components["schemas"]["Attribute"];
@@ -2162,9 +2348,50 @@ export interface components {
             /** @enum {string} */
             type: "keyword" | "keywords" | "integer" | "number" | "boolean" | "time";
         };
+        Words: {
+            from?: string[];
+            /**
+             * Format: int32
+             * @default 40
+             */
+            keep: number;
+            /**
+             * @default auto
+             * @enum {string}
+             */
+            language: "auto" | "none" | "cs" | "da" | "de" | "el" | "en" | "es" | "fi" | "fr" | "hu" | "it" | "nl" | "no" | "pl" | "pt" | "ro" | "ru" | "sv" | "tr" | "uk";
+        };
+        /** @description Keywords as category/keyword, up to 20000 all together. */
+        Vocabulary: {
+            aliases?: components["schemas"]["Alias"][];
+            ignore?: string[];
+        };
+        /** @description Pieces whose words are to be shown, by a rule or by that of the source. */
+        Texts: {
+            content: components["schemas"]["Draft"][];
+            words?: components["schemas"]["Words"];
+        };
+        PieceWords: {
+            id: string | null;
+            language: string;
+            words: string[];
+        } & {
+            [key: string]: unknown;
+        };
+        WordsPreview: {
+            content: components["schemas"]["PieceWords"][];
+            words: components["schemas"]["Words"];
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description Keywords that stand for another one. */
+        Alias: {
+            from: string[];
+            to: string;
+        };
         Placement: {
             /** @enum {string} */
-            kind: "similar" | "recommendations" | "popular" | "new" | "again";
+            kind: "similar" | "recommendations" | "popular" | "new" | "again" | "picks" | "because" | "keyword";
             /** @enum {string} */
             algorithm?: "content" | "audience" | "both";
             blend?: {
@@ -2208,8 +2435,22 @@ export interface components {
             };
             whitelist?: string[];
             blacklist?: string[];
+            /** @description The pieces that are picked, in their order; the kind `picks` needs them. */
+            content?: string[];
+            /**
+             * @description Whether picked pieces stand as given, or as they suit the person; absent: as given.
+             * @enum {string}
+             */
+            order?: "given" | "personal";
+            /**
+             * Format: int32
+             * @description How many lists a page gets of it, each about something else; absent: one.
+             */
+            rows?: number;
+            /** @description Of pieces that have the same keywords in this category a page has one list at most. */
+            seriesCategory?: string;
             /** @enum {string} */
-            fallback?: "similar" | "recommendations" | "popular" | "new" | "again";
+            fallback?: "similar" | "recommendations" | "popular" | "new" | "again" | "picks" | "because" | "keyword";
             experiment?: string;
             /** @description Whether variants that are certainly worse are stopped; absent: by reports of servers alone. */
             autoStop?: boolean;
@@ -2220,7 +2461,7 @@ export interface components {
             /** Format: double */
             share: number;
             /** @enum {string} */
-            kind?: "similar" | "recommendations" | "popular" | "new" | "again";
+            kind?: "similar" | "recommendations" | "popular" | "new" | "again" | "picks" | "because" | "keyword";
             algorithm?: ("content" | "audience" | "both") | null;
             blend?: {
                 /**
@@ -2258,7 +2499,11 @@ export interface components {
             } | null;
             whitelist?: string[] | null;
             blacklist?: string[] | null;
-            fallback?: ("similar" | "recommendations" | "popular" | "new" | "again") | null;
+            content?: string[] | null;
+            order?: ("given" | "personal") | null;
+            rows?: number | null;
+            seriesCategory?: string | null;
+            fallback?: ("similar" | "recommendations" | "popular" | "new" | "again" | "picks" | "because" | "keyword") | null;
         };
         PlacementWish: {
             name: string;
@@ -2284,6 +2529,8 @@ export interface components {
                  */
                 take: number | null;
             }[];
+            /** @description What entries carry of their pieces, as the parameter of lists. */
+            include?: string[] | null;
         };
         KeyWish: {
             account: string;
@@ -4128,7 +4375,10 @@ export interface operations {
     };
     submitContent: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `auto`: a source that this submission makes takes words of labels and descriptions as keywords. */
+                words?: "auto";
+            };
             header?: never;
             path: {
                 /**
@@ -4531,6 +4781,268 @@ export interface operations {
                 };
             };
             /** @description `body-too-large`: The body is too large */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported-media-type`: Unsupported media type */
+            415: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage-unavailable`: The database is away; `overloaded`: Overloaded */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    previewWords: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+            };
+            cookie?: never;
+        };
+        /** @description See the description above. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "content": [
+                 *         {
+                 *           "id": "jaws",
+                 *           "label": "Jaws",
+                 *           "categories": {}
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["Texts"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "content": [
+                     *         {
+                     *           "id": "jaws",
+                     *           "language": "none",
+                     *           "words": [
+                     *             "jaws"
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "words": {
+                     *         "from": [
+                     *           "label",
+                     *           "extras.description"
+                     *         ],
+                     *         "keep": 40,
+                     *         "language": "auto"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["WordsPreview"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query; `invalid-syntax`: The body cannot be read */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `request-timeout`: The request did not arrive in time */
+            408: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-many-entries`: Too many entries; `body-too-large`: The body is too large */
             413: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -5422,6 +5934,285 @@ export interface operations {
             };
         };
     };
+    readContent: {
+        parameters: {
+            query?: {
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "min-version"?: number;
+            };
+            header?: {
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "x-penchant-min-version"?: number;
+            };
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+            };
+            cookie?: never;
+        };
+        /** @description See the description above. */
+        requestBody: {
+            content: {
+                /**
+                 * @example [
+                 *       "alien",
+                 *       "gone"
+                 *     ]
+                 */
+                "application/json": components["schemas"]["ContentIds"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    "x-penchant-stale": components["headers"]["x-penchant-stale"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "content": [
+                     *         {
+                     *           "id": "alien",
+                     *           "label": "Alien",
+                     *           "categories": {
+                     *             "genre": [
+                     *               "horror",
+                     *               {
+                     *                 "key": "science fiction",
+                     *                 "weight": 80
+                     *               }
+                     *             ],
+                     *             "people": {
+                     *               "director": [
+                     *                 "Ridley Scott"
+                     *               ]
+                     *             }
+                     *           },
+                     *           "filters": {
+                     *             "catalogs": [
+                     *               "classics"
+                     *             ],
+                     *             "availableFrom": "2026-01-01T00:00:00Z"
+                     *           },
+                     *           "extras": {
+                     *             "year": 1979
+                     *           }
+                     *         }
+                     *       ],
+                     *       "missing": [
+                     *         "gone"
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PiecesById"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query; `invalid-syntax`: The body cannot be read */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `request-timeout`: The request did not arrive in time */
+            408: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-many-entries`: Too many entries; `body-too-large`: The body is too large */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported-media-type`: Unsupported media type */
+            415: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage-unavailable`: The database is away; `overloaded`: Overloaded; `not-yet-visible`: Not yet visible */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     similarContent: {
         parameters: {
             query?: {
@@ -5446,6 +6237,8 @@ export interface operations {
                 at?: string;
                 /** @description Leave out the piece with this id, in this request; may be repeated, up to 1,000 times. */
                 exclude?: string[];
+                /** @description What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated, or separated by commas that are not encoded. */
+                include?: string[];
                 /** @description `true` adds to each entry why it is there. */
                 explain?: boolean;
                 /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
@@ -5713,6 +6506,8 @@ export interface operations {
                 exclude?: string[];
                 /** @description How much pieces are to be unlike each other, from 0 (the best ones) to 1. */
                 diversity?: number;
+                /** @description What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated, or separated by commas that are not encoded. */
+                include?: string[];
                 /** @description `true` adds to each entry why it is there. */
                 explain?: boolean;
                 /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
@@ -5918,6 +6713,302 @@ export interface operations {
             };
         };
     };
+    rank: {
+        parameters: {
+            query?: {
+                /** @description Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` belongs to a name). */
+                catalogs?: string[];
+                /** @description Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`, or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings. */
+                filter?: string;
+                /** @description What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100, `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is multiplied. */
+                boost?: string;
+                /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
+                at?: string;
+                /** @description Whether pieces that the person already knows may be recommended. */
+                "include-seen"?: boolean;
+                /** @description What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated, or separated by commas that are not encoded. */
+                include?: string[];
+                /** @description `true` adds to each entry why it is there. */
+                explain?: boolean;
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "min-version"?: number;
+            };
+            header?: {
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "x-penchant-min-version"?: number;
+                /** @description Wait until what other people like is known up to this version of the interactions. */
+                "x-penchant-min-audience-version"?: number;
+            };
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+                /**
+                 * @description The id of a person; percent-encoded once.
+                 * @example kim
+                 */
+                userID: string;
+            };
+            cookie?: never;
+        };
+        /** @description See the description above. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "content": [
+                 *         "alien",
+                 *         "gravity"
+                 *       ],
+                 *       "weight": 0.5
+                 *     }
+                 */
+                "application/json": components["schemas"]["RankWish"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    "x-penchant-stale": components["headers"]["x-penchant-stale"];
+                    "x-penchant-audience-version": components["headers"]["x-penchant-audience-version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "kim",
+                     *       "content": [
+                     *         {
+                     *           "id": "blade-runner",
+                     *           "score": 0.5
+                     *         },
+                     *         {
+                     *           "id": "gravity",
+                     *           "score": 0.75
+                     *         }
+                     *       ],
+                     *       "left": [
+                     *         {
+                     *           "id": "alien",
+                     *           "why": "seen"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RankResult"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query; `invalid-syntax`: The body cannot be read */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key; `not-signed`: This person is not signed */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `request-timeout`: The request did not arrive in time */
+            408: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-many-entries`: Too many entries; `body-too-large`: The body is too large */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The address is longer than 64 KB; no body tells more. */
+            414: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `unsupported-media-type`: Unsupported media type */
+            415: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `quota-exceeded`: Monthly quota used up; `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `overloaded`: Overloaded; `storage-unavailable`: The database is away; `not-yet-visible`: Not yet visible */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     againContent: {
         parameters: {
             query?: {
@@ -5938,6 +7029,8 @@ export interface operations {
                 at?: string;
                 /** @description Leave out the piece with this id, in this request; may be repeated, up to 1,000 times. */
                 exclude?: string[];
+                /** @description What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated, or separated by commas that are not encoded. */
+                include?: string[];
                 /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
                 "min-version"?: number;
             };
@@ -6190,6 +7283,207 @@ export interface operations {
                      *     ]
                      */
                     "application/json": components["schemas"]["ProfileList"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key; `not-signed`: This person is not signed */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `overloaded`: Overloaded; `storage-unavailable`: The database is away; `not-yet-visible`: Not yet visible */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listSegments: {
+        parameters: {
+            query?: {
+                /** @description The category whose keywords are wanted; needed. */
+                category?: string;
+                /** @description How many entries to return, 1 to 30; more counts as 30. Wins over `take`; without both, 30. */
+                limit?: number;
+                /**
+                 * @deprecated
+                 * @description The old name of `limit`, which wins over it.
+                 */
+                take?: number;
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "min-version"?: number;
+            };
+            header?: {
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "x-penchant-min-version"?: number;
+            };
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+                /**
+                 * @description The id of a person; percent-encoded once.
+                 * @example kim
+                 */
+                userID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    "x-penchant-stale": components["headers"]["x-penchant-stale"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "kim",
+                     *       "segments": [
+                     *         {
+                     *           "keyword": "horror",
+                     *           "score": 500
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TasteSegments"];
                 };
             };
             /** @description `malformed-path`: Malformed path or query */
@@ -8057,6 +9351,8 @@ export interface operations {
                 at?: string;
                 /** @description Leave out the piece with this id, in this request; may be repeated, up to 1,000 times. */
                 exclude?: string[];
+                /** @description What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated, or separated by commas that are not encoded. */
+                include?: string[];
                 /** @description After how many days a person counts half: few of them tell what is popular lately, 0 for ever. */
                 halfLifeDays?: number;
                 /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
@@ -8295,6 +9591,8 @@ export interface operations {
                 at?: string;
                 /** @description Leave out the piece with this id, in this request; may be repeated, up to 1,000 times. */
                 exclude?: string[];
+                /** @description What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated, or separated by commas that are not encoded. */
+                include?: string[];
                 /** @description At which age in days the score is one half; without it, the source's setting `newPieceHalfLifeDays`. */
                 halfLifeDays?: number;
                 /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
@@ -8761,6 +10059,8 @@ export interface operations {
                 exclude?: string[];
                 /** @description How much pieces are to be unlike each other, from 0 (the best ones) to 1. */
                 diversity?: number;
+                /** @description What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated, or separated by commas that are not encoded. */
+                include?: string[];
                 /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
                 "min-version"?: number;
             };
@@ -10645,6 +11945,8 @@ export interface operations {
                 take?: number;
                 /** @description Leave out the piece with this id, in this request; may be repeated, up to 1,000 times. */
                 exclude?: string[];
+                /** @description What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated, or separated by commas that are not encoded. */
+                include?: string[];
                 /** @description `true` adds to each entry why it is there. */
                 explain?: boolean;
                 /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
@@ -10937,6 +12239,9 @@ export interface operations {
                  *           "placement": "home",
                  *           "take": 10
                  *         }
+                 *       ],
+                 *       "include": [
+                 *         "label"
                  *       ]
                  *     }
                  */
@@ -11478,6 +12783,8 @@ export interface operations {
                 exclude?: string[];
                 /** @description How much pieces are to be unlike each other, from 0 (the best ones) to 1. */
                 diversity?: number;
+                /** @description What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated, or separated by commas that are not encoded. */
+                include?: string[];
                 /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
                 "min-version"?: number;
             };
@@ -11744,6 +13051,8 @@ export interface operations {
                 at?: string;
                 /** @description Leave out the piece with this id, in this request; may be repeated, up to 1,000 times. */
                 exclude?: string[];
+                /** @description What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated, or separated by commas that are not encoded. */
+                include?: string[];
                 /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
                 "min-version"?: number;
             };
@@ -12046,6 +13355,8 @@ export interface operations {
                 exclude?: string[];
                 /** @description How much pieces are to be unlike each other, from 0 (the best ones) to 1. */
                 diversity?: number;
+                /** @description What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated, or separated by commas that are not encoded. */
+                include?: string[];
                 /** @description `true` adds to each entry why it is there. */
                 explain?: boolean;
                 /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
@@ -12645,6 +13956,8 @@ export interface operations {
                 exclude?: string[];
                 /** @description What similarity goes by: `content` (the pieces' keywords), `audience` (people who like this piece also like the others) or `both` (the mean). */
                 by?: "content" | "audience" | "both";
+                /** @description What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated, or separated by commas that are not encoded. */
+                include?: string[];
                 /** @description `true` adds to each entry why it is there. */
                 explain?: boolean;
                 /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
@@ -14189,7 +15502,27 @@ export interface operations {
                      *       "publicExtras": [
                      *         "images",
                      *         "url"
-                     *       ]
+                     *       ],
+                     *       "words": {
+                     *         "from": [
+                     *           "label",
+                     *           "extras.description"
+                     *         ],
+                     *         "keep": 40
+                     *       },
+                     *       "vocabulary": {
+                     *         "aliases": [
+                     *           {
+                     *             "from": [
+                     *               "genre/film noir"
+                     *             ],
+                     *             "to": "genre/noir"
+                     *           }
+                     *         ],
+                     *         "ignore": [
+                     *           "genre/other"
+                     *         ]
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["Settings"];
@@ -14368,7 +15701,27 @@ export interface operations {
                  *       "publicExtras": [
                  *         "images",
                  *         "url"
-                 *       ]
+                 *       ],
+                 *       "words": {
+                 *         "from": [
+                 *           "label",
+                 *           "extras.description"
+                 *         ],
+                 *         "keep": 40
+                 *       },
+                 *       "vocabulary": {
+                 *         "aliases": [
+                 *           {
+                 *             "from": [
+                 *               "genre/film noir"
+                 *             ],
+                 *             "to": "genre/noir"
+                 *           }
+                 *         ],
+                 *         "ignore": [
+                 *           "genre/other"
+                 *         ]
+                 *       }
                  *     }
                  */
                 "application/json": components["schemas"]["Settings"];
@@ -14402,7 +15755,27 @@ export interface operations {
                      *       "publicExtras": [
                      *         "images",
                      *         "url"
-                     *       ]
+                     *       ],
+                     *       "words": {
+                     *         "from": [
+                     *           "label",
+                     *           "extras.description"
+                     *         ],
+                     *         "keep": 40
+                     *       },
+                     *       "vocabulary": {
+                     *         "aliases": [
+                     *           {
+                     *             "from": [
+                     *               "genre/film noir"
+                     *             ],
+                     *             "to": "genre/noir"
+                     *           }
+                     *         ],
+                     *         "ignore": [
+                     *           "genre/other"
+                     *         ]
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["Settings"];

@@ -27,6 +27,31 @@ test("what is submitted is read back, ids with slashes and members of one's own 
   assert.deepEqual((await client.listIds(source)).content, ["alien/1", "gravity", "moon"]);
 });
 
+test("a source is made with words of texts, which can be tried before", async () => {
+  const source = newSource();
+  const jaws = { id: "jaws", label: "Jaws", categories: {}, extras: { description: "A shark hunts off Amity." } };
+  const sequel = { id: "jaws2", label: "Jaws 2", categories: {}, extras: { description: "The shark is back." } };
+  await client.submitContent(source, [jaws, sequel], { words: "auto" });
+
+  const { content } = await client.similarContent(source, "jaws", { include: ["words"] });
+  const tried = await client.previewWords(source, { content: [jaws], words: { keep: 1 } });
+
+  assert.equal((await client.getSettings(source)).words.keep, 40);
+  assert.deepEqual(content.map((entry) => entry.id), ["jaws2"]);
+  assert.ok(content[0].words.includes("shark"));
+  assert.deepEqual(tried.content[0].words, ["jaws"]);
+});
+
+test("pieces are read by their ids, and what is missing is told", async () => {
+  const source = newSource();
+  await client.submitContent(source, films);
+
+  const found = await client.readContent(source, ["moon", "gone", "alien/1"]);
+
+  assert.deepEqual(found.content.map((piece) => piece.id), ["moon", "alien/1"]);
+  assert.deepEqual(found.missing, ["gone"]);
+});
+
 test("lists take several values, and catalogs may hold a comma", async () => {
   const source = newSource();
   await client.submitContent(source, films);

@@ -7,6 +7,7 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from penchant.errors import StorageUnavailable
 from penchant.live.compiling import find_fault
@@ -29,6 +30,15 @@ def storage_of(settings: NodeSettings, metrics: Metrics | None = None) -> Storag
     """Open the database that the settings name; ``metrics`` tell of its queues and connections."""
     folder, options = Path(settings.data), server_options(settings)
     return open_storage(folder=folder, database_url=settings.database, options=options, metrics=metrics)
+
+
+def database_name(settings: NodeSettings) -> str:
+    """Return what people call the database that the settings name; nothing of it is secret."""
+    if settings.database is None:
+        return f"SQLite in {settings.data}"
+    address = urlsplit(settings.database)
+    where = f"{address.hostname}:{address.port}" if address.port else address.hostname or "a local socket"
+    return f"PostgreSQL, {address.path.strip('/') or address.username} on {where}"
 
 
 def server_options(settings: NodeSettings) -> ServerOptions:

@@ -13,6 +13,7 @@ COMMANDS: Mapping[str, str] = {
     "serve": "serve.serve",
     "demo": "demo.demo",
     "keys": "keys.keys",
+    "keywords": "keywords.keywords",
     "import": "importing.import_files",
     "export": "upkeep.export_source",
     "backup": "upkeep.backup",

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 
 from penchant.bootstrap import storage_of
 from penchant.cli.importing import load_ndjson
@@ -49,10 +50,19 @@ The documents, with a quickstart, are at {address}/-/docs. Ctrl-C ends the demo;
 @click.command()
 @data_options
 @listening_options
+@click.option(
+    "--cors-origin",
+    "cors_origins",
+    multiple=True,
+    metavar="ORIGIN",
+    help="Origin whose pages may call the service, such as http://localhost:5173; may be repeated.",
+)
 @click.option("--load-only", is_flag=True, help="Load the catalogues and print the key, without serving.")
-def demo(*, location: DataLocation, load_only: bool, **listening: Any) -> None:
+def demo(*, location: DataLocation, load_only: bool, cors_origins: tuple[str, ...], **listening: Any) -> None:
     """Load the demo catalogues where they are not there yet, and serve them."""
+    # Added to those of the settings' file, where there are some.
     settings = location.settings(**listening)
+    settings = msgspec.structs.replace(settings, cors_origins=(*settings.cors_origins, *cors_origins))
     if not load_only:
         require_free_port(settings.host, settings.port)
     with closing(storage_of(settings)) as storage:

@@ -37,6 +37,7 @@ from penchant.wire import (
     decode_settings,
     decode_stored_piece,
     decode_submission,
+    encode_word_rule,
 )
 
 UNDATED = 1 << 62
@@ -148,9 +149,17 @@ def read_source(storage: Storage, account: str, source: str, given: SourceSettin
     with storage.sources.follow_content(account_id, source, None) as feed:
         stored = feed.curation.settings
         settings = given or (decode_settings(stored) if stored else SourceSettings())
-        reading = PieceReading(feed.curation.words, settings.vocabulary)
+        # Under other settings words are worked out here; those that are kept are by the rule in force.
+        rule = feed.curation.words if given is None else encode_word_rule(settings.words)
+        reading = PieceReading(rule, settings.vocabulary)
+        is_kept = rule == feed.curation.words
         pieces = [
-            decode_stored_piece(row.body, row.first_submitted_at, reading=reading, words=reading.words_of(row.words))
+            decode_stored_piece(
+                row.body,
+                row.first_submitted_at,
+                reading=reading,
+                words=reading.words_of(row.words) if is_kept else reading.words_of_draft(row.body),
+            )
             for batch in feed.batches
             for row in batch
             if not row.deleted
@@ -195,16 +204,20 @@ def _rows_of_source(storage: Storage, account_id: int, source: str, settings: So
 
 def _read_files(pieces: Path, interactions: Path, settings: SourceSettings) -> SourceHistory:
     name = pieces.resolve().parent.name
-    return history_of(name, _pieces_of(pieces), _rows_of_file(interactions), settings)
+    reading = PieceReading(encode_word_rule(settings.words), settings.vocabulary)
+    return history_of(name, _pieces_of(pieces, reading), _rows_of_file(interactions), settings)
 
 
-def _pieces_of(path: Path) -> list[IndexedPiece]:
+def _pieces_of(path: Path, reading: PieceReading) -> list[IndexedPiece]:
     pieces: dict[str, IndexedPiece] = {}
     for first, lines in _batches(path, MAX_PIECES_PER_SUBMISSION):
         with _located(path, first):
             submission = decode_submission(b"[" + b",".join(lines) + b"]")
         # Of two pieces with the same id the later counts, as in an import.
-        pieces |= {each.id: decode_stored_piece(each.body, UNDATED) for each in submission.pieces}
+        pieces |= {
+            each.id: decode_stored_piece(each.body, UNDATED, reading=reading, words=reading.words_of_draft(each.body))
+            for each in submission.pieces
+        }
     return list(pieces.values())
 
 

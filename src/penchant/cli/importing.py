@@ -17,6 +17,7 @@ import msgspec
 from rich.console import Console
 
 from penchant.bootstrap import index_folder
+from penchant.cli.keywords import describe
 from penchant.cli.options import (
     COMMAND_LINE,
     Command,
@@ -45,6 +46,7 @@ from penchant.importing import (
     RemoteTarget,
     StoredTarget,
     Target,
+    VocabularyFile,
     checkpoint_name,
     fingerprint,
     gather,
@@ -53,6 +55,8 @@ from penchant.importing import (
     parse_column,
     parse_type,
     printable,
+    put_in_force,
+    read_vocabulary_file,
     save_standard_input,
     to_text,
 )
@@ -84,6 +88,7 @@ class ImportArguments:
     source: str
     url: str | None
     key_file: Path | None
+    vocabulary: VocabularyFile | None
     state: Path | None
     shift_times: bool
     dry_run: bool
@@ -106,6 +111,9 @@ _OF_EVERY_IMPORT = (
     click.option("--interactions", type=existing_file, help="File of interactions (ndjson, csv)."),
     click.option("--url", help="Import into the server at this address instead; its key is in PENCHANT_KEY."),
     click.option("--key-file", type=existing_file, help="File that holds the key for --url."),
+    click.option("--vocabulary", "vocabulary_file", type=existing_file, help="File of a vocabulary to add."),
+    click.option("--vocabulary-category", help="Category of its labels, if it is a thesaurus."),
+    click.option("--vocabulary-language", multiple=True, metavar="CODE", help="Languages of its labels; repeatable."),
     click.option("--shift-times", is_flag=True, help="Move all times so that the newest interaction is now."),
     click.option("--dry-run", is_flag=True, help="Only read and check, show the first rows; nothing is stored."),
     click.option("--no-check", is_flag=True, help="Store batches as they are read, without checking all files first."),
@@ -208,7 +216,14 @@ def _read_arguments(options: dict[str, Any], stack: ExitStack) -> ImportArgument
     if not files:
         raise click.UsageError("Name files or a folder, or a file with --pieces or --interactions.")
     same = {field.name: options[field.name] for field in fields(ImportArguments) if field.name in options}
-    return ImportArguments(**same | {"format": name, "files": files, "options": _read_options(options)})
+    read = {"format": name, "files": files, "options": _read_options(options), "vocabulary": _read_vocabulary(options)}
+    return ImportArguments(**same | read)
+
+
+def _read_vocabulary(options: dict[str, Any]) -> VocabularyFile | None:
+    """Return the vocabulary that an import adds, read before anything is stored."""
+    path, category, languages = (options[f"vocabulary_{name}"] for name in ("file", "category", "language"))
+    return None if path is None else read_vocabulary_file(path, category=category, languages=languages)
 
 
 def _read_options(options: dict[str, Any]) -> ImportOptions:
@@ -292,9 +307,19 @@ def import_files(*, location: DataLocation, **options: Any) -> None:
             reading = functools.partial(_judged, storage, settings, arguments)
             goal = _Goal(target, Path(settings.data) / CHECKPOINTS, settings.piece_limits, reading)
         report = _import(arguments, goal, console)
+        if arguments.vocabulary is not None:
+            _add_vocabulary(arguments.vocabulary, arguments.source, goal.target, console)
     if report.dry_run and report.invalid_rows and not arguments.skip_invalid:
         # So that a script learns from a dry run that the import itself would stop.
         raise click.exceptions.Exit(1)
+
+
+def _add_vocabulary(file: VocabularyFile, source: str, target: Target | None, console: Console) -> None:
+    """Add a vocabulary to that of the source, but for a dry run, and tell what it says."""
+    for remark in file.remarks:
+        _say(console, remark)
+    in_force = file.vocabulary if target is None else put_in_force(target, file.vocabulary)
+    _say(console, f"{source}: {describe(in_force)}")
 
 
 def load_ndjson(storage: Storage, account: str, source: str, *, pieces: Path, interactions: Path) -> None:

@@ -19,7 +19,8 @@ from granian import Granian
 from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 
-from penchant.bootstrap import run_builder, shared_metrics, storage_of, worker_application
+from penchant import __version__
+from penchant.bootstrap import database_name, run_builder, shared_metrics, storage_of, worker_application
 from penchant.cli.options import DataLocation, data_options, listening_options
 from penchant.errors import InvalidSettings
 from penchant.live.compiling import import_loader
@@ -55,7 +56,8 @@ def run(settings: NodeSettings, reading: Callable[[], NodeSettings] | None = Non
         send_spans(settings.tracing_endpoint)
         tracing.close()
     # Opened and closed once here, so that a wrong folder or database is one clear message.
-    storage_of(settings).close()
+    with contextlib.closing(storage_of(settings)) as storage:
+        sources = len(storage.sources.list_large(0))
     import_loader()
     # What is imported by now is so once, and its pages are shared (D88 of docs/decisions.md). No database is open, and
     # the threads that there will be only wait in the kernel: no fork copies a lock that one of them holds.
@@ -63,11 +65,18 @@ def run(settings: NodeSettings, reading: Callable[[], NodeSettings] | None = Non
     gc.collect()
     gc.freeze()
     start_logging(settings.log_level, settings.log_format)
-    address = f"http://{settings.host}:{settings.port}{settings.base_path}"
-    if settings.log_format == "json":
-        logger.info("penchant listens", extra={"fields": {"address": address}})
-    else:
-        click.echo(f"penchant listens on {address}", err=True)
+    scheme = "http" if settings.tls_certificate is None else "https"
+    address = f"{scheme}://{settings.host}:{settings.port}{settings.base_path}"
+    _say(
+        settings,
+        f"penchant listens on {address} (version {__version__}; {database_name(settings)}; sources: {sources}; "
+        f"workers: {settings.workers})",
+        address=address,
+        version=__version__,
+        database=database_name(settings),
+        sources=sources,
+        workers=settings.workers,
+    )
     server = Granian(
         "penchant",
         address=settings.host,
@@ -92,6 +101,15 @@ def run(settings: NodeSettings, reading: Callable[[], NodeSettings] | None = Non
         # By then the server has set a handler of its own, which would start all workers anew.
         server.on_startup(lambda: signal.signal(signal.SIGHUP, hang_up))
         server.serve(target_loader=functools.partial(worker_application, settings, os.getpid()), wrap_loader=False)
+    _say(settings, "penchant has ended: all that it acknowledged is stored")
+
+
+def _say(settings: NodeSettings, line: str, **fields: object) -> None:
+    """Tell the operator a line, for people or as a line of the log."""
+    if settings.log_format == "json":
+        logger.info(line.partition(" (")[0], extra={"fields": fields})
+    else:
+        click.echo(line, err=True)
 
 
 class SettingsReloader:

@@ -16,6 +16,7 @@ import msgspec
 from penchant.client.errors import ClientError, ServiceError, moved
 from penchant.client.operations import (
     ListIdsOptions,
+    RankOptions,
     RecommendToEachOptions,
     RecordInteractionOptions,
     SimilarContentOptions,
@@ -37,7 +38,7 @@ from penchant.wire import (
     SettingsPreview,
     SourceStatus,
 )
-from penchant.wire.explanations import NeighboursOfOne, PersonalPieces
+from penchant.wire.explanations import NeighboursOfOne, PersonalPieces, RankedPieces
 from penchant.wire.pieces import Piece
 from penchant.wire.placements import PageList, Placement
 from penchant.wire.recording import Interaction, SeenList
@@ -317,6 +318,24 @@ def similar_to_each(
     for batch in batches(several(ids), MAX_ASKED):
         lists += yield _batch("/{source}/similar", list[NeighboursOfOne], source, batch, options)
     return lists
+
+
+def rank(
+    source: str, user_id: str, ids: Iterable[str], *, weight: float = 1.0, **options: Unpack[RankOptions]
+) -> Request[RankedPieces]:
+    """Read up to 500 pieces that somebody else chose in the order in which they suit a person.
+
+    ``weight`` tells how much of the order is the person's; 0 leaves it as given.
+    """
+    return request_of(
+        "POST",
+        "/{source}/users/{userID}/rank",
+        RankedPieces,
+        {"source": source, "userID": user_id},
+        body=encode({"content": list(several(ids)), "weight": weight}),
+        options=options,
+        reads=True,
+    )
 
 
 class PreviewOptions(TypedDict, total=False):

@@ -23,6 +23,7 @@ class Methods(OperationMethods):
     placement_results = RequestMethod(flows.placement_results)
     recommend_to_each = FlowMethod(flows.recommend_to_each)
     preview_settings = RequestMethod(flows.preview_settings)
+    rank = RequestMethod(flows.rank)
     similar_to_each = FlowMethod(flows.similar_to_each)
     roll_back_placement = RequestMethod(flows.roll_back_placement)
     page_lists = RequestMethod(flows.page_lists)

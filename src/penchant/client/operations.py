@@ -24,6 +24,7 @@ from penchant.wire import (
     Profile,
     ProspectList,
     SigningSecret,
+    TasteSegments,
     UsageReport,
     UserExport,
     WordsPreview,
@@ -65,6 +66,15 @@ class ListIdsOptions(TypedDict, total=False):
     """How many leading entries to skip."""
     limit: int | None
     """How many entries to return; without it, all."""
+
+
+class ListSegmentsOptions(TypedDict, total=False):
+    """Options of `list_segments`."""
+
+    category: str | None
+    """The category whose keywords are wanted; needed."""
+    limit: int | None
+    """How many entries to return, 1 to 30; more counts as 30. Wins over `take`; without both, 30."""
 
 
 class ListChangesOptions(TypedDict, total=False):
@@ -138,6 +148,32 @@ class AgainContentOptions(TypedDict, total=False):
     include: Iterable[str] | None
     """What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated,
     or separated by commas that are not encoded."""
+
+
+class RankOptions(TypedDict, total=False):
+    """Options of `rank`."""
+
+    catalogs: Iterable[str] | None
+    """Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` belongs to a
+    name)."""
+    filter: Mapping[str, object] | str | None
+    """Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`,
+    or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings."""
+    boost: Mapping[str, object] | Sequence[Mapping[str, object]] | str | None
+    """What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100,
+    `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is
+    multiplied."""
+    at: date | str | None
+    """The moment for availability and interactions: the end of this day, UTC; today means now."""
+    include_seen: bool | None
+    """Whether pieces that the person already knows may be recommended."""
+    include: Iterable[str] | None
+    """What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated,
+    or separated by commas that are not encoded."""
+    explain: bool | None
+    """`true` adds to each entry why it is there."""
+    min_audience_version: int | None
+    """Wait until what other people like is known up to this version of the interactions."""
 
 
 class NewContentOptions(AgainContentOptions, total=False):
@@ -381,6 +417,18 @@ def get_profile(source: str, user_id: str) -> Request[list[Profile]]:
         "/{source}/users/{userID}/recommendation/profile",
         list[Profile],
         {"source": source, "userID": user_id},
+        reads=True,
+    )
+
+
+def list_segments(source: str, user_id: str, **options: Unpack[ListSegmentsOptions]) -> Request[TasteSegments]:
+    """The keywords of a category that this person likes, with enough pieces to show."""
+    return request_of(
+        "GET",
+        "/{source}/users/{userID}/segments",
+        TasteSegments,
+        {"source": source, "userID": user_id},
+        options=options,
         reads=True,
     )
 
@@ -636,6 +684,7 @@ class OperationMethods:
     recommend = RequestMethod(recommend)
     again_content = RequestMethod(again_content)
     get_profile = RequestMethod(get_profile)
+    list_segments = RequestMethod(list_segments)
     list_interactions = RequestMethod(list_interactions)
     get_preferences = RequestMethod(get_preferences)
     put_preferences = RequestMethod(put_preferences)

@@ -14,6 +14,7 @@ from penchant.importing.report import ImportReport, to_text
 from penchant.importing.running import Import, ImportProgress, new_source_settings, newest_moment
 from penchant.importing.targets import StoredTarget, Target
 from penchant.importing.verdict import MAX_STORED_PIECES, ImportVerdict, JudgedSource, judge
+from penchant.importing.vocabularies import VariantRow, VocabularyFile, put_in_force, read_vocabulary_file, write_table
 
 __all__ = [
     "FORMATS",
@@ -34,6 +35,8 @@ __all__ = [
     "RemoteTarget",
     "StoredTarget",
     "Target",
+    "VariantRow",
+    "VocabularyFile",
     "checkpoint_name",
     "export_lines",
     "fingerprint",
@@ -44,6 +47,9 @@ __all__ = [
     "parse_column",
     "parse_type",
     "printable",
+    "put_in_force",
+    "read_vocabulary_file",
     "save_standard_input",
     "to_text",
+    "write_table",
 ]

@@ -289,11 +289,13 @@ class Files:
                 if not line.isspace():
                     yield number, line.rstrip(b"\r\n")
 
-    def rows(self, file: InputFile, form: TableForm = UNSAID, *, fill: bool = False) -> Iterator[TableRow]:
+    def rows(
+        self, file: InputFile, form: TableForm = UNSAID, *, fill: bool = False, trim: bool = True
+    ) -> Iterator[TableRow]:
         """Yield the rows of a CSV file below its heading; a quoted value may have several lines.
 
-        Blanks at both ends of cells go, and so do rows of blank cells. With ``fill`` the cells that a row lacks at its
-        end are empty; otherwise it has a problem.
+        Blanks at both ends of cells go, unless ``trim`` is false, and so do rows of blank cells. With ``fill`` the
+        cells that a row lacks at its end are empty; otherwise it has a problem.
         """
         # For the whole process; the default of 128 KiB is less than a description may have.
         csv.field_size_limit(MAX_LINE_BYTES)
@@ -314,7 +316,7 @@ class Files:
                     line, before = reader.line_num, line
                     # Blank lines are no rows of the table; spreadsheets write them as delimiters.
                     if any(map(str.strip, values)):
-                        yield _row(before + 1, names, values, fill=fill)
+                        yield _row(before + 1, names, [each.strip() for each in values] if trim else values, fill=fill)
             except csv.Error as error:
                 raise UnreadableFile(f"{file}, line {reader.line_num}: {error}.") from None
 
@@ -333,7 +335,7 @@ class Files:
                 text = line.decode("latin-1")
             if text.count(separator) >= MAX_COLUMNS:
                 raise UnreadableFile(f"{file}, line {number}: more than {MAX_COLUMNS} columns.")
-            yield _row(number, names, text.split(separator))
+            yield _row(number, names, [each.strip() for each in text.split(separator)])
 
     def raws(self, file: InputFile) -> Iterator[tuple[int, bytes]]:
         """Yield the texts of JSON values with their numbers: those of one array, or one a line."""
@@ -470,7 +472,7 @@ def _names(heading: Sequence[str]) -> list[str]:
 
 
 def _row(line: int, names: Sequence[str], values: Sequence[str], *, fill: bool = False) -> TableRow:
-    cells = [value.strip() for value in values]
+    cells = list(values)
     # Padding: cells behind the last column that hold nothing.
     while len(cells) > len(names) and not cells[-1]:
         cells.pop()

@@ -13,17 +13,20 @@ from penchant.index.building import (
     term_table,
 )
 from penchant.index.compiled.engine import makes_weights
+from penchant.index.filling import FillKey, count_before, fill_key, first_to_fill
 from penchant.index.health import (
     EVERYWHERE,
     EXAMPLES,
     CategorySpread,
     CategoryTelling,
     FlatCategory,
+    KeywordVariants,
     Reach,
     TellingFindings,
     VocabularyFindings,
     normal_form,
     telling_by_category,
+    variants,
     vocabulary,
 )
 from penchant.index.layout import (
@@ -54,10 +57,12 @@ from penchant.index.people.figures import SourceFigures
 from penchant.index.people.likes import LatestEvents, Likes
 from penchant.index.people.person import (
     CountedPreferences,
+    GradedPiece,
     InteractionArrays,
     PersonFigures,
     PlacedTaste,
     figures_of_person,
+    graded_pieces,
     keyword_counts,
     profile_of_person,
 )
@@ -100,13 +105,16 @@ __all__ = [
     "CategoryTelling",
     "CountedPreferences",
     "EventPages",
+    "FillKey",
     "Filter",
     "Find",
     "FlatCategory",
     "FloatArray",
+    "GradedPiece",
     "IntArray",
     "InteractionArrays",
     "Keep",
+    "KeywordVariants",
     "LatestEvents",
     "LikeShare",
     "LikenessMap",
@@ -154,7 +162,11 @@ __all__ = [
     "build_segment",
     "build_weights",
     "categories",
+    "count_before",
     "figures_of_person",
+    "fill_key",
+    "first_to_fill",
+    "graded_pieces",
     "has_attributes",
     "is_read_as",
     "key_of",
@@ -187,5 +199,6 @@ __all__ = [
     "term_key",
     "term_table",
     "terms_beginning",
+    "variants",
     "vocabulary",
 ]

@@ -131,6 +131,8 @@ EVERYWHERE = 0.95
 """A keyword that this share of all pieces has joins none of them: it tells nothing."""
 LEAST_JOINING = 0.05
 """The share of a category's keywords, counted by piece, below which it is noise."""
+LEAST_PIECES = 10
+"""Pieces of a source from which on a keyword that all have is no chance."""
 EXAMPLES = 50
 """Examples of a finding that are kept."""
 
@@ -191,8 +193,7 @@ def vocabulary(snapshot: Snapshot) -> VocabularyFindings:
     A piece is lonely if it shares no keyword with another one, and worded if it would be but for words of its texts.
     """
     counts, complete = _frequencies(snapshot)
-    # Words of texts are as people write: most stand in one text, and shark beside sharks is no slip.
-    keywords = {key: count for key, count in counts.items() if not key.startswith(_WORDS)}
+    keywords = _without_words(counts)
     once = [key for key, count in keywords.items() if count == 1]
     alike = _alike(keywords)
     lonely = [place for part in snapshot.parts for place in _lonely(part, counts)] if complete else []
@@ -212,6 +213,38 @@ def vocabulary(snapshot: Snapshot) -> VocabularyFindings:
         spread=_spread(counts, snapshot.piece_count),
         complete=complete,
     )
+
+
+class KeywordVariants(NamedTuple):
+    """Keywords that are likely meant as one, by group, the most frequent first; and what tells pieces apart nowhere.
+
+    ``complete`` tells that all keywords were looked at.
+    """
+
+    groups: Sequence[Sequence[TermCount]]
+    useless: Sequence[TermCount]
+    complete: bool
+
+
+def variants(snapshot: Snapshot) -> KeywordVariants:
+    """Return all groups of keywords that are written nearly alike, those of the most pieces first.
+
+    Useless are keywords without any letter or digit, and those that nearly all pieces have, if there are ten or so.
+    """
+    counts, complete = _frequencies(snapshot)
+    keywords = _without_words(counts)
+    most = EVERYWHERE * max(snapshot.piece_count, LEAST_PIECES)
+    counted = [TermCount(term_of(key.decode()), count) for key, count in keywords.items()]
+    useless = [each for each in counted if each.pieces >= most or not any(map(str.isalnum, each.term.keyword))]
+    # A group is of keywords that say something.
+    spared = {term_key(*each.term).encode() for each in useless}
+    groups = _alike({key: count for key, count in keywords.items() if key not in spared})
+    return KeywordVariants(groups, sorted(useless, key=lambda each: (-each.pieces, each.term)), complete)
+
+
+def _without_words(counts: Mapping[bytes, int]) -> dict[bytes, int]:
+    """Return the keywords that are no words of texts: shark beside sharks is no slip of those."""
+    return {key: count for key, count in counts.items() if not key.startswith(_WORDS)}
 
 
 def _frequencies(snapshot: Snapshot) -> tuple[dict[bytes, int], bool]:

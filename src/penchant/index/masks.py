@@ -1,13 +1,15 @@
 """Masks: the pieces of a segment that may be shown, a byte for each, made once for all requests with one filter."""
 
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from penchant.attributes import AttributeFilter, Clause, MarkCondition
 from penchant.index.building import term_key
-from penchant.index.layout import IntArray, Mask
+from penchant.index.layout import IntArray, Mask, Numbers
 from penchant.index.segment import Segment
 from penchant.index.strings import Strings
 from penchant.model import Term
@@ -17,6 +19,8 @@ MAX_MASKS = 32
 and up to 16 for a list with boosts."""
 MAX_BLACKLISTS = 4
 """Blacklists whose rows are kept for a segment: that of its source, and those before."""
+HASH_BYTES = 8
+"""Bytes of a hash of an id, as the interface has it."""
 ALWAYS = (np.iinfo(np.int64).min, np.iinfo(np.int64).max)
 
 
@@ -25,6 +29,8 @@ class Filter:
     """Which pieces may appear: in one of the catalogs, available at a moment (ms since 1970 UTC), not excluded.
 
     ``matching`` is a filter by attributes that has to hold for them. Pieces with a term of ``without`` may not appear.
+    With ``among`` only pieces of these ids may, with ``having`` only those with a
+    term.
     Excluded is what is ``blacklisted``, a set that many requests share, and what is ``omitted`` from one request: seen
     pieces and those of its parameter ``exclude``.
     """
@@ -35,6 +41,8 @@ class Filter:
     blacklisted: frozenset[str] = frozenset()
     omitted: frozenset[str] = frozenset()
     without: frozenset[Term] = frozenset()
+    among: frozenset[str] | None = None
+    having: Term | None = None
 
 
 class _WindowMask(NamedTuple):
@@ -72,7 +80,7 @@ class Masks:
         return (len(self._kept) + 2) * len(self._segment)
 
     def allowed(self, shown: Filter) -> Mask:
-        """Return which pieces are live, available, in the catalogs and without some terms.
+        """Return which pieces are live, available, in the catalogs, with and without some terms, among some ids.
 
         `Part.excluded` has the rest.
         """
@@ -81,6 +89,11 @@ class Masks:
             for term in shown.without:
                 others[self._segment.having(term_key(*term))] = 0
             return others
+        if shown.among is not None:
+            return _only(self.allowed(replace(shown, among=None)), rows_of(self._segment, shown.among))
+        if shown.having is not None:
+            rows = self._segment.having(term_key(*shown.having))
+            return _only(self.allowed(replace(shown, having=None)), rows)
         available = self._available(shown.moment)
         if shown.catalogs is None and shown.matching is None:
             return available.mask
@@ -121,6 +134,13 @@ class Masks:
             now = _available(self._segment, self._live, moment)
             self._now = now
         return now
+
+
+def _only(mask: Mask, rows: Numbers | IntArray) -> Mask:
+    """Return a mask that lets through what another does of some rows alone."""
+    chosen = np.zeros(len(mask), dtype=np.uint8)
+    chosen[rows] = mask[rows]
+    return chosen
 
 
 def _available(segment: Segment, live: Mask, moment: int) -> _WindowMask:
@@ -184,6 +204,37 @@ class RowLookup:
                 self._kept = {}
             rows = self._kept[ids] = rows_of(self._segment, ids)
         return rows
+
+
+class _DatedHashes(NamedTuple):
+    """Hashes (n,) under a prefix, of those pieces that ``known`` (n,) tells."""
+
+    prefix: bytes
+    hashes: NDArray[np.uint64]
+    known: NDArray[np.bool_]
+
+
+class DayHashes:
+    """BLAKE2b of a prefix, that of a day, and the id of pieces of a segment; each hashed once for the last prefix."""
+
+    def __init__(self, segment: Segment) -> None:
+        self._segment = segment
+        self._last = _DatedHashes(b"", np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.bool_))
+
+    def of(self, rows: IntArray, prefix: bytes) -> NDArray[np.uint64]:
+        """Return the hashes of pieces at some rows; as numbers they are in the order of their 8 bytes."""
+        # Read once, since another thread may replace it meanwhile. Two that hash the same piece write the same.
+        last, count = self._last, len(self._segment)
+        if last.prefix != prefix:
+            last = _DatedHashes(prefix, np.zeros(count, dtype=np.uint64), np.zeros(count, dtype=np.bool_))
+            self._last = last
+        missing = rows[~last.known[rows]]
+        if len(missing):
+            ids = self._segment.ids.take(missing)
+            digests = b"".join(blake2b(prefix + each.encode(), digest_size=HASH_BYTES).digest() for each in ids)
+            last.hashes[missing] = np.frombuffer(digests, dtype=">u8")
+            last.known[missing] = True
+        return last.hashes[rows]
 
 
 _NO_ROWS = np.zeros(0, dtype=np.int64)

@@ -75,6 +75,8 @@ class WordWriter:
         """Return a submission whose pieces have words by the rules of their source, as far as these are known."""
         known = self._known(command)
         rules = WordRules(command.words, command.words) if known is None else known
+        if rules == NO_WORDS:
+            return replace(command, rules=rules)
         pieces = [replace(each, words=encode_words(each.body, rules)) for each in command.pieces]
         return replace(command, pieces=pieces, rules=rules)
 

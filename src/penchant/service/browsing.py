@@ -25,7 +25,8 @@ from penchant.service.access import Access
 from penchant.service.people import oldest_kept
 from penchant.storage import InteractionQuery, SourceHead
 from penchant.telemetry import Metrics
-from penchant.wire import decode_stored_extra, decode_stored_label, decode_stored_texts, encode
+from penchant.wire import decode_stored_extra, decode_stored_label, decode_stored_texts, encode, words_of_piece
+from penchant.words import NO_KEPT_WORDS, WordRule
 
 MAX_HITS = 50
 """Pieces that an answer shows, the best of those that were found; and people."""
@@ -268,6 +269,21 @@ class PiecePage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WordChange:
+    """What words a piece would get by another rule, which of those that it has would go, and how many would stay.
+
+    ``language`` is that whose stop words are left out, `none` for none.
+    """
+
+    id: str
+    label: str | None
+    language: str
+    come: Sequence[str]
+    go: Sequence[str]
+    stay: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DailyCounts:
     """Interactions by UTC day, the last of which is today; ``complete`` tells that all were counted."""
 
@@ -361,6 +377,29 @@ class SourceBrowser:
     async def texts_at(self, view: View, pointer: str, ids: Sequence[str]) -> dict[str, str]:
         """Return the texts to which a JSON pointer leads in the extras of some pieces, of those that have one."""
         return await self._told(view, ids, lambda body: decode_stored_extra(body, pointer))
+
+    async def word_changes(self, view: View, rule: WordRule | None, ids: Sequence[str]) -> list[WordChange]:
+        """Return what another rule of words, or none, would change for some pieces, of those that there are."""
+        name = (view.head.account_id, view.head.name)
+        bodies = await self._database.promptly(self._database.storage.pieces.read_some, *name, ids)
+
+        def change(piece_id: str, body: bytes) -> WordChange:
+            before = view.reading.words_of_draft(body)
+            after = NO_KEPT_WORDS if rule is None else words_of_piece(body, rule)
+            come = [word for word in after.words if word not in before]
+            return WordChange(
+                id=piece_id,
+                label=decode_stored_label(body),
+                language=after.language,
+                come=come,
+                go=[word for word in before if word not in after.words],
+                stay=len(after.words) - len(come),
+            )
+
+        def changes() -> list[WordChange]:
+            return [change(piece_id, bodies[piece_id]) for piece_id in ids if piece_id in bodies]
+
+        return await self._database.in_thread(changes)
 
     async def _told(self, view: View, ids: Sequence[str], read: Callable[[bytes], str | None]) -> dict[str, str]:
         if not ids:

@@ -64,17 +64,24 @@ class Application:
         # From inside to outside: what is wrapped last is passed first.
         app: ASGIApp = Compression(self._serve)
         # A function, since services are there only after the start.
-        app = Refusals(app, lambda: self.services, settings.base_path)
-        if settings.cors_origins:
-            app = OriginPolicy(app, settings.cors_origins, settings.base_path)
-        self._app = app
+        self._inner = Refusals(app, lambda: self.services, settings.base_path)
+        self._settings = settings
+        self._policy: tuple[ASGIApp, tuple[str, ...]] = self._inner, ()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, or the start and stop of the process."""
         if scope["type"] == "lifespan":
             await self._lifespan(receive, send)
         elif scope["type"] == "http":
-            await self._app(scope, receive, send)
+            await self._under_policy()(scope, receive, send)
+
+    def _under_policy(self) -> ASGIApp:
+        """Return the application behind what lets in pages of the origins that the present settings name, if any."""
+        origins = (self._settings if self.services is None else self.services.settings).cors_origins
+        if origins != self._policy[1]:
+            app = OriginPolicy(self._inner, origins, self._base_path) if origins else self._inner
+            self._policy = app, origins
+        return self._policy[0]
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         await receive()

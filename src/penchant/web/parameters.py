@@ -83,6 +83,13 @@ def _read_id(text: str) -> str:
     return text
 
 
+def _read_name(text: str) -> str:
+    problem = name_problem(text)
+    if problem:
+        raise ValueError(problem)
+    return text
+
+
 def _read_catalogs(query: QueryParameters) -> frozenset[str] | None:
     names = query.separated("catalogs")
     for name in names:
@@ -250,6 +257,12 @@ EXPLAIN = Parameter(
     schema={"type": "boolean", "default": False},
     read=_read_boolean,
     default=False,
+)
+CATEGORY = Parameter(
+    name="category",
+    description="The category whose keywords are wanted; needed.",
+    schema={"type": "string"},
+    read=_read_name,
 )
 CONTENT_ID = Parameter(
     name="content-id",

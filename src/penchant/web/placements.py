@@ -9,7 +9,7 @@ from penchant.live.views import View
 from penchant.model import DAY_MS, Feature, NewImpression, Scope, SourceSettings
 from penchant.service.lists.kinds import PlacementRequest
 from penchant.service.placements.impressions import LIST_HEADER, ListIds
-from penchant.service.placements.lists import PlacementAnswer
+from penchant.service.placements.lists import PlacementAnswer, check_quotas
 from penchant.service.placements.results import ResultsRequest
 from penchant.storage import SourceHead
 from penchant.web.bodies import INTERACTIONS_BODY, SETTINGS_BODY
@@ -47,6 +47,7 @@ from penchant.wire import (
     PageResult,
     PageWish,
     PlacementResult,
+    PlacementSpec,
     PlacementWish,
     check_filters,
     decode_impressions,
@@ -113,8 +114,14 @@ async def put_placement(call: Call) -> Answer:
     spec = await call.decode_body(decode_placement)
     view = await call.view()
     check_filters(spec, view.settings.attributes)
+    await _check_quotas(call, view, spec)
     outcome = await call.services.placements.put(call.access, call.source, call.path["name"], spec)
     return Answer(body=encode_placement(spec), version=outcome.version)
+
+
+async def _check_quotas(call: Call, view: View, spec: PlacementSpec, where: str = "") -> None:
+    services = call.services
+    await services.database.in_thread(check_quotas, view, spec, services.lists.now(view), where)
 
 
 @PLACEMENTS.operation(
@@ -204,6 +211,7 @@ async def preview_placement(call: Call) -> Answer:
     wish: PlacementWish = call.decoded
     view = await call.view()
     check_filters(wish.spec, view.settings.attributes, "/placement")
+    await _check_quotas(call, view, wish.spec, "/placement")
     result = await call.services.placement_previews.preview(view, wish)
     return Answer(body=encode(result), version=view.head.version)
 
@@ -289,8 +297,8 @@ async def page_lists(call: Call) -> Answer:
         for each in page.lists
     ]
     answers = await call.services.placement_lists.page(view, requests)
-    entries = [_entry(call, view, *each) for each in zip(requests, answers, strict=True)]
-    lists = [each for each in answers if isinstance(each, PlacementAnswer)]
+    entries = [_entry(call, view, *each) for each in answers]
+    lists = [each for _, each in answers if isinstance(each, PlacementAnswer)]
     body = encode(PageResult(user_id=page.user_id, lists=entries))
     return Answer(body=body, version=view.head.version, headers=_audience_headers(lists))
 
@@ -305,9 +313,12 @@ def _entry(call: Call, view: View, request: PlacementRequest, answer: PlacementA
         variant=result.variant,
         kind=result.kind,
         content_id=result.content_id,
+        seed=result.seed,
+        since=result.since,
         list_id=_list_id(call, view, result),
         category_weights=result.category_weights,
         content=result.content,
+        unmet=result.unmet,
     )
 
 

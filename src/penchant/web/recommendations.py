@@ -5,13 +5,13 @@ from dataclasses import replace
 from typing import TypedDict, TypeVar
 
 from penchant.attributes import Attribute, AttributeFilter, Boost
-from penchant.errors import InvalidInput
+from penchant.errors import InvalidInput, invalid_parameter
 from penchant.live.views import View
 from penchant.model import Basis, Feature, Scope
 from penchant.service.lists.personal import PersonalRanking
 from penchant.service.lists.plain import NewRanking, PopularRanking
 from penchant.service.lists.prospects import ProspectsRequest
-from penchant.service.lists.requests import PersonalRequest, PlainRequest, SimilarRequest
+from penchant.service.lists.requests import PersonalRequest, PlainRequest, RankRequest, SimilarRequest
 from penchant.web.operations import (
     AUDIENCE_VERSION_HEADER,
     EVERYBODY,
@@ -29,6 +29,7 @@ from penchant.web.parameters import (
     BOOST,
     BY,
     CATALOGS,
+    CATEGORY,
     EXCLUDE,
     EXPLAIN,
     FILL,
@@ -46,35 +47,44 @@ from penchant.web.parameters import (
     PLAIN,
 )
 from penchant.web.query import Values
-from penchant.wire import decode_asked, decode_boosts, decode_filter, encode
+from penchant.wire import decode_asked, decode_boosts, decode_filter, decode_rank_wish, encode
 
 RECOMMENDATIONS = OperationTable(Operation, "recommendations")
 
 Decoded = TypeVar("Decoded")
 
 
-class ListChoice(TypedDict):
-    """What every list is chosen by, as requests for lists name it."""
+class PieceChoice(TypedDict):
+    """What narrows and boosts pieces of any list, as requests for lists name it."""
 
-    take: int
     catalogs: frozenset[str] | None
     matching: AttributeFilter | None
     boosts: tuple[Boost, ...]
     at: int | None
+
+
+class ListChoice(PieceChoice):
+    """What every list is chosen by, as requests for lists name it."""
+
+    take: int
     exclude: frozenset[str]
 
 
-def list_choice(call: Call, values: Values, view: View) -> ListChoice:
-    """Return what a query says of any list of a source."""
-    return ListChoice(
-        # The new name wins over the old one.
-        take=values["limit"] or values["take"],
+def piece_choice(call: Call, values: Values, view: View) -> PieceChoice:
+    """Return which pieces of a source a query lets through, and which it boosts."""
+    return PieceChoice(
         catalogs=values["catalogs"],
         matching=_by_attributes(call, "filter", values, view, decode_filter),
         boosts=_by_attributes(call, "boost", values, view, decode_boosts) or (),
         at=values["at"],
-        exclude=values["exclude"],
     )
+
+
+def list_choice(call: Call, values: Values, view: View) -> ListChoice:
+    """Return what a query says of any list of a source."""
+    # The new name wins over the old one.
+    take = values["limit"] or values["take"]
+    return ListChoice(take=take, exclude=values["exclude"], **piece_choice(call, values, view))
 
 
 def _by_attributes(
@@ -188,6 +198,39 @@ async def recommend(call: Call) -> Answer:
 
 
 @RECOMMENDATIONS.operation(
+    "POST",
+    "/{source}/users/{userID}/rank",
+    about=IN_PATH,
+    in_browsers=True,
+    scope=Scope.PERSONAL,
+    feature=Feature.PERSONALIZED,
+    parameters=(CATALOGS, FILTER, BOOST, AT, INCLUDE_SEEN, INCLUDE, EXPLAIN, MIN_VERSION),
+    counted=True,
+    personal=True,
+    body="RankWish",
+    answer="RankResult",
+    errors=("too-many-entries", "overloaded"),
+)
+async def rank(call: Call) -> Answer:
+    """Given pieces, such as hits of a search, in the order in which they suit this person."""
+    values = call.values()
+    wish = await call.decode_body(decode_rank_wish)
+    view = await call.view()
+    query = RankRequest(
+        user_id=call.path["userID"],
+        content=wish.content,
+        weight=wish.weight,
+        take=len(wish.content),
+        include_seen=values["include-seen"],
+        min_audience_version=call.min_audience_version(),
+        **piece_choice(call, values, view),
+    )
+    ranked = await call.services.lists.ranked(call.access, view, query, explain=values["explain"])
+    headers = audience_headers(ranked.audience_version)
+    return Answer(body=encode(ranked.result), version=view.head.version, headers=headers)
+
+
+@RECOMMENDATIONS.operation(
     "GET",
     "/{source}/users/{userID}/again",
     about=IN_PATH,
@@ -226,6 +269,30 @@ async def get_profile(call: Call) -> Answer:
     view = await call.view()
     profiles = await call.services.lists.profile(view, call.path["userID"])
     return Answer(body=encode(profiles), version=view.head.version)
+
+
+@RECOMMENDATIONS.operation(
+    "GET",
+    "/{source}/users/{userID}/segments",
+    tag="people",
+    about=IN_PATH,
+    in_browsers=True,
+    scope=Scope.PERSONAL,
+    feature=Feature.PROFILE,
+    parameters=(CATEGORY, LIMIT, OLD_TAKE, MIN_VERSION),
+    personal=True,
+    answer="TasteSegments",
+    errors=("overloaded",),
+)
+async def list_segments(call: Call) -> Answer:
+    """The keywords of a category that this person likes, with enough pieces to show."""
+    values = call.values()
+    if values["category"] is None:
+        raise invalid_parameter("category", "Say of which category: its keywords are what is listed.")
+    view = await call.view()
+    take = values["limit"] or values["take"]
+    segments = await call.services.lists.segments(view, call.path["userID"], values["category"], take)
+    return Answer(body=encode(segments), version=view.head.version)
 
 
 PLAIN_LISTS = OperationTable(Operation, "recommendations")

@@ -40,6 +40,8 @@ from penchant.wire.answers import (
     RevisitPiece,
     RevisitResult,
     SourceStatus,
+    TasteSegment,
+    TasteSegments,
     UserExport,
 )
 from penchant.wire.attributes import decode_stored_extra, decode_stored_marks
@@ -47,6 +49,7 @@ from penchant.wire.explanations import (
     ExplainedPiece,
     ExplainedResult,
     KeywordShare,
+    LeftPiece,
     Move,
     MovingRule,
     PartShare,
@@ -54,6 +57,7 @@ from penchant.wire.explanations import (
     PieceShare,
     Place,
     PreviewedList,
+    RankResult,
     Reason,
     SettingsPreview,
     SimilarEntry,
@@ -77,7 +81,7 @@ from penchant.wire.lines import (
     upsert_line,
 )
 from penchant.wire.list_ids import MAX_LIST_NAMES_BYTES, decode_list_id, encode_list_id
-from penchant.wire.lists import decode_asked, decode_ids, decode_list
+from penchant.wire.lists import MAX_RANKED, RankWish, decode_asked, decode_ids, decode_list, decode_rank_wish
 from penchant.wire.pieces import (
     DEFAULT_LIMITS,
     PieceWords,
@@ -91,6 +95,7 @@ from penchant.wire.placement_answers import (
     DayCount,
     Doubt,
     Interval,
+    ListSeed,
     ListShare,
     PageEntry,
     PageResult,
@@ -104,6 +109,7 @@ from penchant.wire.placement_answers import (
     PlacementVersion,
     PositionCount,
     PreviewedPlacement,
+    UnmetRule,
     VariantResult,
 )
 from penchant.wire.placements import (
@@ -142,7 +148,9 @@ from penchant.wire.settings import (
     decode_preview,
     decode_settings,
     encode_settings,
+    read_settings,
     stored_retention_days,
+    with_vocabulary,
 )
 from penchant.wire.signing import MAX_SIGNED_S, sign_user, signed_user
 from penchant.wire.stored import (
@@ -167,6 +175,7 @@ from penchant.wire.words import (
     encode_word_rule,
     encode_word_setting,
     encode_words,
+    read_vocabulary,
     word_rule_numbers,
     words_of_piece,
 )

@@ -100,6 +100,20 @@ class Profile(Record, frozen=True, kw_only=True, rename="camel"):
     categories: dict[str, dict[str, int]]
 
 
+class TasteSegment(Record, frozen=True, kw_only=True):
+    """A keyword that a person likes, with its score in the profile, of which there is enough to show."""
+
+    keyword: str
+    score: int
+
+
+class TasteSegments(Record, frozen=True, kw_only=True):
+    """The keywords of a category that the person with this id likes, the strongest first."""
+
+    id: str
+    segments: list[TasteSegment]
+
+
 class InteractionKey(Record, frozen=True, kw_only=True, rename="camel"):
     """Whose interaction it is."""
 

@@ -38,7 +38,8 @@ class PieceShare(Record, frozen=True, kw_only=True, rename="camel"):
 class MovingRule(Record, frozen=True, kw_only=True, rename="camel"):
     """What moved a piece: `whitelist` with the place on that list, from 0, `fill`, `diversity`, or `boost`.
 
-    A boost has its ``factor``, and for ``position`` its place among those asked for, from 0.
+    A boost has its ``factor``, and for ``position`` its place among those asked for, from 0; `given` has the place at
+    which the piece is given.
     """
 
     rule: str
@@ -88,6 +89,21 @@ class ExplainedResult(Record, frozen=True, kw_only=True, rename="camel"):
 
     id: str | None
     content: list[ExplainedPiece]
+
+
+class LeftPiece(Record, frozen=True, kw_only=True):
+    """A piece that was given and may not be shown, and why: the code of a `Reason`."""
+
+    id: str
+    why: str
+
+
+class RankResult(Record, frozen=True, kw_only=True):
+    """Given pieces as they suit the person with this id, and those that are left out."""
+
+    id: str
+    content: list[RecommendedPiece] | list[ExplainedPiece]
+    left: list[LeftPiece]
 
 
 class Reason(Record, frozen=True, kw_only=True, rename="camel"):
@@ -177,6 +193,13 @@ class PersonalPieces(RecordList[PersonalPiece], frozen=True, kw_only=True, renam
     """What the person with this id may like."""
 
     id: str
+
+
+class RankedPieces(RecordList[PersonalPiece], frozen=True, kw_only=True, rename="camel"):
+    """Given pieces as they suit the person with this id, and those that are left out."""
+
+    id: str
+    left: list[LeftPiece]
 
 
 class AnonymousPieces(RecordList[PersonalPiece], frozen=True, kw_only=True, rename="camel"):

@@ -2,15 +2,24 @@
 
 import contextlib
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET
 
 from penchant.errors import TooManyEntries
 from penchant.model import MAX_LIST_LENGTH, MAX_TAKE
-from penchant.wire.fields import ID_SCHEMA, Shape
-from penchant.wire.syntax import MAX_FAULTS, UNREADABLE, Faults, decode_entry, fail_at, kind_of, split_array
+from penchant.wire.fields import ID_SCHEMA, Body, Description, Example, Shape, number
+from penchant.wire.syntax import (
+    MAX_FAULTS,
+    UNREADABLE,
+    Faults,
+    decode_entry,
+    decode_object,
+    fail_at,
+    kind_of,
+    split_array,
+)
 from penchant.wire.text import id_problem, submitted_id_problem
 
 _text_decoder = msgspec.json.Decoder(str)
@@ -132,3 +141,37 @@ def _read_take(value: Any, where: str, faults: Faults) -> Any:
 
 TAKE = Shape(_read_take, {"type": "integer", "minimum": 1})
 """How long a list is to be: more than the most is the most."""
+
+
+MAX_RANKED = 500
+"""Ids that one request has ranked, and that a placement picks: a page of hits of a search, and some more."""
+
+
+class RankWish(msgspec.Struct, frozen=True, kw_only=True):
+    """Pieces that somebody else chose, in their order, and how much of the order is to be the person's."""
+
+    content: Annotated[tuple[str, ...], ids(unique=True, listed=MAX_RANKED), Example(["alien", "gravity"])]
+    weight: Annotated[
+        float,
+        number(0, 1),
+        Description("How much of the order is the person's; 0 leaves it as given."),
+        Example(0.5),
+    ] = 1.0
+
+
+RANK_WISH = Body(RankWish)
+
+
+def decode_rank_wish(body: bytes) -> RankWish:
+    """Return the pieces that a body wants ranked.
+
+    Raises:
+        InvalidSyntax: not JSON.
+        TooManyEntries: more ids than are ranked at once.
+        InvalidInput: a member is unknown or not acceptable, or an id comes twice; every fault has its pointer.
+    """
+    value = decode_object(body)
+    content = value.get("content")
+    if isinstance(content, list) and len(content) > MAX_RANKED:
+        raise TooManyEntries(f"Found {len(content)} ids; up to {MAX_RANKED} are accepted.")
+    return RANK_WISH.make(value)

@@ -27,15 +27,36 @@ class PlacedWhy(Record, frozen=True, kw_only=True, rename="camel"):
 
 
 class PlacedPiece(RecommendedPiece, frozen=True, kw_only=True, rename="camel"):
-    """One entry of the list of a placement, with reasons where these were asked for."""
+    """One entry of the list of a placement, with reasons where these were asked for.
 
+    ``rule`` is `pin` or `quota` where one of these has put it there; ``displaced`` would stand there without it.
+    """
+
+    rule: str | UnsetType = UNSET
+    displaced: str | UnsetType = UNSET
     why: PlacedWhy | UnsetType = UNSET
+
+
+class UnmetRule(Record, frozen=True, kw_only=True):
+    """A pin or a quota of a placement that a list does not meet, by its pointer, with the code of the reason."""
+
+    rule: str
+    why: str
+
+
+class ListSeed(Record, frozen=True, kw_only=True, rename="camel"):
+    """What a list of a page is about: a piece that the person likes, or a keyword of a category."""
+
+    content_id: str | UnsetType = UNSET
+    category: str | UnsetType = UNSET
+    keyword: str | UnsetType = UNSET
 
 
 class PlacementResult(Record, frozen=True, kw_only=True, rename="camel"):
     """The list of a placement: whose variant it is of, and which kind of list it came to be.
 
-    With reasons, ``category_weights`` are those by which it was made.
+    With reasons, ``category_weights`` are those by which it was made. ``seed`` is what the list is about, ``since``
+    when the person last did something with that piece that speaks for it.
     """
 
     placement: str
@@ -43,8 +64,11 @@ class PlacementResult(Record, frozen=True, kw_only=True, rename="camel"):
     kind: PlacementKind
     user_id: str | None
     content_id: str | None
+    seed: ListSeed | UnsetType = UNSET
+    since: str | UnsetType = UNSET
     category_weights: dict[str, float] | UnsetType = UNSET
     content: list[PlacedPiece]
+    unmet: list[UnmetRule] | UnsetType = UNSET
 
 
 class PageEntry(Record, frozen=True, kw_only=True, rename="camel"):
@@ -57,9 +81,12 @@ class PageEntry(Record, frozen=True, kw_only=True, rename="camel"):
     variant: str | UnsetType = UNSET
     kind: PlacementKind | UnsetType = UNSET
     content_id: str | None
+    seed: ListSeed | UnsetType = UNSET
+    since: str | UnsetType = UNSET
     list_id: str | UnsetType = UNSET
     category_weights: dict[str, float] | UnsetType = UNSET
     content: list[PlacedPiece] | UnsetType = UNSET
+    unmet: list[UnmetRule] | UnsetType = UNSET
     error: Problem | UnsetType = UNSET
 
 
@@ -93,14 +120,18 @@ class PlacementHistory(Record, Generic[Moment], frozen=True, kw_only=True, renam
 
 
 class PreviewedPlacement(Record, frozen=True, kw_only=True, rename="camel"):
-    """A person's list as it is and as it would be, with the variants that they are of; null where there is none."""
+    """A person's list as it is and as it would be, with the variants that they are of; null where there is none.
+
+    ``unmet`` is what the one that would be does not meet of its pins and quotas.
+    """
 
     user_id: str | None
     variant_before: str | None
     variant_after: str
-    before: list[RecommendedPiece]
-    after: list[RecommendedPiece]
+    before: list[PlacedPiece]
+    after: list[PlacedPiece]
     moves: list[Move]
+    unmet: list[UnmetRule] | UnsetType = UNSET
 
 
 class PlacementPreview(Record, frozen=True, kw_only=True, rename="camel"):

@@ -5,7 +5,7 @@ that are left out are as the source has them. A variant has the members of its p
 itself; one that it gives as ``null`` is as the source has it.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
@@ -14,7 +14,7 @@ from msgspec import UNSET, UnsetType
 
 from penchant.attributes import Attribute
 from penchant.errors import InvalidInput, TooManyEntries
-from penchant.model import MAX_TAKE, Basis, Blend, PlacementKind, SourceSettings
+from penchant.model import MAX_TAKE, Basis, Blend, PickOrder, PlacementKind, SourceSettings
 from penchant.wire.fields import (
     BOOLEAN,
     ID,
@@ -28,6 +28,7 @@ from penchant.wire.fields import (
     Shape,
     choice,
     described,
+    integer,
     is_number,
     ref,
     text,
@@ -40,6 +41,7 @@ from penchant.wire.settings import MAX_DAYS, MAX_PREVIEWED, SETTINGS
 from penchant.wire.stored import include_problem
 from penchant.wire.syntax import Faults, decode_object, encode, kind_of
 from penchant.wire.text import RESERVED_IDS, id_problem, name_problem
+from penchant.wire.times import parse_timestamp
 
 MAX_PLACEMENTS = 100
 """Placements of a source: some for each page of a site."""
@@ -54,11 +56,17 @@ MAX_NAME_BYTES = MAX_LIST_NAMES_BYTES // 2
 MAX_VARIANTS = 8
 MAX_OWN_IDS = 1_000
 """Ids on a list of a placement's own: with 500 characters each they fit the limit of a body."""
+MAX_PICKS = 500
+"""Ids that a placement picks, as many as one request has ranked."""
+MAX_ROWS = 5
+"""Lists that one placement gives a page."""
 MAX_CATALOGS = 100
 MAX_LISTS = 20
 """Lists of one page."""
 MAX_EXCLUDED = 1_000
 """Ids that one request leaves out."""
+MAX_PINS = 10
+MAX_QUOTAS = 3
 _KINDS = ", ".join(PlacementKind)
 
 
@@ -103,12 +111,17 @@ def _read_catalogs(value: Any, where: str, faults: Faults) -> Any:
     return frozenset(name for name in value if isinstance(name, str))
 
 
-def _read_own_ids(value: Any, where: str, faults: Faults) -> Any:
-    if not isinstance(value, list) or len(value) > MAX_OWN_IDS:
-        faults.add(where, f"Found no array of up to {MAX_OWN_IDS} ids.")
-        return UNSET
-    check_ids(value, where, faults, unique=True)
-    return tuple(each for each in value if isinstance(each, str))
+def _own_ids(most: int) -> Shape:
+    """Return the shape of an array of up to so many ids, each once."""
+
+    def read(value: Any, where: str, faults: Faults) -> Any:
+        if not isinstance(value, list) or len(value) > most:
+            faults.add(where, f"Found no array of up to {most} ids.")
+            return UNSET
+        check_ids(value, where, faults, unique=True)
+        return tuple(each for each in value if isinstance(each, str))
+
+    return Shape(read, {"type": "array", "items": ID_SCHEMA, "maxItems": most})
 
 
 def _as_given(kind: type, accepted: str, schema: Json) -> Shape:
@@ -123,11 +136,74 @@ def _as_given(kind: type, accepted: str, schema: Json) -> Shape:
     return Shape(read, schema)
 
 
+def _read_moment(value: Any, where: str, faults: Faults) -> Any:
+    try:
+        return parse_timestamp(value if isinstance(value, str) else "")
+    except ValueError:
+        faults.add(where, "Found no moment; a timestamp such as 2026-01-31T18:00:00Z (RFC 3339) is accepted.")
+        return UNSET
+
+
+_MOMENT = Shape(_read_moment, {"type": "string", "format": "date-time"})
+_POSITION = integer(1, MAX_TAKE)
+
+
+class PlacementPin(msgspec.Struct, frozen=True, kw_only=True):
+    """A piece that stands at a position of the list, from 1; outside of its time there is no such pin."""
+
+    piece_id: Annotated[str, ID] = msgspec.field(name="id")
+    position: Annotated[int, _POSITION]
+    begins: Annotated[int | None, _MOMENT] = msgspec.field(default=None, name="from")
+    ends: Annotated[int | None, _MOMENT] = msgspec.field(default=None, name="until")
+
+
+class PlacementQuota(msgspec.Struct, frozen=True, kw_only=True):
+    """So many pieces at least that a filter holds for are among the first ``of``; the filter is as it was given."""
+
+    filter: Annotated[Mapping[str, Any], _as_given(dict, "a filter", {"type": "object"})]
+    at_least: Annotated[int, _POSITION] = msgspec.field(name="atLeast")
+    of: Annotated[int, _POSITION]
+
+
+_PIN, _QUOTA = Body(PlacementPin), Body(PlacementQuota)
+
+
+def _read_entries(body: Body[Any], most: int, value: Any, where: str, faults: Faults) -> Any:
+    """Return the records of an array; UNSET with the faults noted."""
+    if not isinstance(value, list) or len(value) > most:
+        found = f"{len(value)} entries" if isinstance(value, list) else kind_of(value)
+        faults.add(where, f"Found {found}; an array of up to {most} is accepted.")
+        return UNSET
+    count = len(faults.found)
+    entries = [body.read(entry, f"{where}/{place}", faults) for place, entry in enumerate(value)]
+    return UNSET if len(faults.found) > count else tuple(body.record(**entry) for entry in entries)
+
+
+def _read_pins(value: Any, where: str, faults: Faults) -> Any:
+    pins: Any = _read_entries(_PIN, MAX_PINS, value, where, faults)
+    for place, pin in enumerate(() if pins is UNSET else pins):
+        if pin.piece_id in {each.piece_id for each in pins[:place]}:
+            faults.add(f"{where}/{place}/id", "Found an id for the second time; a piece is pinned once.")
+        if pin.position in {each.position for each in pins[:place]}:
+            faults.add(f"{where}/{place}/position", "Found a position for the second time; it is for one piece.")
+        if pin.begins is not None and pin.ends is not None and pin.begins >= pin.ends:
+            faults.add(f"{where}/{place}/until", "Found a moment that is not after 'from'.")
+    return pins
+
+
+def _read_quotas(value: Any, where: str, faults: Faults) -> Any:
+    quotas = _read_entries(_QUOTA, MAX_QUOTAS, value, where, faults)
+    for place, quota in enumerate(() if quotas is UNSET else quotas):
+        if quota.at_least > quota.of:
+            faults.add(f"{where}/{place}/atLeast", f"Found {quota.at_least}, which is above 'of', {quota.of}.")
+    return quotas
+
+
 _PLACEMENT_NAME = text(placement_problem, "a name", {"type": "string", "minLength": 1, "maxLength": MAX_NAME_BYTES})
 _CATALOG = text(name_problem, "a name", NAME_SCHEMA)
 _KIND = choice(PlacementKind, "kind of list")
 _FRACTION = {"type": "number", "minimum": 0, "maximum": 1}
-_OWN_IDS = Shape(_read_own_ids, {"type": "array", "items": ID_SCHEMA, "maxItems": MAX_OWN_IDS})
+_OWN_IDS = _own_ids(MAX_OWN_IDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,30 +217,34 @@ def _for(*kinds: PlacementKind) -> ListUse:
     return ListUse(frozenset(kinds))
 
 
-_RECOMMENDED = _for(PlacementKind.RECOMMENDATIONS)
+_NEAR = _for(PlacementKind.SIMILAR, PlacementKind.BECAUSE)
+_RECOMMENDED = _for(PlacementKind.RECOMMENDATIONS, PlacementKind.KEYWORD)
+_SUITED = _for(PlacementKind.RECOMMENDATIONS, PlacementKind.KEYWORD, PlacementKind.PICKS)
+_SEEDED = _for(PlacementKind.BECAUSE, PlacementKind.KEYWORD)
+_KNOWING = ListUse(_SUITED.kinds | _SEEDED.kinds)
+_PICKED = _for(PlacementKind.PICKS)
+_RAISED = ListUse(frozenset(PlacementKind) - {PlacementKind.AGAIN, PlacementKind.PICKS})
 
 
 class ListMembers(Record, frozen=True, kw_only=True, rename="camel"):
     """What a list is made by; what is left out is as the source has it. ``fallback`` is a kind of list."""
 
-    algorithm: Annotated[str | UnsetType | None, choice(Basis, "algorithm"), _for(PlacementKind.SIMILAR)] = UNSET
+    algorithm: Annotated[str | UnsetType | None, choice(Basis, "algorithm"), _NEAR] = UNSET
     blend: Annotated[
         Mapping[str, Number] | UnsetType | None,
         SETTINGS.members["blend"].shape,
         Example({"content": 1, "audience": 2, "popularity": 0.5}),
-        _RECOMMENDED,
+        _SUITED,
     ] = UNSET
     category_weights: Annotated[
         Mapping[str, Number] | UnsetType | None,
         SETTINGS.members["categoryWeights"].shape,
-        _for(PlacementKind.SIMILAR, PlacementKind.RECOMMENDATIONS),
+        ListUse(_NEAR.kinds | _SUITED.kinds),
     ] = UNSET
-    max_per_value: Annotated[
-        Mapping[str, int] | UnsetType | None, SETTINGS.members["maxPerValue"].shape, _RECOMMENDED
-    ] = UNSET
-    diversity: Annotated[Number | UnsetType | None, Shape(_read_fraction, _FRACTION), _RECOMMENDED] = UNSET
+    max_per_value: Annotated[Mapping[str, int] | UnsetType | None, SETTINGS.members["maxPerValue"].shape] = UNSET
+    diversity: Annotated[Number | UnsetType | None, Shape(_read_fraction, _FRACTION)] = UNSET
     rotation: Annotated[Number | UnsetType | None, Shape(_read_fraction, _FRACTION), _RECOMMENDED] = UNSET
-    exclude_seen: Annotated[bool | UnsetType | None, SETTINGS.members["excludeSeen"].shape, _RECOMMENDED] = UNSET
+    exclude_seen: Annotated[bool | UnsetType | None, SETTINGS.members["excludeSeen"].shape, _KNOWING] = UNSET
     half_life_days: Annotated[
         int | UnsetType | None,
         Shape(_read_half_life, {"type": "integer", "minimum": 0, "maximum": MAX_DAYS}),
@@ -184,10 +264,41 @@ class ListMembers(Record, frozen=True, kw_only=True, rename="camel"):
         _as_given(list, "an array of boosts", {"type": "array", "items": {"type": "object"}}),
         Description("Conditions with a factor, as `boost=` of lists."),
     ] = UNSET
-    whitelist: Annotated[
-        Sequence[str] | UnsetType | None, _OWN_IDS, ListUse(frozenset(PlacementKind) - {PlacementKind.AGAIN})
+    pins: Annotated[
+        Sequence[Mapping[str, Any]] | UnsetType | None,
+        Shape(_read_pins, {"type": "array", "items": ref("PlacementPin"), "maxItems": MAX_PINS}),
+        Example([{"id": "alien", "position": 1, "until": "2099-01-01T00:00:00Z"}]),
     ] = UNSET
+    quotas: Annotated[
+        Sequence[Mapping[str, Any]] | UnsetType | None,
+        Shape(_read_quotas, {"type": "array", "items": ref("PlacementQuota"), "maxItems": MAX_QUOTAS}),
+    ] = UNSET
+    whitelist: Annotated[Sequence[str] | UnsetType | None, _OWN_IDS, _RAISED] = UNSET
     blacklist: Annotated[Sequence[str] | UnsetType | None, _OWN_IDS] = UNSET
+    content: Annotated[
+        Sequence[str] | UnsetType | None,
+        _own_ids(MAX_PICKS),
+        _PICKED,
+        Description("The pieces that are picked, in their order; the kind `picks` needs them."),
+    ] = UNSET
+    order: Annotated[
+        str | UnsetType | None,
+        choice(PickOrder, "order"),
+        _PICKED,
+        Description("Whether picked pieces stand as given, or as they suit the person; absent: as given."),
+    ] = UNSET
+    rows: Annotated[
+        int | UnsetType | None,
+        integer(1, MAX_ROWS),
+        _SEEDED,
+        Description("How many lists a page gets of it, each about something else; absent: one."),
+    ] = UNSET
+    series_category: Annotated[
+        str | UnsetType | None,
+        text(name_problem, "a name", NAME_SCHEMA),
+        _for(PlacementKind.BECAUSE),
+        Description("Of pieces that have the same keywords in this category a page has one list at most."),
+    ] = UNSET
     fallback: Annotated[str | UnsetType | None, _KIND, Example("popular")] = UNSET
 
 
@@ -238,11 +349,13 @@ _READING = (*_OF_SETTINGS, *(key for key in _RULES if key not in _OF_SETTINGS))
 
 def placement_schemas() -> dict[str, Json]:
     """Return the schemas of placements and their variants by name."""
-    behind = ("filter", "whitelist", "blacklist", "fallback")
+    behind = ("filter", "whitelist", "blacklist", "content", "order", "rows", "seriesCategory", "fallback")
     variant = _VARIANT.schema(last=behind)
     # What is null is as the source has it, and no longer as the placement has it.
     either = {name: {"oneOf": [variant["properties"][name], {"type": "null"}]} for name in _RULES if name != "kind"}
     return {
+        "PlacementPin": _PIN.schema(),
+        "PlacementQuota": _QUOTA.schema(),
         "Placement": PLACEMENT.schema(last=(*behind, "experiment", "autoStop", "variants")),
         "PlacementVariant": variant | {"properties": variant["properties"] | either},
     }
@@ -269,9 +382,15 @@ class ListRules:
     catalogs: frozenset[str] | None = None
     filter: Mapping[str, Any] | None = None
     boosts: Sequence[Any] | None = None
+    pins: Sequence[PlacementPin] | None = None
+    quotas: Sequence[PlacementQuota] | None = None
     whitelist: tuple[str, ...] | None = None
     blacklist: tuple[str, ...] | None = None
     blacklisted: frozenset[str] | None = field(init=False)
+    content: tuple[str, ...] | None = None
+    order: PickOrder | None = None
+    rows: int | None = None
+    series_category: str | None = None
     fallback: PlacementKind | None = None
 
     def __post_init__(self) -> None:
@@ -346,14 +465,20 @@ def check_filters(spec: PlacementSpec, attributes: Mapping[str, Attribute], wher
     entries = {where: spec.members}
     entries |= {f"{where}/variants/{place}": each for place, each in enumerate(spec.members.get("variants", ()))}
     for at, members in entries.items():
-        for name, read in (("filter", read_filter), ("boosts", read_boosts)):
-            if members.get(name) is None:
+        given: list[tuple[str, Any, Callable[..., Any]]] = [
+            (f"{at}/filter", members.get("filter"), read_filter),
+            (f"{at}/boosts", members.get("boosts"), read_boosts),
+        ]
+        for place, quota in enumerate(members.get("quotas") or ()):
+            given.append((f"{at}/quotas/{place}/filter", quota["filter"], read_filter))
+        for pointer, value, read in given:
+            if value is None:
                 continue
             try:
-                read(members[name], attributes, f"{at}/{name}")
+                read(value, attributes, pointer)
             except InvalidInput as error:
                 for fault in error.faults:
-                    faults.add(fault.pointer or f"{at}/{name}", fault.detail)
+                    faults.add(fault.pointer or pointer, fault.detail)
     faults.raise_any()
 
 
@@ -372,6 +497,8 @@ def _placement(value: Mapping[str, Any], where: str, faults: Faults) -> Placemen
     if value.get("kind") is None:
         faults.add(f"{where}/kind", f"Found nothing that says which list it is; accepted are {_KINDS}.")
     rules = ListRules(**({"kind": PlacementKind.POPULAR} | given))
+    if value.get("content") is None:
+        _require_picks(rules, where, faults)
     variants = _variants(value, rules, where, faults)
     shown = set().union(rules.kinds, *(each.rules.kinds for each in variants))
     _require_use(value, shown, where, faults)
@@ -410,9 +537,17 @@ def _variant(entry: Mapping[str, Any], base: ListRules, where: str, faults: Faul
     unset: dict[str, Any] = dict.fromkeys(_RULES[key].name for key in absent - {"kind"})
     rules = replace(base, **(unset | _rules(entry, where, faults)))
     _require_use(entry, rules.kinds, where, faults)
+    if entry.get("content") is None:
+        _require_picks(rules, where, faults)
     _VARIANT.read_member(entry, "name", where, faults)
     share = _VARIANT.read_member(entry, "share", where, faults)
     return Variant(name=str(entry.get("name")), share=share, rules=rules)
+
+
+def _require_picks(rules: ListRules, where: str, faults: Faults) -> None:
+    """Note where a list that may be shown picks pieces, and none are named."""
+    if PlacementKind.PICKS in rules.kinds and rules.content is None:
+        faults.add(f"{where}/content", "Found no ids; the kind picks needs those of the pieces that it shows.")
 
 
 def _require_use(value: Mapping[str, Any], kinds: Collection[PlacementKind], where: str, faults: Faults) -> None:

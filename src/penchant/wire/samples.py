@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from penchant.wire.administration import KEY_WISH, PLAN_WISH
+from penchant.wire.lists import RANK_WISH
 from penchant.wire.pieces import PIECE, TEXTS
 from penchant.wire.placements import PAGE, PLACEMENT, PLACEMENT_WISH
 from penchant.wire.preferences import LIKINGS, PREFERENCES
@@ -179,6 +180,8 @@ SAMPLES: Mapping[str, Any] = {
     "Problem": _PROBLEM,
     "ProfileList": [{"source": "films", "userId": "kim", "categories": {"genre": {"horror": 500, "drama": -120}}}],
     "ProspectList": {"id": "alien", "people": [{"id": "kim", "score": 0.25}]},
+    "RankResult": {"id": "kim", "content": _ENTRIES, "left": [{"id": "alien", "why": "seen"}]},
+    "RankWish": RANK_WISH.sample(),
     "Receipt": {
         "source": "films",
         "version": 17,
@@ -217,6 +220,7 @@ SAMPLES: Mapping[str, Any] = {
         "updatedAt": MOMENT,
     },
     "Submission": [_PIECE, {"id": "gravity", "categories": {"genre": ["drama", "science fiction"]}}],
+    "TasteSegments": {"id": "kim", "segments": [{"keyword": "horror", "score": 500}]},
     "Text": "…",
     "UsageReport": {
         "month": "2026-11",

@@ -19,6 +19,7 @@ from penchant.model import (
 )
 from penchant.wire import administration, answers, explanations, placement_answers
 from penchant.wire.fields import ID_SCHEMA, ref
+from penchant.wire.lists import RANK_WISH
 from penchant.wire.pieces import TEXTS, piece_schemas
 from penchant.wire.placements import PAGE, PLACEMENT_WISH, placement_schemas
 from penchant.wire.preferences import LIKINGS, PREFERENCES, PersonPreferences
@@ -41,6 +42,7 @@ _ANSWERS = (
     answers.ProspectList,
     answers.RevisitResult[_Time],
     answers.Profile,
+    answers.TasteSegments,
     answers.ExportedInteraction[_Time],
     answers.InteractionAnswer[_Time],
     answers.BulkReceipt,
@@ -48,6 +50,7 @@ _ANSWERS = (
     answers.UserExport[_Time],
     placement_answers.PlacementResults,
     answers.Problem,
+    explanations.LeftPiece,
     explanations.Reason,
     explanations.SettingsPreview,
     explanations.SimilarWhy,
@@ -139,6 +142,9 @@ def _complete(schema: Any) -> None:
     if not isinstance(schema, dict):
         return
     _state_kind(schema)
+    if schema.get("required") == []:
+        # OpenAPI 3.0 takes no empty list.
+        del schema["required"]
     for member in schema.get("properties", {}).values():
         _complete(member)
     for word in ("items", "additionalProperties", "anyOf", "oneOf"):
@@ -227,6 +233,16 @@ def _explained(entry: dict[str, Any]) -> dict[str, Any]:
         "PersonalPlace": _place("PersonalWhy"),
         "PreviewWish": PREVIEW.schema(),
         "Likings": LIKINGS.schema(),
+        "RankWish": RANK_WISH.schema(),
+        "RankResult": {
+            "type": "object",
+            "properties": {
+                "id": ID_SCHEMA,
+                "content": entries,
+                "left": {"type": "array", "items": ref("LeftPiece")},
+            },
+            "required": ["id", "content", "left"],
+        },
         "Preferences": PREFERENCES.schema(),
     }
 
@@ -283,9 +299,12 @@ def _page_entry() -> dict[str, Any]:
             "variant": {"type": "string"},
             "kind": {"type": "string", "enum": list(PlacementKind)},
             "contentId": {"type": ["string", "null"]},
+            "seed": ref("ListSeed"),
+            "since": {"type": "string"},
             "listId": {"type": "string"},
             "categoryWeights": {"type": "object", "additionalProperties": {"type": "number"}},
             "content": {"type": "array", "items": ref("PlacedPiece")},
+            "unmet": {"type": "array", "items": ref("UnmetRule")},
             "error": ref("Problem"),
         },
         "required": ["placement", "contentId"],

@@ -5,6 +5,7 @@ its schema, its sample and its field in the dashboard's form follow from its ann
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -21,6 +22,7 @@ from penchant.model import (
     InteractionType,
     SourceSettings,
 )
+from penchant.vocabulary import Vocabulary
 from penchant.wire.attributes import MAX_POINTER_LENGTH, read_attributes, read_pointer
 from penchant.wire.fields import (
     BOOLEAN,
@@ -241,6 +243,11 @@ def encode_settings(settings: SourceSettings) -> bytes:
         if member.default is not UNSET or value != getattr(_DEFAULTS, member.name):
             members[key] = member.shape.write(value)
     return encode(members)
+
+
+def with_vocabulary(settings: SourceSettings, vocabulary: Vocabulary) -> SourceSettings:
+    """Return settings with another vocabulary; raises `InvalidInput` where they could not be `PUT` so."""
+    return decode_settings(encode_settings(replace(settings, vocabulary=vocabulary)))
 
 
 MAX_PREVIEWED = 20

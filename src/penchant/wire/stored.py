@@ -14,7 +14,7 @@ from penchant.wire.attributes import marks_in
 from penchant.wire.syntax import encode, pointer
 from penchant.wire.times import parse_timestamp
 from penchant.wire.words import decode_word_rule, decode_words, key_of_rule, words_of_piece
-from penchant.words import CATEGORY
+from penchant.words import CATEGORY, WordRule
 
 T = TypeVar("T")
 
@@ -100,14 +100,18 @@ class PieceReading:
         key = key_of_rule(self.rule).decode() if self.rule else ""
         return f"{key}/{self.vocabulary.digest}" if key or self.vocabulary else ""
 
+    @property
+    def word_rule(self) -> WordRule | None:
+        """The rule by which pieces have words; ``None`` where they have none."""
+        return decode_word_rule(self.rule)
+
     def words_of(self, stored: bytes | None) -> Sequence[str]:
         """Return the words of a piece in what is stored beside it."""
         return decode_words(stored, key_of_rule(self.rule)) if stored and self.rule else ()
 
     def words_of_draft(self, body: bytes) -> Sequence[str]:
         """Return the words of a piece that is not stored, as its body would be."""
-        rule = decode_word_rule(self.rule)
-        return () if rule is None else words_of_piece(body, rule).words
+        return () if self.word_rule is None else words_of_piece(body, self.word_rule).words
 
     def terms(self, term_of: Callable[[str, str], T]) -> Callable[[str, str], T | None]:
         """Return what makes a term of what a category and a keyword count as; ``None`` where that is nothing."""

@@ -3,7 +3,7 @@
 import functools
 import hashlib
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import msgspec
 from msgspec import UNSET
@@ -19,6 +19,7 @@ from penchant.words import (
     LANGUAGES,
     MAX_KEPT,
     MAX_MEMBERS,
+    NO_KEPT_WORDS,
     NONE,
     KeptWords,
     WordRule,
@@ -152,8 +153,9 @@ def _read_vocabulary(value: Any, where: str, faults: Faults) -> Any:
         return UNSET
     faults.only(value, VOCABULARY.members, where)
     aliases: dict[str, str] = {}
+    places: dict[str, str] = {}
     for place, entry in enumerate(_list(value.get("aliases"), f"{where}/aliases", faults)):
-        _read_alias(entry, f"{where}/aliases/{place}", faults, aliases)
+        _read_alias(entry, f"{where}/aliases/{place}", faults, aliases, places)
     ignored = {
         _keyword(name, f"{where}/ignore/{place}", faults): place
         for place, name in enumerate(_list(value.get("ignore"), f"{where}/ignore", faults))
@@ -163,14 +165,14 @@ def _read_vocabulary(value: Any, where: str, faults: Faults) -> Any:
     for source, target in aliases.items():
         if target in aliases:
             detail = f"{_short(source)} stands for {_short(target)}, which itself stands for another one."
-            faults.add(f"{where}/aliases", detail)
+            faults.add(places[source], detail)
         if source in ignored:
             faults.add(f"{where}/ignore/{ignored[source]}", "This keyword stands for another one; ignore that.")
     return Vocabulary(aliases, frozenset(ignored))
 
 
-def _read_alias(entry: Any, where: str, faults: Faults, aliases: dict[str, str]) -> None:
-    """Add what an entry says to the aliases."""
+def _read_alias(entry: Any, where: str, faults: Faults, aliases: dict[str, str], places: dict[str, str]) -> None:
+    """Add what an entry says to the aliases, and where it says so to their places."""
     if not isinstance(entry, dict):
         faults.add(where, f"Found {kind_of(entry)}; an object with from and to is accepted.")
         return
@@ -181,6 +183,7 @@ def _read_alias(entry: Any, where: str, faults: Faults, aliases: dict[str, str])
         faults.add(f"{where}/from", "Found no keyword; at least one is accepted.")
     for number, source in enumerate(sources):
         name = _keyword(source, f"{where}/from/{number}", faults)
+        places.setdefault(name, f"{where}/from/{number}")
         if aliases.setdefault(name, target) != target:
             faults.add(f"{where}/from/{number}", "This keyword stands for another one already.")
 
@@ -220,6 +223,14 @@ VOCABULARY_SHAPE = Shape(_read_vocabulary, ref("Vocabulary"), _write_vocabulary)
 """The setting `vocabulary`."""
 
 
+def read_vocabulary(value: Any) -> Vocabulary:
+    """Return the vocabulary in a decoded value; raises `InvalidInput`, every fault with its pointer."""
+    faults = Faults()
+    vocabulary = VOCABULARY_SHAPE.read(value, "", faults)
+    faults.raise_any()
+    return cast(Vocabulary, vocabulary)
+
+
 class _TextPiece(msgspec.Struct):
     """A piece of which only what may hold words is built."""
 
@@ -236,7 +247,7 @@ def words_of_piece(body: bytes, rule: WordRule) -> KeptWords:
     """Return the words of a piece, of what storage keeps of it; none where it was submitted with words of its own."""
     piece = _text_decoder.decode(body)
     if CATEGORY in piece.categories:
-        return KeptWords(NONE, ())
+        return NO_KEPT_WORDS
     return kept_words([_text(piece, member) for member in rule.members], rule)
 
 

@@ -230,6 +230,30 @@ def profile_of_person(
     return dict(zip(map(term_of, table.take(numbers)), scores.astype(np.int64).tolist(), strict=True))
 
 
+class GradedPiece(NamedTuple):
+    """A piece that a person likes: how much, by its grade, and its value for the profile."""
+
+    id: str
+    grade: int
+    value: float
+
+
+def graded_pieces(
+    interactions: InteractionArrays, snapshot: Snapshot, settings: SourceSettings, today: int
+) -> list[GradedPiece]:
+    """Return the pieces that a person likes, by grade, then by value, the greatest first, ties by id."""
+    owners, _ = snapshot.locate(interactions.pieces)
+    grades = _grades(interactions, settings, owners >= 0, most_likes(snapshot.piece_count))
+    numbers, sums = _piece_values(interactions, settings, today, len(interactions))
+    values = np.zeros(len(grades))
+    values[numbers] = sums
+    liked = [
+        GradedPiece(interactions.pieces[number], int(grades[number]), float(values[number]))
+        for number in np.flatnonzero(grades).tolist()
+    ]
+    return sorted(liked, key=lambda each: (-each.grade, -each.value, each.id))
+
+
 def keyword_counts(pieces: Strings, snapshot: Snapshot) -> IntArray:
     """Return how many keywords each piece has, 0 for one that does not exist; pieces ascend."""
     return _keyword_counts(*snapshot.locate(pieces), snapshot)

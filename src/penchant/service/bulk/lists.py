@@ -22,7 +22,7 @@ from penchant.service.lists.inputs import PersonHistory
 from penchant.service.lists.kinds import PlacementRequest, rank_personal
 from penchant.service.lists.ranking import ListRanking
 from penchant.service.lists.requests import PersonalRequest
-from penchant.service.placements.lists import answer_by
+from penchant.service.placements.lists import answers_by
 from penchant.wire import PlacedPiece, StatedLikings, encode
 
 COMPRESSION = 1
@@ -117,11 +117,11 @@ async def _lines(inputs: BulkInputs, begin: int, end: int) -> list[bytes]:
         request = PlacementRequest(placement=name, user_id=user_id, content_id=placement.content_id, take=take)
         variant = in_force.variant_for(view.head.name, user_id)
         shown = None if variant in placement.stopped else variant
-        answer = await answer_by(people, _entries, view, in_force, shown, request)
+        answer, *_ = await answers_by(people, _entries, view, in_force, shown, request)
         lines.append(encode(answer.result) + b"\n")
     return lines
 
 
-async def _entries(ranking: ListRanking[Any], *, explain: bool) -> list[PlacedPiece]:
+async def _entries(ranking: ListRanking[Any], *, explain: bool = False) -> list[PlacedPiece]:
     ranking.require()
     return [*ranking.placed(explain=explain)]

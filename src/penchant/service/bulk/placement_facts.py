@@ -22,6 +22,8 @@ from penchant.service.placements.versions import PlacementInForce, read_row
 from penchant.storage import PlacementRow, Storage
 from penchant.wire import ListRules
 
+_BY_HISTORY = {PlacementKind.AGAIN, PlacementKind.BECAUSE, PlacementKind.KEYWORD}
+"""Kinds of lists that are made from what a person did, one by one."""
 _TYPES = {kind.code: kind for kind in InteractionType}
 
 
@@ -150,7 +152,7 @@ class FactsReader:
     def read(self, storage: Storage, view: View, now: int, trends: Mapping[int, FloatArray]) -> PlacementFacts:
         """Return the facts; ``trends`` are counts by half-life."""
         kinds = set().union(*(rules.kinds for rules in self._placement.rules()))
-        did_starts, did = self._cut(self._did() if PlacementKind.AGAIN in kinds else np.zeros((4, 0), dtype=np.int64))
+        did_starts, did = self._cut(self._did() if kinds & _BY_HISTORY else np.zeros((4, 0), dtype=np.int64))
         passed_starts, passed = self._cut(self._passed(storage, view, now))
         return PlacementFacts(
             pieces=Strings.of(self._pieces),

@@ -1,6 +1,6 @@
 """Hurdles: what keeps a piece out of every list of its kind, and the one change that removes each."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
@@ -27,11 +27,11 @@ class Remedy(Generic[Query]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hurdle(Generic[Query]):
-    """A reason why a piece is not shown, by its stable code; ``change`` takes it away where one can."""
+    """A reason why a piece is not shown, by its stable code; ``change`` returns what takes it away, if anything can."""
 
     code: str
     detail: str
-    change: Remedy[Query] | None = None
+    change: Callable[[], Remedy[Query] | None] = lambda: None
 
 
 def common_hurdles(view: View, query: Query, piece_id: str, offer: Availability, now: int) -> Iterator[Hurdle[Query]]:
@@ -40,14 +40,14 @@ def common_hurdles(view: View, query: Query, piece_id: str, offer: Availability,
         yield Hurdle(
             code="blacklisted",
             detail="The piece is on the blacklist.",
-            change=Remedy(remedy={"remove": "blacklist"}, view=_without(view, piece_id), query=query),
+            change=lambda: Remedy(remedy={"remove": "blacklist"}, view=_without(view, piece_id), query=query),
         )
     if piece_id in query.exclude:
         query_with = replace(query, exclude=query.exclude - {piece_id})
         yield Hurdle(
             code="excluded",
             detail="The request excludes the piece.",
-            change=Remedy(remedy={"remove": "exclude"}, view=view, query=query_with),
+            change=lambda: Remedy(remedy={"remove": "exclude"}, view=view, query=query_with),
         )
     if query.catalogs is not None and not query.catalogs.intersection(offer.catalogs):
         yield _outside(view, query, offer)
@@ -55,7 +55,7 @@ def common_hurdles(view: View, query: Query, piece_id: str, offer: Availability,
         yield Hurdle(
             code="filter",
             detail="The request's filter does not hold for the piece's attributes.",
-            change=Remedy(remedy={"remove": "filter"}, view=view, query=replace(query, matching=None)),
+            change=lambda: Remedy(remedy={"remove": "filter"}, view=view, query=replace(query, matching=None)),
         )
     # The list's own ``now``: by a later one a window might be closed that was open for the list.
     moment = moment_of(query.at, now)
@@ -72,30 +72,37 @@ def _without(view: View, piece_id: str) -> View:
 def _outside(view: View, query: Query, offer: Availability) -> Hurdle[Query]:
     if not offer.catalogs:
         # Whatever catalogs are requested, they cannot show it: only a request without catalogs can.
-        change = Remedy(remedy={"remove": "catalogs"}, view=view, query=replace(query, catalogs=None))
-        return Hurdle(code="catalog", detail="The piece is in no catalog.", change=change)
-    change = Remedy(
-        remedy={"catalogs": list(offer.catalogs)}, view=view, query=replace(query, catalogs=frozenset(offer.catalogs))
+        return Hurdle(
+            code="catalog",
+            detail="The piece is in no catalog.",
+            change=lambda: Remedy(remedy={"remove": "catalogs"}, view=view, query=replace(query, catalogs=None)),
+        )
+    query_with = replace(query, catalogs=frozenset(offer.catalogs))
+    return Hurdle(
+        code="catalog",
+        detail="The piece is in none of the catalogs asked for.",
+        change=lambda: Remedy(remedy={"catalogs": list(offer.catalogs)}, view=view, query=query_with),
     )
-    return Hurdle(code="catalog", detail="The piece is in none of the catalogs asked for.", change=change)
 
 
 def _closed(view: View, query: Query, offer: Availability, now: int) -> Hurdle[Query]:
     begins, ends = offer.available_from, offer.available_until
     until = "" if ends is None else f" until {format_timestamp(ends)}"
     detail = f"The piece is shown from {format_timestamp(begins)}{until}."
+    return Hurdle(code="window", detail=detail, change=lambda: _opening(view, query, offer, now))
+
+
+def _opening(view: View, query: Query, offer: Availability, now: int) -> Remedy[Query] | None:
+    """Return the moment nearest to that of the request at which a piece is shown, as a day; ``None`` for none."""
     # The simplest change first: to ask for now.
     if query.at is not None and _is_open(offer, now):
-        change = Remedy(remedy={"remove": "at"}, view=view, query=replace(query, at=None))
-        return Hurdle(code="window", detail=detail, change=change)
+        return Remedy(remedy={"remove": "at"}, view=view, query=replace(query, at=None))
     for day in _days_near(offer, moment_of(query.at, now)):
         at = day * DAY_MS + DAY_MS - 1
         if FIRST_DAY <= day <= LAST_DAY and _is_open(offer, moment_of(at, now)):
             remedy = {"at": format_timestamp(at)[:10]}
-            return Hurdle(
-                code="window", detail=detail, change=Remedy(remedy=remedy, view=view, query=replace(query, at=at))
-            )
-    return Hurdle(code="window", detail=detail)
+            return Remedy(remedy=remedy, view=view, query=replace(query, at=at))
+    return None
 
 
 def _days_near(offer: Availability, moment: int) -> tuple[int, ...]:

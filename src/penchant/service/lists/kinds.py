@@ -3,7 +3,7 @@
 A new kind is a class of `ListRanking`, a row of `KINDS`, and its document.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypedDict
 
@@ -11,14 +11,31 @@ from penchant.attributes import AttributeFilter, Boost
 from penchant.errors import invalid_parameter
 from penchant.index import HALF_LIFE_DAYS
 from penchant.live.views import View
-from penchant.model import MAX_TAKE, Basis, IndexedPiece, PlacementKind
+from penchant.model import MAX_TAKE, Basis, IndexedPiece, PickOrder, PlacementKind
 from penchant.service.lists.inputs import ListInputs
 from penchant.service.lists.personal import PersonalRanking
+from penchant.service.lists.picks import PickRanking
 from penchant.service.lists.plain import AgainRanking, NewRanking, PopularRanking
 from penchant.service.lists.ranking import ListRanking
-from penchant.service.lists.requests import PersonalRequest, PlainRequest, SimilarRequest
+from penchant.service.lists.requests import (
+    ListDemands,
+    PersonalRequest,
+    PlainRequest,
+    RankRequest,
+    SimilarRequest,
+)
+from penchant.service.lists.seeds import (
+    Entries,
+    RowChoice,
+    SeededRow,
+    SeedInputs,
+    ShownRow,
+    rows_because,
+    rows_by_keyword,
+)
 from penchant.service.lists.similar import SimilarRanking
-from penchant.wire import ListRules, StatedLikings
+from penchant.service.lists.tastes import LEAST_SHOWN
+from penchant.wire import ListRules, StatedLikings, format_timestamp
 
 
 class PlacementChoice(TypedDict):
@@ -29,6 +46,8 @@ class PlacementChoice(TypedDict):
     matching: AttributeFilter | None
     boosts: tuple[Boost, ...]
     exclude: frozenset[str]
+    diversity: float
+    demands: ListDemands
     min_audience_version: int
 
 
@@ -50,6 +69,16 @@ async def rank_personal(
     person = await inputs.person(view, request, now, likings)
     audience = await inputs.audience(view, now, request.min_audience_version)
     return PersonalRanking(view, request, now, person, audience, is_known=likings is None)
+
+
+async def rank_picks(
+    inputs: ListInputs, view: View, request: RankRequest, likings: StatedLikings | None = None
+) -> PickRanking:
+    """Return given pieces in the order in which they suit a person, or that in which they are given, or between."""
+    now = inputs.now(view)
+    person = await inputs.person(view, request, now, likings)
+    audience = await inputs.audience(view, now, request.min_audience_version)
+    return PickRanking(view, request, now, person, audience, is_known=likings is None)
 
 
 async def rank_popular(inputs: ListInputs, view: View, request: PlainRequest) -> PopularRanking:
@@ -126,17 +155,27 @@ async def _similar(inputs: ListInputs, wish: ListWish) -> SimilarRanking:
     return await rank_similar(inputs, wish.view, wish.similar)
 
 
-async def _recommendations(inputs: ListInputs, wish: ListWish) -> PersonalRanking:
+async def _personal_request(inputs: ListInputs, wish: ListWish) -> PersonalRequest:
     view, rules, user_id = wish.view, wish.rules, wish.request.user_id
     sinking = dict[str, float]()
     if user_id is not None and rules.rotation:
         # As much of s is left of a piece as was not taken each time that it was shown and passed over.
         passed_over = await inputs.passed_over(view, wish.request.placement, user_id, inputs.now(view))
         sinking = {piece_id: (1 - rules.rotation) ** count for piece_id, count in passed_over.items()}
-    diversity = rules.diversity or 0.0
-    wanted = PersonalRequest(user_id=user_id or "", diversity=diversity, sinking=sinking, **wish.choice)
+    return PersonalRequest(user_id=user_id or "", sinking=sinking, **wish.choice)
+
+
+async def _recommendations(inputs: ListInputs, wish: ListWish) -> PersonalRanking:
+    wanted = await _personal_request(inputs, wish)
     # Nothing is known of nobody.
-    return await rank_personal(inputs, view, wanted, StatedLikings() if user_id is None else None)
+    return await rank_personal(inputs, wish.view, wanted, StatedLikings() if wish.request.user_id is None else None)
+
+
+async def _picks(inputs: ListInputs, wish: ListWish) -> PickRanking:
+    user_id, rules = wish.request.user_id, wish.rules
+    weight = 1.0 if rules.order is PickOrder.PERSONAL else 0.0
+    wanted = RankRequest(user_id=user_id or "", content=rules.content or (), weight=weight, **wish.choice)
+    return await rank_picks(inputs, wish.view, wanted, StatedLikings() if user_id is None else None)
 
 
 async def _popular(inputs: ListInputs, wish: ListWish) -> PopularRanking:
@@ -154,6 +193,32 @@ async def _again(inputs: ListInputs, wish: ListWish) -> AgainRanking | None:
     return await rank_again(inputs, wish.view, PersonalRequest(user_id=user_id, **wish.choice))
 
 
+async def _because(inputs: ListInputs, wish: ListWish, asked: PersonalRequest) -> Iterator[SeededRow]:
+    basis, audience = wish.rules.algorithm or Basis.CONTENT, None
+    known = await _seed_inputs(inputs, wish, asked)
+    if basis is not Basis.CONTENT:
+        audience = await inputs.audience(wish.view, known.now, asked.min_audience_version)
+    request = SimilarRequest(piece_id="", by=basis, **_long_enough(wish.choice))
+    return rows_because(known, request, audience, wish.rules.series_category)
+
+
+async def _keyword(inputs: ListInputs, wish: ListWish, asked: PersonalRequest) -> Iterator[SeededRow]:
+    known = await _seed_inputs(inputs, wish, asked)
+    audience = await inputs.audience(wish.view, known.now, asked.min_audience_version)
+    return rows_by_keyword(known, replace(asked, take=max(asked.take, LEAST_SHOWN)), audience)
+
+
+async def _seed_inputs(inputs: ListInputs, wish: ListWish, asked: PersonalRequest) -> SeedInputs:
+    now = inputs.now(wish.view)
+    person = await inputs.person(wish.view, asked, now, None)
+    return SeedInputs(view=wish.view, now=now, person=person, history=await inputs.history(wish.view, asked, now))
+
+
+def _long_enough(choice: PlacementChoice) -> PlacementChoice:
+    """Return what a row is chosen by, as long at least as to tell whether it has enough."""
+    return {**choice, "take": max(choice["take"], LEAST_SHOWN)}
+
+
 Ranks = Callable[[ListInputs, ListWish], Awaitable[ListRanking[Any] | None]]
 """Ranks the list of a placement; ``None`` where there is nothing to list."""
 
@@ -166,11 +231,35 @@ class RankingKind:
     is_personal: bool
 
 
-KINDS: Mapping[PlacementKind, RankingKind] = {
+SeedRows = Callable[[ListInputs, ListWish, PersonalRequest], Awaitable[Iterator[SeededRow]]]
+"""Makes the rows that a placement could show somebody, the most fitting first, of at least `LEAST_SHOWN` entries."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeededKind:
+    """A kind of which a page shows several lists, each about something else that a person likes."""
+
+    rows: SeedRows
+
+    async def choose(self, inputs: ListInputs, wish: ListWish, entries: Entries) -> list[ShownRow]:
+        """Return the rows that a page shows the person of a request today; none for nobody."""
+        request = wish.request
+        if request.user_id is None:
+            return []
+        rows = await self.rows(inputs, wish, await _personal_request(inputs, wish))
+        count = wish.rules.rows or 1
+        choice = RowChoice(rows, entries, count=count, take=request.take, explain=request.explain)
+        return await choice.shown(format_timestamp(inputs.now(wish.view))[:10], request.user_id)
+
+
+KINDS: Mapping[PlacementKind, RankingKind | SeededKind] = {
     PlacementKind.SIMILAR: RankingKind(rank=_similar, is_personal=False),
     PlacementKind.RECOMMENDATIONS: RankingKind(rank=_recommendations, is_personal=True),
     PlacementKind.POPULAR: RankingKind(rank=_popular, is_personal=False),
     PlacementKind.NEW: RankingKind(rank=_new, is_personal=False),
     PlacementKind.AGAIN: RankingKind(rank=_again, is_personal=True),
+    PlacementKind.PICKS: RankingKind(rank=_picks, is_personal=True),
+    PlacementKind.BECAUSE: SeededKind(rows=_because),
+    PlacementKind.KEYWORD: SeededKind(rows=_keyword),
 }
 """All kinds of lists that placements show."""

@@ -1,11 +1,7 @@
-"""Recommendations: the pieces that a person may like, by the blend of all parts or by overlap with the taste alone.
-
-A varied list may take several searches (`_varied`).
-"""
+"""Recommendations: the pieces that a person may like, by the blend of all parts or by overlap with the taste alone."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -17,6 +13,7 @@ from penchant.index import (
     Availability,
     BlendFactors,
     BlendQuery,
+    FillKey,
     Filter,
     IntArray,
     LikeShare,
@@ -29,15 +26,18 @@ from penchant.index import (
     SparseShares,
     Strings,
     blended_parts,
+    count_before,
+    fill_key,
+    first_to_fill,
     liked_terms,
     overlap_parts,
     rows_of,
 )
 from penchant.live.views import View
-from penchant.model import DAY_MS, MAX_TAKE, Algorithm, SourceSettings, Term
-from penchant.ranking import SCORE_SCALE, RankedPiece
+from penchant.model import DAY_MS, MAX_TAKE, Algorithm, SourceSettings
+from penchant.ranking import RankedPiece
 from penchant.service.lists.hurdles import Hurdle, Remedy
-from penchant.service.lists.ranking import QUICK_PIECES, Entry, ListRanking, part_shares
+from penchant.service.lists.ranking import QUICK_PIECES, ListRanking, part_shares
 from penchant.service.lists.requests import PersonalRequest
 from penchant.wire import (
     AnonymousResult,
@@ -45,12 +45,9 @@ from penchant.wire import (
     ExplainedResult,
     MovingRule,
     PersonalWhy,
+    RankResult,
     RecommendationResult,
 )
-
-CANDIDATES = 120
-MORE_CANDIDATES = 4
-"""How many of the best a varied list is chosen from, and, with diversity, by what this grows while it is too short."""
 
 
 def blending_of(settings: SourceSettings, algorithm: Algorithm | None, content_factor: float) -> BlendFactors:
@@ -74,6 +71,10 @@ def popular_at(view: View, moment: int, audience: Audience) -> Popularity:
     )
 
 
+PersonalResult = RecommendationResult | AnonymousResult | ExplainedResult | RankResult
+"""The list of a person, with reasons or without; of nobody; or given pieces as they suit a person."""
+
+
 class PersonalRanking(ListRanking[PersonalRequest]):
     """What a person may like; ``is_known`` is false of one of whom nothing is stored, and who has no id."""
 
@@ -93,11 +94,12 @@ class PersonalRanking(ListRanking[PersonalRequest]):
         self.person = person
         self._audience = audience
         self._is_known = is_known
+        self._fill_keys: dict[str, FillKey] = {}
 
     @property
     def is_quick(self) -> bool:
         """Whether the list is made within the event loop."""
-        is_plain = self.request.algorithm is not Algorithm.JACCARD and not self._variety
+        is_plain = self.request.algorithm is not Algorithm.JACCARD and not self.variety
         return is_plain and self.view.snapshot.piece_count <= QUICK_PIECES
 
     @cached_property
@@ -108,21 +110,7 @@ class PersonalRanking(ListRanking[PersonalRequest]):
             return OverlapQuery(snapshot, self._liked_terms, fill=self.request.fill, left_out=left_out)
         return BlendQuery(snapshot, self._blend, fill=self.request.fill, left_out=left_out)
 
-    @cached_property
-    def ranked(self) -> Sequence[RankedPiece]:
-        """The list with what each piece counts in units: whitelisted ones that something speaks for first."""
-        if self._variety:
-            return self._varied()
-        best = self._ranked(self.shown, MAX_TAKE)
-        raised = self._raised(best)
-        return raised + [each for each in best if each not in raised]
-
-    @cached_property
-    def entries(self) -> Sequence[Entry]:
-        """All that ``take`` is cut from, in order."""
-        return [(each.id, each.score) for each in self.ranked]
-
-    def result(self, *, explain: bool = False) -> RecommendationResult | AnonymousResult | ExplainedResult:
+    def result(self, *, explain: bool = False) -> PersonalResult:
         """Return the list of the person, or of nobody."""
         user_id = self.request.user_id
         if explain:
@@ -136,40 +124,77 @@ class PersonalRanking(ListRanking[PersonalRequest]):
 
     def score(self, piece_id: str) -> float:
         """Return what any piece's score is, as the list would show it."""
-        return RankedPiece(piece_id, self._units(piece_id)).score
+        return self._score_of(self._units(piece_id))
 
-    def hurdles(self, piece_id: str, offer: Availability) -> list[Hurdle[PersonalRequest]]:
-        """Return what keeps a piece out of this list, whatever the others are."""
+    def units_of(self, piece_id: str) -> int:
+        """Return a piece's s in its unit, which costs a scan."""
+        found = RankedPiece(piece_id, -(self.boosted_key(piece_id) or 0))
+        return ranking.sunk([found], self.request.sinking)[0].units
+
+    def ahead(self, piece_id: str) -> int:
+        """Return how many of the shown pieces are better than one."""
+        if self.boosted_key(piece_id) != 0:
+            return super().ahead(piece_id)
+        snapshot = self.view.snapshot
+        better = self.booster.count_ahead("", 0, self.shown, self.query)
+        place = fill_key(snapshot, piece_id, self._today)
+        return better + count_before(snapshot.parts, self.query, self.shown, self._today, place)
+
+    def barriers(self, piece_id: str, offer: Availability) -> Iterator[Hurdle[PersonalRequest]]:
+        """Yield what forbids to show a piece in this list, whatever the list is by."""
         view, request = self.view, self.request
-        hurdles = super().hurdles(piece_id, offer)
+        yield from super().barriers(piece_id, offer)
         if piece_id not in request.unhidden and self._is_among(self.person.hidden, piece_id):
-            change = Remedy(
-                remedy={"remove": "hidden"}, view=view, query=replace(request, unhidden=request.unhidden | {piece_id})
+            unhidden = request.unhidden | {piece_id}
+            yield Hurdle(
+                code="hidden",
+                detail="The person has hidden the piece.",
+                change=lambda: Remedy(
+                    remedy={"remove": "hidden"}, view=view, query=replace(request, unhidden=unhidden)
+                ),
             )
-            hurdles.append(Hurdle(code="hidden", detail="The person has hidden the piece.", change=change))
         # Of what is seen and excluded only the exclusion is reported, by `common_hurdles`.
         if not self._includes_seen and piece_id not in request.exclude and self._is_among(self.person.seen, piece_id):
-            change = Remedy(remedy={"include-seen": True}, view=view, query=replace(request, include_seen=True))
-            hurdles.append(Hurdle(code="seen", detail="The person knows the piece already.", change=change))
-        if not request.fill and self._units(piece_id) <= 0:
-            change = Remedy(remedy={"fill": True}, view=view, query=replace(request, fill=True))
-            hurdles.append(
-                Hurdle(code="no-fill", detail="Nothing speaks for the piece: its s is 0 or less.", change=change)
+            yield Hurdle(
+                code="seen",
+                detail="The person knows the piece already.",
+                change=lambda: Remedy(
+                    remedy={"include-seen": True}, view=view, query=replace(request, include_seen=True)
+                ),
             )
+
+    def hurdles(self, piece_id: str, offer: Availability) -> Iterator[Hurdle[PersonalRequest]]:
+        """Yield what keeps a piece out of this list, whatever the others are."""
+        is_free = True
+        for each in self._own_hurdles(piece_id, offer):
+            is_free = False
+            yield each
         # Last, and alone: only of a piece that nothing else keeps out can it be said that the choice among the
         # best left it out.
-        if not hurdles and self._is_passed_over(piece_id):
-            hurdles.append(self._passed_over(piece_id))
-        return hurdles
+        if is_free and self._is_passed_over(piece_id):
+            yield self._passed_over(piece_id)
+
+    def _own_hurdles(self, piece_id: str, offer: Availability) -> Iterator[Hurdle[PersonalRequest]]:
+        """Yield what keeps a piece out that is told of the piece alone."""
+        view, request = self.view, self.request
+        yield from super().hurdles(piece_id, offer)
+        if not request.fill and self._units(piece_id) <= 0:
+            yield Hurdle(
+                code="no-fill",
+                detail="Nothing speaks for the piece: its s is 0 or less.",
+                change=lambda: Remedy(remedy={"fill": True}, view=view, query=replace(request, fill=True)),
+            )
 
     def why(self, piece_id: str, *, listed: bool) -> PersonalWhy:
         """Return what the parts add for a piece, and, of one that is listed, what moved it."""
         rules = list[MovingRule]()
         if listed:
             # The whitelist raises only what something speaks for; the others are listed to fill up.
-            rules += self._whitelist_rules(piece_id) if self._units(piece_id) > 0 else [MovingRule(rule="fill")]
-            if piece_id in self._preferred:
-                rules.append(MovingRule(rule="diversity"))
+            if self._units(piece_id) > 0:
+                rules += self._whitelist_rules(piece_id)
+            elif piece_id not in self.arrangement.moved:
+                rules.append(MovingRule(rule="fill"))
+            rules += self._order_rules(piece_id)
         rules += self._boost_rules(piece_id)
         factor = self.request.sinking.get(piece_id, 1.0)
         if factor != 1:
@@ -177,7 +202,7 @@ class PersonalRanking(ListRanking[PersonalRequest]):
         return PersonalWhy(parts=part_shares(self._parts(piece_id), self.person.stated), rules=rules)
 
     @cached_property
-    def _variety(self) -> ranking.Diversity:
+    def variety(self) -> ranking.Diversity:
         """What the list is to have beside the best."""
         return ranking.Diversity(diversity=self.request.diversity, most=self.view.settings.max_per_value)
 
@@ -185,6 +210,11 @@ class PersonalRanking(ListRanking[PersonalRequest]):
     def _includes_seen(self) -> bool:
         wanted = self.request.include_seen
         return wanted if wanted is not None else not self.view.settings.exclude_seen
+
+    @property
+    def _today(self) -> int:
+        """The UTC day that the list is of."""
+        return self.shown.moment // DAY_MS
 
     def _left_out(self) -> tuple[IntArray, ...]:
         """Return the rows that are left out for the person, ascending, for each part of the snapshot."""
@@ -222,56 +252,45 @@ class PersonalRanking(ListRanking[PersonalRequest]):
         part, row = place
         return row in rows[self.view.snapshot.parts.index(part)]
 
-    def _ranked(self, shown: Filter, count: int) -> list[RankedPiece]:
+    def ranked_in(self, shown: Filter, count: int) -> list[RankedPiece]:
         """Return so many of the best pieces, by their s in units, under boosts and after some sank."""
         sinking = self.request.sinking
-        best = [RankedPiece(piece_id, -key) for key, piece_id in self._best(shown, count + len(sinking))]
         # Whatever else is among the best is found by so many, and what is not would not rise.
-        return ranking.sunk(best, sinking)[:count]
+        searched = count + len(sinking)
+        best = super().ranked_in(shown, searched)
+        if len(best) == searched and best[-1].units == 0:
+            # Searches order by id, and cut off others of this s that come before these.
+            best = [each for each in best if each.units > 0]
+            found = first_to_fill(self.view.snapshot.parts, self.query, shown, self._today, searched - len(best))
+            self._fill_keys |= {key[-1]: key for key in found}
+            best += [RankedPiece(key[-1], 0) for key in found]
+        return self.in_order(ranking.sunk(best, sinking))[:count]
 
-    def _raised(self, best: Sequence[RankedPiece]) -> list[RankedPiece]:
+    def in_order(self, pieces: Sequence[RankedPiece]) -> list[RankedPiece]:
+        """Return pieces as the list has them: what nothing speaks for or against in the order of the day."""
+
+        def place(each: RankedPiece) -> FillKey:
+            if each.id not in self._fill_keys:
+                self._fill_keys[each.id] = fill_key(self.view.snapshot, each.id, self._today)
+            return self._fill_keys[each.id]
+
+        ordered = super().in_order(pieces)
+        neutral = [number for number, each in enumerate(ordered) if each.units == 0]
+        if len(neutral) > 1:
+            cut = slice(neutral[0], neutral[-1] + 1)
+            ordered[cut] = sorted(ordered[cut], key=place)
+        return ordered
+
+    def raised(self, best: Sequence[RankedPiece]) -> list[RankedPiece]:
         """Return those on the whitelist that something speaks for, in its order."""
-        if not self.view.whitelist:
-            return []
-        by_id = {each.id: each for each in best if each.units > 0}
-        return [by_id[each] for each in self.view.whitelist if each in by_id]
+        return super().raised([each for each in best if each.units > 0])
 
-    def _varied(self) -> list[RankedPiece]:
-        """Return the varied list.
-
-        With limits per keyword it is searched for again without the keywords that are full, each time with a piece
-        more at least: `MAX_TAKE` searches at most. With diversity the best pieces are looked at all together.
-        """
-        count, best = CANDIDATES, self._ranked(self.shown, CANDIDATES)
-        listed, full = self._chosen(self._raised(best[:MAX_TAKE]), best)
-        while len(listed) < MAX_TAKE and len(best) == count:
-            if self._variety.diversity:
-                count *= MORE_CANDIDATES
-                best = self._ranked(self.shown, count)
-                listed, full = self._chosen(self._raised(best[:MAX_TAKE]), best)
-            else:
-                # What was found before is listed, or has a keyword that is full.
-                omitted = self.shown.omitted.union(each.id for each in listed)
-                rest = replace(self.shown, omitted=omitted, without=frozenset(full))
-                best = self._ranked(rest, count)
-                listed, full = self._chosen(listed, best)
-        return listed
-
-    def _chosen(
-        self, first: Sequence[RankedPiece], best: Sequence[RankedPiece]
-    ) -> tuple[list[RankedPiece], AbstractSet[Term]]:
-        """Return the list that begins with some pieces and goes on with the best, and the keywords that are full."""
-        first_ids = {each.id for each in first}
-        pieces = [*first, *(each for each in best if each.id not in first_ids)]
-        owners, numbers, names = self.view.snapshot.keyword_pairs(Strings.of(each.id for each in pieces))
-        keywords = ranking.PieceKeywords(count=len(pieces), owners=owners, numbers=numbers, names=names)
-        units = np.fromiter((each.units for each in pieces), np.int64, len(pieces))
-        chosen = ranking.varied(units, len(first), keywords, self._variety, MAX_TAKE)
-        return [pieces[place] for place in chosen.places], chosen.full
+    def _score_of(self, units: int) -> float:
+        return ranking.score_of(units)
 
     def _is_passed_over(self, piece_id: str) -> bool:
         """Return whether a piece is not listed that would be if scores alone counted."""
-        return bool(self._variety) and piece_id not in self._listed and self.ahead(piece_id) < MAX_TAKE
+        return bool(self.variety) and piece_id not in self._listed and self.ahead(piece_id) < MAX_TAKE
 
     def _passed_over(self, piece_id: str) -> Hurdle[PersonalRequest]:
         """Return why a piece that is good enough is not listed: a limit per value, or else the diversity."""
@@ -284,7 +303,7 @@ class PersonalRanking(ListRanking[PersonalRequest]):
         if not full:
             detail = "The piece is too much like others of the list for the diversity asked for."
             change = Remedy(remedy={"diversity": 0}, view=view, query=replace(request, diversity=0.0))
-            return Hurdle(code="alike", detail=detail, change=change)
+            return Hurdle(code="alike", detail=detail, change=lambda: change)
         category, keyword = full[0]
         # A second limit may keep the piece out as well: then this remedy, tried out, fails and is not named.
         others = {name: number for name, number in most.items() if name != category}
@@ -294,7 +313,7 @@ class PersonalRanking(ListRanking[PersonalRequest]):
             query=request,
         )
         detail = f"{most[category]} of the listed pieces have {category} {keyword!r}, as many as may."
-        return Hurdle(code="max-per-value", detail=detail, change=change)
+        return Hurdle(code="max-per-value", detail=detail, change=lambda: change)
 
     def _parts(self, piece_id: str) -> ScoreParts:
         snapshot = self.view.snapshot
@@ -308,20 +327,9 @@ class PersonalRanking(ListRanking[PersonalRequest]):
 
     @cached_property
     def _listed(self) -> Mapping[str, int]:
-        return {each.id: each.units for each in self.ranked}
-
-    @cached_property
-    def _preferred(self) -> frozenset[str]:
-        """The pieces that diversity has put before better ones."""
-        raised, preferred, best = set(self.view.whitelist), set(), -SCORE_SCALE
-        # From the end: a piece was preferred where a better one comes after it. Whitelisted ones have their own rule.
-        for each in reversed(self.ranked if self.request.diversity else ()):
-            if each.units < best and each.id not in raised:
-                preferred.add(each.id)
-            best = max(best, each.units)
-        return frozenset(preferred)
+        return {each.id: each.units for each in self.arrangement.pieces}
 
     def _units(self, piece_id: str) -> int:
         """Return a piece's s in its unit; one that is not listed costs a scan."""
         units = self._listed.get(piece_id)
-        return units if units is not None else -(self.boosted_key(piece_id) or 0)
+        return units if units is not None else self.units_of(piece_id)

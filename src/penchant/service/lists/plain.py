@@ -48,11 +48,11 @@ class _MeasuredRanking(ListRanking[Query]):
     @property
     def is_quick(self) -> bool:
         """Whether the list is made within the event loop."""
-        return self.view.snapshot.piece_count <= QUICK_PIECES
+        return not self.variety and self.view.snapshot.piece_count <= QUICK_PIECES
 
     def why(self, piece_id: str, *, listed: bool) -> PlacedWhy:
         """Return how much of the measure a piece has, and, of one that is listed, what moved it."""
-        rules = [*(self._whitelist_rules(piece_id) if listed else ()), *self._boost_rules(piece_id)]
+        rules = self._moving_rules(piece_id, listed=listed)
         return PlacedWhy(parts=[PartShare(part=self.kind.value, share=self._share(piece_id))], rules=rules)
 
     def _share(self, piece_id: str) -> float:

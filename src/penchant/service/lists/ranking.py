@@ -4,6 +4,7 @@ A ranking orders pieces by a whole number, its key, the least one first: a dista
 "how many are ahead" is one comparison of keys, with the tie rule of the search itself. Nothing here is read or awaited.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -25,10 +26,13 @@ from penchant.index import (
     TermShares,
     best_of,
     key_of,
+    offer_of,
     tellable,
 )
 from penchant.live.views import View
 from penchant.model import MAX_TAKE, Term
+from penchant.ranking import RankedPiece
+from penchant.service.lists.arranging import Arrangement, Displacement, arrange
 from penchant.service.lists.hurdles import Hurdle, common_hurdles
 from penchant.service.lists.requests import PersonalRequest, PlainRequest, SimilarRequest, moment_of
 from penchant.tracing import tracing
@@ -41,6 +45,7 @@ from penchant.wire import (
     PlacedWhy,
     RecommendedPiece,
     TermRest,
+    UnmetRule,
 )
 
 
@@ -130,12 +135,23 @@ class ListRanking(ABC, Generic[Query]):
 
     def placed(self, *, explain: bool = False) -> list[PlacedPiece]:
         """Return the list as entries of a placement."""
-        if not explain:
-            return [PlacedPiece(id=each, score=score) for each, score in self.listed]
-        return [
-            PlacedPiece(id=each, score=score, why=PlacedWhy(**asdict(self.why(each, listed=True))))
-            for each, score in self.listed
-        ]
+        moved: Mapping[str, Displacement] = self.arrangement.moved
+
+        def entry(piece_id: str, score: float) -> PlacedPiece:
+            why = PlacedWhy(**asdict(self.why(piece_id, listed=True))) if explain else UNSET
+            if piece_id not in moved:
+                return PlacedPiece(id=piece_id, score=score, why=why)
+            rule, displaced = moved[piece_id].rule, moved[piece_id].displaced
+            return PlacedPiece(
+                id=piece_id, score=score, rule=rule, displaced=UNSET if displaced is None else displaced, why=why
+            )
+
+        return [entry(each, score) for each, score in self.listed]
+
+    @property
+    def unmet(self) -> list[UnmetRule]:
+        """What of the pins and quotas of a placement the list does not meet."""
+        return [UnmetRule(rule=each.rule, why=each.why) for each in self.arrangement.unmet]
 
     @cached_property
     def shown(self) -> Filter:
@@ -155,13 +171,50 @@ class ListRanking(ABC, Generic[Query]):
         return Booster(self.request.boosts, self.zero, self.view.snapshot)
 
     @cached_property
+    def arrangement(self) -> Arrangement:
+        """The list with what each piece counts in units, and what rules have made of it."""
+        if self.variety or self.request.demands:
+            return arrange(self, self.variety, self.request.demands)
+        best: list[RankedPiece] = self.ranked_in(self.shown, MAX_TAKE)
+        first: list[RankedPiece] = self.raised(best)
+        return Arrangement([*first, *(each for each in best if each not in first)] if first else best)
+
+    @cached_property
+    def variety(self) -> ranking.Diversity:
+        """How the list is to be varied."""
+        return ranking.Diversity(diversity=self.request.diversity, most=dict(self.request.demands.most))
+
+    @cached_property
     def entries(self) -> Sequence[Entry]:
-        """All that ``take`` is cut from, in order: the least keys first, but for those on the whitelist."""
-        nearest = [(piece_id, self._shown_score(key)) for key, piece_id in self._best(self.shown, MAX_TAKE)]
+        """All that ``take`` is cut from, in order: the least keys first, but for what rules have moved."""
+        return [(each.id, self._score_of(each.units)) for each in self.arrangement.pieces]
+
+    def ranked_in(self, shown: Filter, count: int) -> list[RankedPiece]:
+        """Return so many of the best pieces that a filter shows, under the boosts of the request."""
+        return [RankedPiece(piece_id, self.zero - key) for key, piece_id in self._best(shown, count)]
+
+    def in_order(self, pieces: Sequence[RankedPiece]) -> list[RankedPiece]:
+        """Return pieces as the list has them."""
+        return sorted(pieces, key=lambda each: (-each.units, each.id))
+
+    def raised(self, best: Sequence[RankedPiece]) -> list[RankedPiece]:
+        """Return those of the best pieces that the whitelist raises, in its order."""
         if not (self.has_whitelist and self.view.whitelist):
-            return nearest
-        scores = dict(nearest)
-        return [(each, scores[each]) for each in ranking.promoted(list(scores), self.view.whitelist)]
+            return []
+        by_id = {each.id: each for each in best}
+        return [by_id[each] for each in self.view.whitelist if each in by_id]
+
+    def units_of(self, piece_id: str) -> int | None:
+        """Return s of any piece in units; ``None`` where the search never finds it."""
+        key = self.boosted_key(piece_id)
+        return None if key is None else self.zero - key
+
+    def barrier(self, piece_id: str) -> str | None:
+        """Return the code of what forbids to show a piece in this list at all; ``None`` where it may be shown."""
+        offer = offer_of(self.view.snapshot, piece_id) if self.view.knows(piece_id) else None
+        if offer is None:
+            return "unknown-piece"
+        return next((each.code for each in self.barriers(piece_id, offer)), None)
 
     @property
     def listed(self) -> Sequence[Entry]:
@@ -187,14 +240,19 @@ class ListRanking(ABC, Generic[Query]):
 
     def score(self, piece_id: str) -> float:
         """Return the score of any piece, as the list would show it; 1 where nothing speaks for it."""
-        key = self.boosted_key(piece_id)
-        return 1.0 if key is None else self._shown_score(key)
+        units = self.units_of(piece_id)
+        return 1.0 if units is None else self._score_of(units)
 
-    def hurdles(self, piece_id: str, offer: Availability) -> list[Hurdle[Query]]:
-        """Return what keeps a piece out of this list, whatever the others are."""
-        return list(common_hurdles(self.view, self.request, piece_id, offer, self.now))
+    def barriers(self, piece_id: str, offer: Availability) -> Iterator[Hurdle[Query]]:
+        """Yield what forbids to show a piece in this list, whatever the list is by."""
+        return common_hurdles(self.view, self.request, piece_id, offer, self.now)
 
-    def _shown_score(self, key: int) -> float:
+    def hurdles(self, piece_id: str, offer: Availability) -> Iterator[Hurdle[Query]]:
+        """Yield what keeps a piece out of this list, whatever the others are."""
+        return self.barriers(piece_id, offer)
+
+    def _score_of(self, units: int) -> float:
+        key = self.zero - units
         return key / self.zero if key > 0 else 0.0
 
     def _best(self, shown: Filter, count: int) -> list[tuple[int, str]]:
@@ -207,6 +265,33 @@ class ListRanking(ABC, Generic[Query]):
         """Yield the boosts that count for a piece."""
         for place, boost in self.booster.held(piece_id):
             yield MovingRule(rule="boost", position=place, factor=boost.factor / BOOST_SCALE)
+
+    @cached_property
+    def _preferred(self) -> frozenset[str]:
+        """The pieces that diversity has put before better ones."""
+        listed = self.arrangement.pieces if self.request.diversity else ()
+        preferred, best = set[str](), -math.inf
+        # From the end: a piece was preferred where a better one comes after it. Whitelisted and placed ones have
+        # their own rules.
+        for each in reversed(listed):
+            if each.units < best and each.id not in self.view.whitelist and each.id not in self.arrangement.moved:
+                preferred.add(each.id)
+            best = max(best, each.units)
+        return frozenset(preferred)
+
+    def _order_rules(self, piece_id: str) -> Iterator[MovingRule]:
+        """Yield what of diversity, pins and quotas has put a listed piece where it is."""
+        if piece_id in self._preferred:
+            yield MovingRule(rule="diversity")
+        if piece_id in self.arrangement.moved:
+            yield MovingRule(rule=self.arrangement.moved[piece_id].rule)
+
+    def _moving_rules(self, piece_id: str, *, listed: bool) -> list[MovingRule]:
+        """Return what moved a piece: of one that is listed the rules of its place, and boosts anyway."""
+        moved: list[MovingRule] = []
+        if listed:
+            moved += [*self._whitelist_rules(piece_id), *self._order_rules(piece_id)]
+        return [*moved, *self._boost_rules(piece_id)]
 
     def _whitelist_rules(self, piece_id: str) -> Iterator[MovingRule]:
         """Yield that the whitelist raises a piece, if it does."""

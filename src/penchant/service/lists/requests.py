@@ -11,6 +11,51 @@ from penchant.model import DAY_MS, MAX_TAKE, Algorithm, Basis
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Pin:
+    """A piece that is to stand at a position of a list, from 1, from a moment until before another one.
+
+    Moments are in ms since 1970 UTC, ``None`` for ever. ``number`` is its place among the pins of its placement.
+    """
+
+    number: int
+    piece_id: str
+    position: int
+    begins: int | None = None
+    ends: int | None = None
+
+    def holds_at(self, moment: int) -> bool:
+        """Return whether there is the pin at a moment."""
+        return (self.begins is None or self.begins <= moment) and (self.ends is None or moment < self.ends)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quota:
+    """So many pieces at least that a filter holds for are to be among the first ``of`` of a list."""
+
+    matching: AttributeFilter
+    at_least: int
+    of: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListDemands:
+    """What a list is to have beside the best: pins, quotas, and ``most`` pieces with a keyword of some categories.
+
+    Only placements have any. Recommendations take ``most`` from the settings.
+    """
+
+    pins: tuple[Pin, ...] = ()
+    quotas: tuple[Quota, ...] = ()
+    most: tuple[tuple[str, int], ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.pins or self.quotas)
+
+
+NO_DEMANDS = ListDemands()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SimilarRequest:
     """A request for similar content; ``at`` is the last millisecond of a day, or ``None`` for now.
 
@@ -26,6 +71,8 @@ class SimilarRequest:
     at: int | None = None
     exclude: frozenset[str] = frozenset()
     by: Basis = Basis.CONTENT
+    diversity: float = 0.0
+    demands: ListDemands = NO_DEMANDS
     min_audience_version: int = 0
 
 
@@ -43,6 +90,8 @@ class PlainRequest:
     at: int | None = None
     exclude: frozenset[str] = frozenset()
     half_life_days: int | None = None
+    diversity: float = 0.0
+    demands: ListDemands = NO_DEMANDS
     min_audience_version: int = 0
 
 
@@ -67,9 +116,21 @@ class PersonalRequest:
     fill: bool = True
     exclude: frozenset[str] = frozenset()
     diversity: float = 0.0
+    demands: ListDemands = NO_DEMANDS
     sinking: Mapping[str, float] = field(default_factory=dict)
     unhidden: frozenset[str] = frozenset()
     min_audience_version: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankRequest(PersonalRequest):
+    """A request for pieces that somebody else chose, in the order of ``content``, ranked for a person.
+
+    ``weight``, from 0 to 1, tells how much the person counts for the order, and the order as given otherwise.
+    """
+
+    content: tuple[str, ...]
+    weight: float = 1.0
 
 
 def moment_of(at: int | None, now: int) -> int:

@@ -11,24 +11,41 @@ Where a piece stands in a list is found in this order, all from one view:
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ParamSpec, TypeVar
+from itertools import islice
+from typing import Any, NamedTuple, ParamSpec, TypeVar
+
+from msgspec import structs
 
 from penchant.errors import StorageUnavailable, UnknownPiece, UnknownSource
-from penchant.index import Audience, offer_of
+from penchant.index import Audience, Filter, offer_of
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View
 from penchant.model import MAX_TAKE, Basis, IndexedPiece
 from penchant.service.access import Access
 from penchant.service.lists.hurdles import Hurdle
 from penchant.service.lists.inputs import LiveInputs
-from penchant.service.lists.kinds import rank_again, rank_new, rank_personal, rank_popular, rank_similar
+from penchant.service.lists.kinds import rank_again, rank_new, rank_personal, rank_picks, rank_popular, rank_similar
 from penchant.service.lists.personal import PersonalRanking
+from penchant.service.lists.picks import UNKNOWN
 from penchant.service.lists.plain import AgainRanking, NewRanking, PopularRanking
 from penchant.service.lists.ranking import ListRanking
-from penchant.service.lists.requests import PersonalRequest, PlainRequest, SimilarRequest
-from penchant.service.lists.similar import SimilarRanking
+from penchant.service.lists.requests import PersonalRequest, PlainRequest, RankRequest, SimilarRequest
+from penchant.service.lists.similar import SAME_PIECE, SimilarRanking
+from penchant.service.lists.tastes import ShownPieces, showable
 from penchant.service.shares import AccountShares
-from penchant.wire import ExplainedResult, Place, PlacedPiece, Profile, Reason, RecommendationResult, StatedLikings
+from penchant.wire import (
+    ExplainedResult,
+    LeftPiece,
+    Place,
+    PlacedPiece,
+    Profile,
+    RankResult,
+    Reason,
+    RecommendationResult,
+    StatedLikings,
+    TasteSegment,
+    TasteSegments,
+)
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -44,6 +61,13 @@ class _ListPosition:
     position: int | None
     score: float
     why: Any
+
+
+class RankAnswer(NamedTuple):
+    """Given pieces as they are ranked, and the version of the interactions of which that knows."""
+
+    result: RankResult
+    audience_version: int | None
 
 
 class Lists:
@@ -92,6 +116,17 @@ class Lists:
     async def again(self, view: View, request: PersonalRequest) -> AgainRanking:
         """Return what a person may take up again; raises as `personal`."""
         return await rank_again(self.inputs, view, request)
+
+    async def ranked(self, access: Access, view: View, request: RankRequest, *, explain: bool) -> RankAnswer:
+        """Return given pieces as they suit a person, and why some are left out; raises as `answer` and `personal`."""
+        ranking = await rank_picks(self.inputs, view, request)
+        result: RankResult = await self.answer(ranking, explain=explain)
+        unknown = [each.id for each in result.left if each.why == UNKNOWN]
+        if unknown:
+            reasons = await self._missing(access, view, unknown)
+            codes = {each.id: each.why for each in result.left} | {each: why.code for each, why in reasons.items()}
+            result = structs.replace(result, left=[LeftPiece(id=each, why=code) for each, code in codes.items()])
+        return RankAnswer(result, ranking.audience_version)
 
     async def answer(self, ranking: ListRanking[Any], *, explain: bool = False) -> Any:
         """Return the answer to a ranking's request; raises as its `require`, and `Overloaded` for reasons."""
@@ -154,6 +189,17 @@ class Lists:
             return []
         return [Profile(source=view.head.name, user_id=user_id, categories=categories)]
 
+    async def segments(self, view: View, user_id: str, category: str, take: int) -> TasteSegments:
+        """Return the keywords of a category that a person likes and has enough to be shown of; raises as `personal`."""
+        now, request = self.now(view), PersonalRequest(user_id=user_id)
+        person = await self.inputs.person(view, request, now)
+        profile = await self.inputs.profile(view, user_id)
+        shown = Filter(moment=now, blacklisted=view.blacklisted)
+        pieces = ShownPieces(view.snapshot, shown, person.left_out(with_seen=not view.settings.exclude_seen))
+        liked = islice(showable(profile, pieces, category), take)
+        segments = [TasteSegment(keyword=term.keyword, score=score) for term, score in liked]
+        return TasteSegments(id=user_id, segments=segments)
+
     async def place(self, access: Access, ranking: SimilarRanking | PersonalRanking, piece_id: str) -> Place:
         """Return where any piece stands in a list, and why.
 
@@ -166,7 +212,7 @@ class Lists:
             return await self._place(access, ranking, request.user_id, piece_id, self.personal)
         ranking.view.require(request.piece_id)
         if request.piece_id == piece_id:
-            reason = Reason(code="same-piece", detail="A piece is never in its own list.", remedy=None)
+            reason = Reason(code="same-piece", detail=SAME_PIECE, remedy=None)
             return _nowhere(request.piece_id, piece_id, reason)
         return await self._place(access, ranking, request.piece_id, piece_id, self.similar)
 
@@ -185,7 +231,8 @@ class Lists:
     async def _place(self, access: Access, ranking: ListRanking[Any], whose: str, piece_id: str, again: Again) -> Place:
         """Return the place of a piece; ``again`` gives the list after a change."""
         if not ranking.view.knows(piece_id):
-            return _nowhere(whose, piece_id, await self._missing(access, ranking.view, piece_id))
+            missing = await self._missing(access, ranking.view, [piece_id])
+            return _nowhere(whose, piece_id, missing[piece_id])
         standing = await self._in_turn(ranking.view, _stand, ranking, piece_id)
         position, take = standing.position, ranking.request.take
         rank = position if position is not None and position <= take else None
@@ -201,7 +248,7 @@ class Lists:
 
     async def _single(self, hurdle: Hurdle[Any], piece_id: str, take: int, again: Again) -> list[Reason]:
         """Return the only hurdle; its remedy is tried out first, and named only where it brings the piece in."""
-        change = hurdle.change
+        change = hurdle.change()
         reason = Reason(code=hurdle.code, detail=hurdle.detail, remedy=None)
         if change is None:
             return [reason]
@@ -214,22 +261,23 @@ class Lists:
             return [reason, Reason(code="outranked", detail=_rank_text(then.position, "would then be"), remedy=None)]
         return [Reason(code=hurdle.code, detail=hurdle.detail, remedy=dict(change.remedy))]
 
-    async def _missing(self, access: Access, view: View, piece_id: str) -> Reason:
-        """Return why a view does not have a piece: storage may have it already."""
-        unknown = Reason(code="unknown-piece", detail="The source has no piece with this id.", remedy=None)
-        if piece_id in view.snapshot:
-            return unknown  # but not for who asks
+    async def _missing(self, access: Access, view: View, ids: Sequence[str]) -> dict[str, Reason]:
+        """Return of each piece why a view does not have it: storage may have it already."""
+        reasons = dict.fromkeys(ids, Reason(code=UNKNOWN, detail="The source has no piece with this id.", remedy=None))
+        # Others are in the view, but not for who asks.
+        missing = [each for each in ids if each not in view.snapshot]
+        if not missing:
+            return reasons
         try:
-            head, body = await self._database.read(
-                self._database.storage.pieces.read, access.account_id, view.head.name, piece_id
+            head, stored = await self._database.read(
+                self._database.storage.pieces.read_with_words, access.account_id, view.head.name, missing
             )
         # An explanation is still true of the view: without storage it only says less.
         except (StorageUnavailable, UnknownSource):
-            return unknown
-        if body is None:
-            return unknown
+            return reasons
         detail = f"The piece is stored, but this list is of version {view.head.version}."
-        return Reason(code="not-yet-indexed", detail=detail, remedy={"min-version": head.version})
+        later = Reason(code="not-yet-indexed", detail=detail, remedy={"min-version": head.version})
+        return reasons | dict.fromkeys(stored, later)
 
 
 def _stand(ranking: ListRanking[Any], piece_id: str) -> _ListPosition:
@@ -237,7 +285,7 @@ def _stand(ranking: ListRanking[Any], piece_id: str) -> _ListPosition:
     offer = offer_of(ranking.view.snapshot, piece_id)
     if offer is None:
         raise UnknownPiece("The source has no piece with this id.")
-    hurdles = ranking.hurdles(piece_id, offer)
+    hurdles = list(ranking.hurdles(piece_id, offer))
     position = None if hurdles else _position(ranking, piece_id)
     # Rules such as the whitelist have moved only what a list can show at its longest.
     why = ranking.why(piece_id, listed=position is not None and position <= MAX_TAKE)

@@ -5,6 +5,7 @@ answer stays the same, and is remembered (`SimilarAnswers`), until the next chan
 version, or until a window opens or closes (D74 of docs/decisions.md).
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -39,6 +40,7 @@ from penchant.wire import (
     encode,
 )
 
+SAME_PIECE = "A piece is never in its own list."
 MINIMUM_POOL = 2
 """Pieces that similar content needs in the source (specification, Limits)."""
 _CONTENT_PART = {Basis.CONTENT: 1.0, Basis.AUDIENCE: 0.0, Basis.BOTH: 0.5}
@@ -89,7 +91,7 @@ class SimilarRanking(ListRanking[SimilarRequest]):
     @property
     def is_quick(self) -> bool:
         """Whether the list is made within the event loop: where it goes by content, by one kernel."""
-        return self._shared is None
+        return self._shared is None and not self.variety
 
     @cached_property
     def shown(self) -> Filter:
@@ -129,19 +131,24 @@ class SimilarRanking(ListRanking[SimilarRequest]):
             return ExplainedResult(id=self.request.piece_id or None, content=content)
         return RecommendationResult(id=self.request.piece_id, content=self.content())
 
-    def hurdles(self, piece_id: str, offer: Availability) -> list[Hurdle[SimilarRequest]]:
-        """Return what keeps a piece out of this list, whatever the others are."""
-        hurdles = super().hurdles(piece_id, offer)
+    def barriers(self, piece_id: str, offer: Availability) -> Iterator[Hurdle[SimilarRequest]]:
+        """Yield what forbids to show a piece in this list, whatever the list is by."""
+        yield from super().barriers(piece_id, offer)
+        if self._draft is None and piece_id == self.request.piece_id:
+            yield Hurdle(code="same-piece", detail=SAME_PIECE)
+
+    def hurdles(self, piece_id: str, offer: Availability) -> Iterator[Hurdle[SimilarRequest]]:
+        """Yield what keeps a piece out of this list, whatever the others are."""
+        yield from super().hurdles(piece_id, offer)
         if self.key(piece_id) is None:
-            hurdles.append(Hurdle(code="nothing-in-common", detail=_NOTHING_IN_COMMON[self.request.by]))
-        return hurdles
+            yield Hurdle(code="nothing-in-common", detail=_NOTHING_IN_COMMON[self.request.by])
 
     def why(self, piece_id: str, *, listed: bool) -> SimilarWhy:
         """Return what makes a piece similar, and, of one that is listed, what moved it."""
         part = _CONTENT_PART[self.request.by]
         shares = similarity_shares(self.keywords, self.view.snapshot, piece_id, part) if part else TermShares()
         terms, rest = named_terms(shares)
-        rules = [*(self._whitelist_rules(piece_id) if listed else ()), *self._boost_rules(piece_id)]
+        rules = self._moving_rules(piece_id, listed=listed)
         return SimilarWhy(terms=terms, rest=rest, audience=self._audience_share(piece_id), rules=rules)
 
     def _audience_share(self, piece_id: str) -> float | UnsetType:

@@ -14,23 +14,27 @@ Previews of placements: lists of chosen people as they are, and as they would be
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
-import msgspec
+from msgspec import UNSET, UnsetType
 
 from penchant.attributes import Attribute
 from penchant.bounded_cache import BoundedCache
 from penchant.clock import SYSTEM_CLOCK, Clock
-from penchant.errors import InvalidInput, PenchantError, TooFewPieces, UnknownPiece, UnknownPlacement
+from penchant.errors import Fault, InvalidInput, PenchantError, TooFewPieces, UnknownPiece, UnknownPlacement
+from penchant.index import Filter
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View
 from penchant.model import PlacementKind
+from penchant.service.lists.arranging import clashing, quota_kinds
 from penchant.service.lists.inputs import ListInputs
-from penchant.service.lists.kinds import KINDS, ListWish, PlacementChoice, PlacementRequest
+from penchant.service.lists.kinds import KINDS, ListWish, PlacementChoice, PlacementRequest, RankingKind, SeededKind
 from penchant.service.lists.previews import moves
 from penchant.service.lists.ranking import ListRanking
+from penchant.service.lists.requests import ListDemands, Pin, Quota
+from penchant.service.lists.seeds import Entries
 from penchant.service.lists.serving import Lists
 from penchant.service.placements.results import worse_variants
 from penchant.service.placements.versions import PlacementInForce, Placements, draft_over
@@ -40,11 +44,15 @@ from penchant.telemetry import Metrics
 from penchant.wire import (
     BASE,
     ListRules,
+    ListSeed,
     PlacedPiece,
     PlacementPreview,
     PlacementResult,
+    PlacementSpec,
     PlacementWish,
     PreviewedPlacement,
+    UnmetRule,
+    format_timestamp,
     read_boosts,
     read_filter,
 )
@@ -107,10 +115,6 @@ _FILTERED = (("filter", "filter"), ("boost", "boosts"))
 Decoded = TypeVar("Decoded")
 
 
-Entries = Callable[..., Awaitable[Sequence[PlacedPiece]]]
-"""Returns the entries of a ranking, with reasons if it is told to ``explain``."""
-
-
 class PlacementAnswer(NamedTuple):
     """What is answered, and the version of the interactions, as in `PlacementList`."""
 
@@ -128,7 +132,11 @@ class PlacementLists:
         self._metrics = metrics
 
     async def answer(self, view: View, request: PlacementRequest) -> PlacementAnswer:
-        """Return the list of a placement in force.
+        """Return the list of a placement in force, of several the first; raises as `answers`."""
+        return (await self.answers(view, request))[0]
+
+    async def answers(self, view: View, request: PlacementRequest) -> list[PlacementAnswer]:
+        """Return the lists that a placement in force gives a page, one at least.
 
         Raises:
             UnknownPlacement: the source has none of this name.
@@ -139,94 +147,123 @@ class PlacementLists:
         variant = self.guard.variant_for(view.head, placement, request.user_id)
         if variant != placement.variant_for(view.head.name, request.user_id):
             self._metrics.stopped_lists.inc()
-        answer = await self.listed(view, placement, variant, request)
-        is_filled = answer.result.kind is not placement.spec.rules_of(variant).kind
-        outcome = "filled" if is_filled else "listed"
-        self._metrics.placement_lists.labels(answer.result.kind, outcome if answer.result.content else "empty").inc()
-        return answer
+        answers = await self.listed(view, placement, variant, request)
+        for answer in answers:
+            is_filled = answer.result.kind is not placement.spec.rules_of(variant).kind
+            outcome = "filled" if is_filled else "listed"
+            outcome = outcome if answer.result.content else "empty"
+            self._metrics.placement_lists.labels(answer.result.kind, outcome).inc()
+        return answers
 
-    async def page(self, view: View, requests: Sequence[PlacementRequest]) -> list[PlacementAnswer | PenchantError]:
+    async def page(
+        self, view: View, requests: Sequence[PlacementRequest]
+    ) -> list[tuple[PlacementRequest, PlacementAnswer | PenchantError]]:
         """Return the lists of several placements, in which no piece comes twice; an error in the place of a list.
 
         Each is filled from what those before it have left.
         """
         shown: set[str] = set()
-        answers: list[PlacementAnswer | PenchantError] = []
+        answers: list[tuple[PlacementRequest, PlacementAnswer | PenchantError]] = []
         for request in requests:
             try:
-                answer = await self.answer(view, replace(request, exclude=request.exclude | shown))
+                given = await self.answers(view, replace(request, exclude=request.exclude | shown))
             except (InvalidInput, TooFewPieces, UnknownPiece, UnknownPlacement) as error:
-                answers.append(error)
+                answers.append((request, error))
                 continue
-            shown.update(each.id for each in answer.result.content)
-            answers.append(answer)
+            shown.update(each.id for answer in given for each in answer.result.content)
+            answers += [(request, answer) for answer in given]
         return answers
 
     async def listed(
         self, view: View, placement: PlacementInForce, variant: str | None, request: PlacementRequest
-    ) -> PlacementAnswer:
-        """Return the list of a variant of any version of a placement; raises as `answer`."""
+    ) -> list[PlacementAnswer]:
+        """Return the lists of a variant of any version of a placement, one at least; raises as `answer`."""
         for name, member in _FILTERED:
             if getattr(placement.spec.rules_of(variant), member) is not None:
                 self._metrics.filtered_lists.labels(name).inc()
         lists = self._lists
-        return await answer_by(lists.inputs, lists.placed, view, placement, variant, request)
+        return await answers_by(lists.inputs, lists.placed, view, placement, variant, request)
 
 
-async def answer_by(
+async def answers_by(
     inputs: ListInputs,
     entries: Entries,
     view: View,
     placement: PlacementInForce,
     variant: str | None,
     request: PlacementRequest,
-) -> PlacementAnswer:
-    """Return the list of a variant, or the one that fills its place.
+) -> list[PlacementAnswer]:
+    """Return the lists of a variant, or the one that fills their place: one at least, several where it has rows.
 
     Raises:
         InvalidInput, UnknownPiece, TooFewPieces: as `PlacementLists.answer`.
     """
     rules = placement.spec.rules_of(variant)
     under, kind = under_rules(view, rules), rules.kind
-    choice = choice_of(view, rules, request)
-    content: Sequence[PlacedPiece] = ()
-    audience_version = None
-
-    async def ranked() -> tuple[Sequence[PlacedPiece], int | None]:
-        ranking = await _ranked(inputs, kind, ListWish(under, rules, request, choice))
-        if ranking is None:
-            return (), None
-        return await entries(ranking, explain=request.explain), ranking.audience_version
-
+    wish = ListWish(under, rules, request, choice_of(view, rules, request))
+    made: list[_MadeList] = []
     try:
-        content, audience_version = await ranked()
+        made = await _made(inputs, entries, kind, wish)
     except (InvalidInput, UnknownPiece, TooFewPieces):
         if rules.fallback is None:
             raise
-    if not content and rules.fallback not in {None, kind}:
+    if not any(each.content for each in made) and rules.fallback not in {None, kind}:
         kind = rules.fallback or kind
-        content, audience_version = await ranked()
-    result = PlacementResult(
-        placement=placement.name,
-        variant=variant or BASE,
-        kind=kind,
-        user_id=request.user_id,
-        content_id=request.content_id,
-        content=[*content],
-    )
-    if request.explain:
-        result = msgspec.structs.replace(result, category_weights=dict(under.settings.category_factors))
-    return PlacementAnswer(result, audience_version)
+        made = await _made(inputs, entries, kind, wish)
+    weights = dict(under.settings.category_factors) if request.explain else UNSET
+    return [
+        PlacementAnswer(
+            PlacementResult(
+                placement=placement.name,
+                variant=variant or BASE,
+                kind=kind,
+                user_id=request.user_id,
+                content_id=request.content_id,
+                seed=each.seed,
+                since=each.since,
+                category_weights=weights,
+                content=[*each.content],
+                unmet=each.unmet,
+            ),
+            each.audience_version,
+        )
+        for each in made or [_MadeList()]
+    ]
 
 
-async def _ranked(inputs: ListInputs, kind: PlacementKind, wish: ListWish) -> ListRanking[Any] | None:
+class _MadeList(NamedTuple):
+    """A list that is made, what it knows of people, and what it is about where it is a row of several."""
+
+    content: Sequence[PlacedPiece] = ()
+    audience_version: int | None = None
+    seed: ListSeed | UnsetType = UNSET
+    since: str | UnsetType = UNSET
+    unmet: list[UnmetRule] | UnsetType = UNSET
+
+
+async def _made(inputs: ListInputs, entries: Entries, name: PlacementKind, wish: ListWish) -> list[_MadeList]:
+    """Return the lists of a kind: of one that has no rows, one."""
+    kind = KINDS[name]
+    if isinstance(kind, SeededKind):
+        return [
+            _MadeList(content, version, row.seed, UNSET if row.since is None else format_timestamp(row.since))
+            for row, content, version in await kind.choose(inputs, wish, entries)
+        ]
+    ranking = await _ranked(inputs, kind, wish)
+    if ranking is None:
+        return [_MadeList()]
+    content = await entries(ranking, explain=wish.request.explain)
+    return [_MadeList(content, ranking.audience_version, unmet=ranking.unmet or UNSET)]
+
+
+async def _ranked(inputs: ListInputs, kind: RankingKind, wish: ListWish) -> ListRanking[Any] | None:
     """Return the ranking of a list of some kind; ``None`` where it is empty."""
     user_id, choice = wish.request.user_id, wish.choice
-    if user_id is not None and not KINDS[kind].is_personal:
+    if user_id is not None and not kind.is_personal:
         # Lists that know nothing of a person are without what the person has hidden all the same.
         hidden = await inputs.hidden(wish.view, user_id)
         wish = wish._replace(choice={**choice, "exclude": choice["exclude"] | hidden})
-    return await KINDS[kind].rank(inputs, wish)
+    return await kind.rank(inputs, wish)
 
 
 def choice_of(view: View, rules: ListRules, request: PlacementRequest) -> PlacementChoice:
@@ -241,8 +278,49 @@ def choice_of(view: View, rules: ListRules, request: PlacementRequest) -> Placem
         matching=None if rules.filter is None else _by_attributes(view, rules.filter, "filter", read_filter),
         boosts=() if rules.boosts is None else _by_attributes(view, rules.boosts, "boosts", read_boosts),
         exclude=request.exclude,
+        diversity=rules.diversity or 0.0,
+        demands=_demands(view, rules),
         min_audience_version=request.min_audience_version,
     )
+
+
+def _demands(view: View, rules: ListRules) -> ListDemands:
+    """Return what a list is to have beside the best; raises as `choice_of`."""
+    return ListDemands(
+        pins=tuple(
+            Pin(number=number, piece_id=each.piece_id, position=each.position, begins=each.begins, ends=each.ends)
+            for number, each in enumerate(rules.pins or ())
+        ),
+        quotas=tuple(
+            Quota(
+                matching=_by_attributes(view, each.filter, f"quotas/{number}/filter", read_filter),
+                at_least=each.at_least,
+                of=each.of,
+            )
+            for number, each in enumerate(rules.quotas or ())
+        ),
+        most=tuple((rules.max_per_value or {}).items()),
+    )
+
+
+def check_quotas(view: View, spec: PlacementSpec, now: int, where: str = "") -> None:
+    """Raise `InvalidInput` for quotas of which, by the pieces of now, neither has all or none of another one's.
+
+    A piece would count for the first of such two alone. Costs some passes over all pieces.
+    """
+    entries = {where: spec.rules}
+    for number, each in enumerate(spec.variants):
+        if each.rules.quotas is not spec.rules.quotas:
+            entries[f"{where}/variants/{number}"] = each.rules
+    detail = "The filter holds for some pieces of quota {}, but neither for all of them nor for those alone."
+    faults = [
+        Fault(pointer=f"{at}/quotas/{other}/filter", detail=detail.format(one))
+        for at, rules in entries.items()
+        if (quotas := _demands(view, rules).quotas)
+        for one, other in clashing(quota_kinds(view, Filter(moment=now), quotas), len(quotas))
+    ]
+    if faults:
+        raise InvalidInput("Quotas have to be for other pieces each, or one for pieces of another.", faults=faults)
 
 
 def _by_attributes(
@@ -298,7 +376,7 @@ class PlacementPreviews:
         request = PlacementRequest(placement=wish.name, user_id=user, content_id=wish.content_id, take=wish.take)
 
         async def listed(placement: PlacementInForce, variant: str | None) -> PlacementAnswer:
-            return await self._lists.listed(view, placement, variant, request)
+            return (await self._lists.listed(view, placement, variant, request))[0]
 
         source = view.head.name
         old = None
@@ -315,4 +393,5 @@ class PlacementPreviews:
             before=[*old_content],
             after=[*new.content],
             moves=moves(old_content, new.content),
+            unmet=new.unmet,
         )

@@ -67,9 +67,9 @@ async def _page(visit: Visit, view: View, wish: Mapping[str, Any]) -> FrontPage:
         for each in page.lists
     ]
     answers = await visit.services.placement_lists.page(view, requests)
-    ids = [piece.id for each in answers if isinstance(each, PlacementAnswer) for piece in each.result.content]
+    ids = [piece.id for _, each in answers if isinstance(each, PlacementAnswer) for piece in each.result.content]
     labels = await visit.services.browsing.labels(view, ids)
-    rows = [_row(request.placement, answer, labels) for request, answer in zip(requests, answers, strict=True)]
+    rows = [_row(request.placement, answer, labels) for request, answer in answers]
     pictures, closed_hosts = await visit.pictures(view, ids), await visit.closed_hosts(view, ids)
     return FrontPage(rows=rows, pictures=pictures, closed_hosts=closed_hosts)
 

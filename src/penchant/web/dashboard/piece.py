@@ -1,6 +1,6 @@
 """Pages about a piece: what it is made of, its neighbours with reasons, why another is none; and a draft, tried."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -9,7 +9,8 @@ from penchant.live.views import View
 from penchant.service.lists.requests import SimilarRequest
 from penchant.web.dashboard.reasons import ListEntry, explained, list_values
 from penchant.web.dashboard.site import PageAnswer, PageSection, Visit, section
-from penchant.wire import decode_draft
+from penchant.wire import decode_draft, words_of_piece
+from penchant.words import CATEGORY
 
 MAX_TERMS = 50
 """Keywords of a piece that are drawn, the heaviest of each category first."""
@@ -32,7 +33,9 @@ async def piece(visit: Visit) -> PageAnswer:
     piece_id = visit.id()
     _, body = await visit.services.content.piece(visit.access, visit.source, piece_id)
     stored = msgspec.json.decode(body)
-    keywords, more = _keywords(view, piece_id)
+    has_own_words = CATEGORY in stored.get("categories", {})
+    keywords, more = _keywords(view, piece_id, set() if has_own_words else {CATEGORY})
+    rule = None if has_own_words else view.reading.word_rule
     values = {
         "source": view.head.name,
         "id": piece_id,
@@ -40,6 +43,7 @@ async def piece(visit: Visit) -> PageAnswer:
         "picture": (await visit.pictures(view, [piece_id])).get(piece_id),
         "keywords": keywords,
         "more_keywords": more,
+        "words": None if rule is None else await visit.services.database.in_thread(words_of_piece, body, rule),
         "filters": stored.get("filters", {}),
         "stored": _readable(body),
     }
@@ -53,8 +57,10 @@ async def piece(visit: Visit) -> PageAnswer:
     return PageAnswer(template="piece.html", values=values)
 
 
-def _keywords(view: View, piece_id: str) -> tuple[Mapping[str, Sequence[PieceKeyword]], int]:
-    terms = view.snapshot.terms_of(piece_id) or {}
+def _keywords(view: View, piece_id: str, left_out: Collection[str]) -> tuple[Mapping[str, Sequence[PieceKeyword]], int]:
+    """Return the heaviest keywords of a piece by category, but for some, and how many more there are."""
+    found = view.snapshot.terms_of(piece_id) or {}
+    terms = {term: weight for term, weight in found.items() if term.category not in left_out}
     # ``or``: a piece may have no keywords at all.
     greatest = max(terms.values(), default=0) or 1
     ordered = sorted(terms.items(), key=lambda each: (each[0].category, -each[1], each[0].keyword))

@@ -8,6 +8,7 @@ import msgspec
 from penchant.errors import Fault, InvalidInput, PenchantError, UnknownPlacement
 from penchant.live.views import View
 from penchant.model import Feature, PlacementKind
+from penchant.service.placements.lists import check_quotas
 from penchant.web.dashboard.comparing import MAX_COMPARED, SHOWN, ListComparison, lines_of, rows_of
 from penchant.web.dashboard.forms import Form, number_in
 from penchant.web.dashboard.site import DashboardSite, PageAnswer, PageSection, RedirectAnswer, Visit, section
@@ -130,6 +131,8 @@ async def _drafted(visit: Visit, view: View, name: str, site: DashboardSite) -> 
         # Through the interface's own readers, whose faults the page shows.
         spec = await visit.services.database.in_thread(decode_placement, draft.encode(errors="replace"))
         check_filters(spec, view.settings.attributes)
+        now = visit.services.lists.now(view)
+        await visit.services.database.in_thread(check_quotas, view, spec, now)
         if problem := placement_problem(name):
             raise InvalidInput(problem, faults=[Fault(pointer="name", detail=problem)])
     except PenchantError as error:
@@ -163,7 +166,7 @@ async def _comparison(visit: Visit, view: View, wish: dict[str, Any]) -> list[Li
     labels, pictures = await visit.services.browsing.labels(view, ids), await visit.pictures(view, ids)
     return [
         rows_of(
-            PreviewedList(id=each.user_id or "", before=each.before, after=each.after, moves=each.moves),
+            PreviewedList(id=each.user_id or "", before=[*each.before], after=[*each.after], moves=each.moves),
             labels,
             f"{each.user_id or 'nobody in particular'}, variant {each.variant_after}",
             pictures,

@@ -5,6 +5,7 @@ from functools import partial
 from penchant.web.dashboard import (
     administration,
     front,
+    health,
     lists,
     mapping,
     overview,
@@ -41,7 +42,7 @@ def dashboard_operations(base_path: str) -> tuple[Operation, ...]:
         *_pair(site, "front", front.front),
         *_pair(site, "results", results.results),
         *_pair(site, "settings", settings.settings, partial(settings.change_settings, site=site)),
-        *_pair(site, "health", overview.health),
+        *_pair(site, "health", health.health, health.change_vocabulary),
         *_pair(site, "history", overview.history, heavy=True),
         *_pair(site, "map", mapping.catalogue_map, heavy=True),
         *_pair(site, "keys", administration.keys, administration.change_keys, admin=True),

@@ -1,6 +1,7 @@
 """Handlers of a source's settings: shown as a form, tried on some lists, and stored."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -8,11 +9,14 @@ import msgspec
 from penchant.errors import Fault, InvalidInput
 from penchant.live.views import View
 from penchant.model import DEFAULT_INTERACTION_WEIGHTS, SourceSettings
-from penchant.web.dashboard.comparing import MAX_COMPARED, compared
+from penchant.service.browsing import WordChange
+from penchant.web.dashboard.comparing import MAX_COMPARED, compared, lines_of
 from penchant.web.dashboard.forms import Form, number_in
+from penchant.web.dashboard.shown import LANGUAGE_NAMES
 from penchant.web.dashboard.site import DashboardSite, PageAnswer, RedirectAnswer, Visit
 from penchant.web.operations import body_tag
-from penchant.wire import BLEND, SETTINGS, BodyMember, decode_settings, encode, encode_settings
+from penchant.wire import BLEND, SETTINGS, BodyMember, decode_settings, encode, encode_settings, encode_word_setting
+from penchant.words import WordRule
 
 MAX_CATEGORIES = 100
 """Categories whose weights have a field; others can be named in a free one."""
@@ -46,11 +50,23 @@ async def change_settings(visit: Visit, site: DashboardSite) -> PageAnswer | Red
     except InvalidInput as error:
         return _page(visit, view, given, faults=error.faults, status=422)
     if visit.form.text("do") != "save":
-        return _page(visit, view, given, preview=await compared(visit, view, draft))
+        changes = None if draft.words == view.settings.words else await _word_changes(visit, view, draft.words)
+        # Lists by other words would take reading all pieces anew.
+        lists = replace(draft, words=view.settings.words)
+        preview = await compared(visit, view, lists) if visit.form.text("do") == "preview" else None
+        return _page(visit, view, given, preview=preview, word_changes=changes)
     if visit.form.text("seen") != _mark(view):
         return _page(visit, view, given, faults=[Fault(detail=_STALE)], status=409)
     await visit.services.curation.replace_settings(visit.access, visit.source, draft)
     return RedirectAnswer(path=site.link("settings", source=visit.source, said="saved"))
+
+
+async def _word_changes(visit: Visit, view: View, rule: WordRule | None) -> Sequence[WordChange]:
+    """Return what words would change for the pieces that a form names, or else for the first ones."""
+    ids = lines_of(visit.form.text("pieces"))
+    if not ids:
+        ids = [each.id for each in (await visit.services.browsing.by_id(view, "")).pieces]
+    return await visit.services.browsing.word_changes(view, rule, ids[:MAX_COMPARED])
 
 
 def _mark(view: View) -> str:
@@ -82,9 +98,19 @@ def _given(form: Form) -> dict[str, Any]:
         "blend": form.numbers(BLEND.members, "blend-"),
     }
     given |= {member.key: bool(form.text(member.key)) for member in _CHECKS}
+    given["words"] = _words(form)
     given |= {member.key: form.text(member.key).strip() or None for member in _TEXTS}
     names = [member.key for member in _NUMBERS]
     return given | dict.fromkeys(names) | form.numbers(names)
+
+
+def _words(form: Form) -> dict[str, Any] | None:
+    """Return the setting `words` of a form; ``None`` where it is off."""
+    if not form.text("words"):
+        return None
+    keep = form.text("words-keep").strip()
+    found = {"from": lines_of(form.text("words-from")), "language": form.text("words-language")}
+    return found | ({"keep": number_in(keep)} if keep else {})
 
 
 def _page(visit: Visit, view: View, given: Mapping[str, Any], *, status: int = 200, **more: Any) -> PageAnswer:
@@ -93,7 +119,14 @@ def _page(visit: Visit, view: View, given: Mapping[str, Any], *, status: int = 2
     weights = given["categoryWeights"]
     known = [each.name for each in visit.services.browsing.categories(view)]
     names = [*weights, *(name for name in known if name not in weights)][: max(MAX_CATEGORIES, len(weights))]
+    rule = encode_word_setting(WordRule())
     values: dict[str, Any] = {
+        "words": rule | (given.get("words") or {}),
+        "has_words": bool(given.get("words")),
+        "words_pending": view.reading.word_rule != view.settings.words,
+        "word_changes": None,
+        "asked_words": visit.form.text("do") == "words",
+        "languages": LANGUAGE_NAMES,
         "source": view.head.name,
         "given": defaults
         | dict(given)

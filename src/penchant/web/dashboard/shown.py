@@ -28,6 +28,30 @@ SHORT = 80
 """Characters of an id or label in a list; the page about the piece shows all of them."""
 
 
+LANGUAGE_NAMES: Mapping[str, str] = {
+    "cs": "Czech",
+    "da": "Danish",
+    "de": "German",
+    "el": "Greek",
+    "en": "English",
+    "es": "Spanish",
+    "fi": "Finnish",
+    "fr": "French",
+    "hu": "Hungarian",
+    "it": "Italian",
+    "nl": "Dutch",
+    "no": "Norwegian",
+    "pl": "Polish",
+    "pt": "Portuguese",
+    "ro": "Romanian",
+    "ru": "Russian",
+    "sv": "Swedish",
+    "tr": "Turkish",
+    "uk": "Ukrainian",
+}
+"""What the languages are called whose stop words are known."""
+
+
 def short(text: str, length: int = SHORT) -> str:
     """Return a text cut to a length, with an ellipsis where something is missing."""
     return text if len(text) <= length else text[: length - 1] + "…"
@@ -68,6 +92,11 @@ def day(number: int) -> str:
     return datetime.fromtimestamp(number * 86_400, UTC).strftime("%Y-%m-%d")
 
 
+def language(code: str) -> str:
+    """Return what the language of a text is called, whose stop words are left out."""
+    return LANGUAGE_NAMES.get(code, "no language")
+
+
 FILTERS: Mapping[str, Callable[..., Any]] = {
     "short": short,
     "number": number,
@@ -77,4 +106,5 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "score": score,
     "moment": moment,
     "day": day,
+    "language": language,
 }

@@ -1,0 +1,244 @@
+"""Arranging: lists that have to be more than the best in their order: varied, with pins, and with quotas.
+
+What pieces there are to choose from is found by few searches, one for each kind of piece that quotas tell apart; the
+choice itself is arithmetic (`penchant.ranking.arranged`).
+"""
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+import numpy as np
+
+from penchant.attributes import BOOST_SCALE, Boost, boost_classes
+from penchant.index import Filter, Strings, matches
+from penchant.live.views import View
+from penchant.model import MAX_TAKE
+from penchant.ranking import (
+    ArrangedList,
+    Diversity,
+    ListOrder,
+    PieceKeywords,
+    QuotaCount,
+    RankedPiece,
+    arranged,
+)
+from penchant.service.lists.requests import ListDemands, Quota
+
+CANDIDATES = 120
+MORE_CANDIDATES = 4
+"""How many of the best a varied list is chosen from, and, with diversity, by what this grows while it is too short."""
+MAX_SEARCHES = 60
+"""Searches of a list with limits per keyword and quotas: twice as many as it has places."""
+
+
+@dataclass(frozen=True, slots=True)
+class Displacement:
+    """The rule, a pin or a quota, that has put a piece where it is, and what would stand there without it."""
+
+    rule: str
+    displaced: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class UnmetDemand:
+    """A pin or a quota, by its pointer in the placement, that could not be met, and the code of the reason."""
+
+    rule: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Arrangement:
+    """A list, which of its pieces a pin or a quota has put where they are, and what could not be met."""
+
+    pieces: Sequence[RankedPiece]
+    moved: Mapping[str, Displacement] = field(default_factory=dict)
+    unmet: Sequence[UnmetDemand] = ()
+
+
+class PieceOrder(Protocol):
+    """The order of a list: what arranging knows of a ranking."""
+
+    @property
+    def view(self) -> View:
+        """The view of the source."""
+        ...
+
+    @property
+    def shown(self) -> Filter:
+        """Which pieces may be listed."""
+        ...
+
+    def ranked_in(self, shown: Filter, count: int) -> list[RankedPiece]:
+        """Return so many of the best pieces that a filter shows."""
+        ...
+
+    def in_order(self, pieces: Sequence[RankedPiece]) -> list[RankedPiece]:
+        """Return pieces as the list has them."""
+        ...
+
+    def raised(self, best: Sequence[RankedPiece]) -> list[RankedPiece]:
+        """Return those of the best pieces that come first, whatever the order says."""
+        ...
+
+    def units_of(self, piece_id: str) -> int | None:
+        """Return s of any piece in units; ``None`` where the list's order has none."""
+        ...
+
+    def barrier(self, piece_id: str) -> str | None:
+        """Return the code of what forbids to show a piece in the list at all; ``None`` where it may be shown."""
+        ...
+
+
+def arrange(order: PieceOrder, variety: Diversity, demands: ListDemands) -> Arrangement:
+    """Return the first list in an order that is varied and meets its demands, as far as it can."""
+    return _Arranger(order, variety, demands).arrange()
+
+
+class _Arranger:
+    """A list that is being made, from candidates that grow where the first ones do not do."""
+
+    def __init__(self, order: PieceOrder, variety: Diversity, demands: ListDemands) -> None:
+        self._order, self._variety, self._quotas = order, variety, demands.quotas
+        self._pins = [each for each in demands.pins if each.holds_at(order.shown.moment)]
+        self._barriers = {each.piece_id: order.barrier(each.piece_id) for each in self._pins}
+        self._shown_pins = [each for each in self._pins if self._barriers[each.piece_id] is None]
+        pinned = frozenset(each.piece_id for each in self._shown_pins)
+        self._shown = replace(order.shown, omitted=order.shown.omitted | pinned)
+        self._classes = quota_kinds(order.view, self._shown, self._quotas) if self._quotas else {0: self._shown}
+        self._clashes = clashing(self._classes, len(self._quotas))
+        self._candidates: dict[str, RankedPiece] = {}
+        self._bits: dict[str, int] = {}
+        self._cut: set[int] = set()
+
+    def arrange(self) -> Arrangement:
+        """Return the list."""
+        # More than so many of a kind are never listed, but for those that are left out since a keyword is full.
+        count = CANDIDATES if self._variety else MAX_TAKE
+        self._search(self._classes, self._shown, count)
+        pieces, found = self._choose()
+        for _ in range(MAX_SEARCHES):
+            wanting = self._wanting(found)
+            if not wanting:
+                break
+            if self._variety.diversity:
+                count *= MORE_CANDIDATES
+                self._search(self._classes, self._shown, count)
+            else:
+                # Whatever is among the candidates is listed, has a keyword that is full, or does not do.
+                omitted = self._shown.omitted.union(self._candidates)
+                self._search(wanting, replace(self._shown, omitted=omitted, without=frozenset(found.full)), count)
+            pieces, found = self._choose()
+        return self._arrangement(pieces, found)
+
+    def _wanting(self, found: ArrangedList) -> AbstractSet[int]:
+        """Return the classes of which more candidates may make another list."""
+        if not self._variety.most:
+            return set()
+        short = [number for number, each in enumerate(self._quotas) if found.promised[number] < each.at_least]
+
+        def is_wanting(bits: int) -> bool:
+            return bits in found.wanting or any(bits >> number & 1 for number in short)
+
+        return {held for held in self._cut if is_wanting(counted_for(held, self._clashes))}
+
+    def _search(self, classes: Iterable[int], shown: Filter, count: int) -> None:
+        """Add candidates of some classes, so many of each at most."""
+        for held in classes:
+            best = self._order.ranked_in(replace(shown, matching=self._classes[held].matching), count)
+            self._candidates |= {each.id: each for each in best}
+            self._bits |= dict.fromkeys((each.id for each in best), counted_for(held, self._clashes))
+            (self._cut.add if len(best) == count else self._cut.discard)(held)
+
+    def _choose(self) -> tuple[list[RankedPiece], ArrangedList]:
+        """Return the candidates in order, and the list that is chosen from them."""
+        best = self._order.in_order([*self._candidates.values()])
+        raised = self._order.raised(best[:MAX_TAKE])
+        first = {each.id for each in raised}
+        pieces = raised + [each for each in best if each.id not in first]
+        places = self._with_pinned(pieces, len(raised))
+        owners, numbers, names = self._order.view.snapshot.keyword_pairs(Strings.of(each.id for each in pieces))
+        order = ListOrder(
+            units=np.fromiter((each.units for each in pieces), np.int64, len(pieces)),
+            raised=len(raised),
+            keywords=PieceKeywords(count=len(pieces), owners=owners, numbers=numbers, names=names),
+            fixed={pin.position - 1: places[pin.piece_id] for pin in self._shown_pins},
+            quotas=[QuotaCount(least=each.at_least, of=each.of) for each in self._quotas],
+            counted=np.fromiter((self._bits[each.id] for each in pieces), np.int64, len(pieces)),
+        )
+        return pieces, arranged(order, self._variety, MAX_TAKE)
+
+    def _with_pinned(self, pieces: list[RankedPiece], raised: int) -> dict[str, int]:
+        """Put the pinned pieces where the order has them, those without any s last; return all places by id."""
+        units = {pin.piece_id: self._order.units_of(pin.piece_id) for pin in self._shown_pins}
+        others = [*pieces[raised:], *(RankedPiece(key, value) for key, value in units.items() if value is not None)]
+        pieces[raised:] = self._order.in_order(others) if units else others
+        worst = min((each.units for each in pieces), default=0)
+        pieces += [RankedPiece(key, min(0, worst)) for key, value in units.items() if value is None]
+        for pin in self._shown_pins:
+            self._bits[pin.piece_id] = self._bits_of(pin.piece_id)
+        return {each.id: place for place, each in enumerate(pieces)}
+
+    def _arrangement(self, pieces: Sequence[RankedPiece], found: ArrangedList) -> Arrangement:
+        moved = {
+            pieces[each.place].id: Displacement(
+                each.rule, None if each.displaced is None else pieces[each.displaced].id
+            )
+            for each in found.pieces
+            if each.rule
+        }
+        listed = [pieces[each.place] for each in found.pieces]
+        return Arrangement(listed, moved, [*self._unmet([each.id for each in listed])])
+
+    def _unmet(self, listed: Sequence[str]) -> Iterator[UnmetDemand]:
+        """Yield what a list does not meet, with the reason."""
+        for pin in self._pins:
+            why = self._barriers[pin.piece_id]
+            if why is not None:
+                yield UnmetDemand(f"/pins/{pin.number}", why)
+            elif listed[pin.position - 1 : pin.position] != [pin.piece_id]:
+                yield UnmetDemand(f"/pins/{pin.number}", "list-too-short")
+        for number, quota in enumerate(self._quotas):
+            if sum(self._bits[each] >> number & 1 for each in listed[: quota.of]) < quota.at_least:
+                there = sum(bits >> number & 1 for bits in self._bits.values())
+                yield UnmetDemand(f"/quotas/{number}", "too-few" if there < quota.at_least else "no-place")
+
+    def _bits_of(self, piece_id: str) -> int:
+        """Return the quotas that any piece counts for, as bits."""
+        snapshot = self._order.view.snapshot
+        held = sum(matches(snapshot, piece_id, each.matching) << place for place, each in enumerate(self._quotas))
+        return counted_for(held, self._clashes)
+
+
+def quota_kinds(view: View, shown: Filter, quotas: Sequence[Quota]) -> dict[int, Filter]:
+    """Return filters of the kinds of shown pieces that there are, by the quotas that hold for them, as bits."""
+    boosts = [Boost(each.matching, BOOST_SCALE) for each in quotas]
+    kinds = dict[int, Filter]()
+    for held, kind in zip(
+        itertools.product((1, 0), repeat=len(quotas)), boost_classes(shown.matching, boosts), strict=True
+    ):
+        filtered = replace(shown, matching=kind.matching)
+        if view.snapshot.shows_any(filtered):
+            kinds[sum(bit << place for place, bit in enumerate(held))] = filtered
+    return kinds
+
+
+def clashing(kinds: Iterable[int], count: int) -> list[tuple[int, int]]:
+    """Return the pairs of so many quotas with pieces in common of which neither has all of the other's."""
+    held = [[bits >> number & 1 for number in range(count)] for bits in kinds]
+    return [
+        (one, other)
+        for one, other in itertools.combinations(range(count), 2)
+        if {(1, 1), (1, 0), (0, 1)} <= {(each[one], each[other]) for each in held}
+    ]
+
+
+def counted_for(bits: int, clashes: Sequence[tuple[int, int]]) -> int:
+    """Return which of the quotas that hold for a piece it counts for: of two that clash the first alone."""
+    for one, other in clashes:
+        if bits >> one & 1:
+            bits &= ~(1 << other)
+    return bits

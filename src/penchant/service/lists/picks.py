@@ -1,0 +1,125 @@
+"""Picks: pieces that somebody else chose, such as hits of a search or what editors want shown, ranked for a person.
+
+They are found by the search of recommendations among the chosen ones alone, so that all of them in one request stand
+in the order of recommendations. Rules of the source (whitelist, variety) do not count, since who chose knows what is
+to be shown; those of a placement do.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from penchant import ranking
+from penchant.index import Audience, Filter, PersonFigures, Strings, offer_of
+from penchant.live.views import View
+from penchant.ranking import RankedPiece
+from penchant.service.lists.arranging import Arrangement
+from penchant.service.lists.personal import PersonalRanking
+from penchant.service.lists.requests import RankRequest
+from penchant.wire import ExplainedPiece, LeftPiece, MovingRule, PersonalWhy, RankResult
+
+UNKNOWN = "unknown-piece"
+"""The code of a piece that the source does not have."""
+
+
+class PickRanking(PersonalRanking):
+    """What a person may like of some pieces that are given in an order."""
+
+    has_whitelist = False
+
+    def __init__(
+        self,
+        view: View,
+        request: RankRequest,
+        now: int,
+        person: PersonFigures,
+        audience: Audience,
+        *,
+        is_known: bool = True,
+    ) -> None:
+        super().__init__(view, request, now, person, audience, is_known=is_known)
+        self._given = request.content
+        # As the number is written: 0.1 is a tenth, so that equal places are ties.
+        self._weight = Fraction(repr(request.weight))
+
+    @cached_property
+    def shown(self) -> Filter:
+        """Which pieces may be listed: those that are given."""
+        return replace(super().shown, among=frozenset(self._given))
+
+    @cached_property
+    def variety(self) -> ranking.Diversity:
+        """How the list is to be varied: as a placement says, never as the source does."""
+        return ranking.Diversity(diversity=self.request.diversity, most=dict(self.request.demands.most))
+
+    @cached_property
+    def arrangement(self) -> Arrangement:
+        """All given pieces that may be shown, or what rules of a placement make of them."""
+        if self.variety or self.request.demands:
+            return super().arrangement
+        return Arrangement(self.ranked_in(self.shown, len(self._given)))
+
+    def ranked_in(self, shown: Filter, count: int) -> list[RankedPiece]:
+        """Return so many of the given pieces that a filter shows, the first ones."""
+        best = super().ranked_in(shown, len(self._given)) if self._given else []
+        return self.in_order(best)[:count]
+
+    def in_order(self, pieces: Sequence[RankedPiece]) -> list[RankedPiece]:
+        """Return given pieces between their order by s and the one in which they are given."""
+        best = super().in_order(pieces)
+        if self._weight == 1:
+            return best
+        by_id = {each.id: each for each in best}
+        given = [by_id[each] for each in self._given if each in by_id]
+        ranks = {each.id: place for place, each in enumerate(best)}
+        own, other = self._weight.numerator, self._weight.denominator - self._weight.numerator
+        places = {each.id: own * ranks[each.id] + other * place for place, each in enumerate(given)}
+        # A stable sort: ties stay as given.
+        return sorted(given, key=lambda each: places[each.id])
+
+    def result(self, *, explain: bool = False) -> RankResult:
+        """Return the pieces that may be shown, and of the others why they may not."""
+        codes = self._obstacles([each for each in self._given if each not in self._listed])
+        left = [LeftPiece(id=each, why=code) for each, code in codes.items()]
+        if explain:
+            reasons = [
+                ExplainedPiece(id=each, score=score, why=self.why(each, listed=True)) for each, score in self.listed
+            ]
+            return RankResult(id=self.request.user_id, content=reasons, left=left)
+        return RankResult(id=self.request.user_id, content=self.content(), left=left)
+
+    def why(self, piece_id: str, *, listed: bool) -> PersonalWhy:
+        """Return what the parts add for a piece and, of one that is listed, the place at which it is given."""
+        why = super().why(piece_id, listed=False)
+        if not listed or self._weight == 1:
+            return why
+        given = MovingRule(rule="given", position=self._given.index(piece_id))
+        return PersonalWhy(parts=why.parts, rules=[given, *why.rules])
+
+    def _obstacles(self, left: Sequence[str]) -> dict[str, str]:
+        """Return the code of the first thing that keeps each of some pieces out."""
+        if not left:
+            return {}
+        codes = dict.fromkeys(left, UNKNOWN)
+        # All of them are given: by the filter without that there is mostly a mask already.
+        shown = replace(self.shown, among=None)
+        numbers, rows = self.view.snapshot.locate(Strings.of(left))
+        for number, part in enumerate(self.view.snapshot.parts):
+            places = np.flatnonzero(numbers == number)
+            is_shown = part.allowed(shown)[rows[places]] > 0
+            is_shown &= ~np.isin(rows[places], part.excluded(shown))
+            hidden = np.isin(rows[places], self.person.hidden[number]) if self.person.hidden else is_shown & False
+            # What anybody else is shown the person has hidden or knows: of mostly many, told by their rows at once.
+            for place, is_for_others, is_hidden in zip(places.tolist(), is_shown, hidden, strict=True):
+                if is_for_others:
+                    codes[left[place]] = "hidden" if is_hidden else "seen"
+                elif self.view.knows(left[place]):
+                    codes[left[place]] = self._first_hurdle(left[place])
+        return codes
+
+    def _first_hurdle(self, piece_id: str) -> str:
+        offer = offer_of(self.view.snapshot, piece_id)
+        return UNKNOWN if offer is None else next(self.hurdles(piece_id, offer)).code

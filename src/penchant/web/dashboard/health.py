@@ -1,0 +1,138 @@
+"""Handlers of the page about a source's health: findings so far, and a click that makes variants one keyword."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from penchant.errors import InvalidInput, InvalidSyntax
+from penchant.live.views import View
+from penchant.vocabulary import AliasChange, Vocabulary
+from penchant.web.dashboard.site import PageAnswer, Visit, faults_of
+from penchant.wire import encode, read_vocabulary, with_vocabulary
+
+WAIT_S = 0.5
+"""How long a page waits for findings that are just being made: a small catalogue's are there by then."""
+STEP_S = 0.02
+MUCH, LITTLE = 1.6, 1.3
+"""How many times as alike pieces that one person likes have to be for keywords to tell much, and not to tell little.
+
+Where keywords are a few genres it is 1.1 to 1.3, with many subjects or weighted shelves about 2."""
+FEW_LIKES = 200
+"""Likes from which on figures can be relied on."""
+MAX_ALIASES = 50
+"""Keywords for which others count, and of each those that do, that the page shows and takes back."""
+_STALE = "The vocabulary was changed since this page was made. Nothing was changed; look at it as it is now."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AliasGroup:
+    """Keywords that count as another: some of them, how many, and what takes that back, if so many can be shown."""
+
+    target: str
+    names: Sequence[str]
+    count: int
+    undo: str = ""
+
+
+async def health(visit: Visit) -> PageAnswer:
+    """Show what was found out by now about the source as it stands."""
+    return await _page(visit, await visit.view())
+
+
+async def change_vocabulary(visit: Visit) -> PageAnswer:
+    """Have a group of keywords count as one, or take such a change back; show the source as it is then."""
+    view = await visit.view()
+    before = view.settings.vocabulary
+    is_undo = visit.form.text("do") == "undo"
+    try:
+        wanted = _taken_back(visit, before) if is_undo else _joined(visit, before)
+        settings = None if wanted is None else with_vocabulary(view.settings, wanted)
+    except (InvalidInput, InvalidSyntax) as error:
+        return await _page(visit, view, faults=faults_of(error), status=422)
+    if settings is None:
+        return await _page(visit, view, faults=[_STALE], status=409)
+    await visit.services.curation.replace_settings(visit.access, visit.source, settings)
+    changes = settings.vocabulary.changes_since(before)
+    if is_undo or not changes:
+        return await _page(visit, await visit.view(), notice="They count as they did before.")
+    return await _page(visit, await visit.view(), joined=_group(changes[-1].now, changes))
+
+
+def _joined(visit: Visit, before: Vocabulary) -> Vocabulary | None:
+    """Return the vocabulary with a form's keywords as one; ``None`` if it is another than the page was made for."""
+    if visit.form.text("seen") != before.digest:
+        return None
+    alias = {"from": visit.form.all("from"), "to": visit.form.text("to")}
+    return before.joined(read_vocabulary({"aliases": [alias]}))
+
+
+def _taken_back(visit: Visit, before: Vocabulary) -> Vocabulary | None:
+    """Return the vocabulary without the changes of a form; ``None`` where they hold no more."""
+    try:
+        return before.without(msgspec.json.decode(visit.form.text("undo"), type=list[AliasChange]))
+    except msgspec.DecodeError:
+        raise InvalidSyntax("The form cannot be read; send it from the page once more.") from None
+
+
+def _group(target: str, changes: Sequence[AliasChange]) -> AliasGroup:
+    names = [each.name for each in changes]
+    return AliasGroup(target=target, names=names, count=len(names), undo=encode(changes).decode())
+
+
+def _groups(vocabulary: Vocabulary) -> list[AliasGroup]:
+    """Return what counts as one by a vocabulary, the latest first."""
+    names: dict[str, list[str]] = defaultdict(list)
+    for name, target in vocabulary.aliases.items():
+        names[target].append(name)
+    latest = list(reversed(names.items()))[:MAX_ALIASES]
+    return [
+        _group(target, [AliasChange(name, target, None) for name in found])
+        if len(found) <= MAX_ALIASES
+        else AliasGroup(target=target, names=found[:MAX_ALIASES], count=len(found))
+        for target, found in latest
+    ]
+
+
+async def _page(
+    visit: Visit,
+    view: View,
+    *,
+    joined: AliasGroup | None = None,
+    notice: str | None = None,
+    faults: Iterable[str] = (),
+    status: int = 200,
+) -> PageAnswer:
+    """Show the findings about a view, and what became of a change."""
+    standing, likes = await visit.services.audience_health.standing(view)
+    findings = visit.services.health.findings(view, likes)
+    deadline = asyncio.get_running_loop().time() + WAIT_S
+    while not findings.done and asyncio.get_running_loop().time() < deadline:
+        await asyncio.sleep(STEP_S)
+        # The same view each time: findings are of one version.
+        findings = visit.services.health.findings(view, likes)
+    vocabulary = view.settings.vocabulary
+    values = {
+        "source": view.head.name,
+        "pieces": view.head.piece_count,
+        "findings": findings,
+        "standing": standing,
+        "grade": telling_grade,
+        "few": FEW_LIKES,
+        "seen": vocabulary.digest,
+        "alias_count": len(vocabulary.aliases),
+        "groups": _groups(vocabulary),
+        "joined": joined,
+        "notice": notice,
+        "faults": list(faults),
+    }
+    return PageAnswer(template="health.html", values=values, status=status)
+
+
+def telling_grade(telling: float) -> str:
+    """Return in a word how much keywords tell of what people like."""
+    if telling >= MUCH:
+        return "much"
+    return "something" if telling >= LITTLE else "little"

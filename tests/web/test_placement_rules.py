@@ -1,0 +1,333 @@
+"""Pins, quotas and variety of placements: the same for every kind of list, and told where they can't be met."""
+
+from itertools import count, pairwise
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from clocks import DAY_CLOCK
+from factories import piece
+from penchant.model import Term
+from serving import Service, ok
+from strategies import examples
+from variety_reference import Rules, first_list
+
+pytestmark = pytest.mark.usefixtures("noon")
+
+NUMBERS = count()
+KINDS = ("recommendations", "popular", "new", "similar")
+LIKED = [f"p{number:02}" for number in range(40)]
+LANGUAGE = {"language": {"pointer": "/language", "type": "keyword"}}
+GERMAN = {"key": "language", "any": ["de"]}
+
+
+@pytest.fixture
+def shop(service: Service) -> Service:
+    """Forty pieces, each newer, more popular and more like q than the next one; every fifth from p10 on is German."""
+    keywords = [f"k{number}" for number in range(40)]
+    pieces = [
+        piece(
+            each,
+            *keywords[number:],
+            filters={"availableFrom": f"{2020 - number}-01-01T00:00:00Z"},
+            extras={"language": "de" if number >= 10 and number % 5 == 0 else "en"},
+        )
+        for number, each in enumerate(LIKED)
+    ]
+    service.submit("s", piece("q", *keywords, filters={"availableFrom": "1900-01-01T00:00:00Z"}), *pieces)
+    ok(service.put("/s/settings", json={"attributes": LANGUAGE}))
+    events = [
+        {"userId": f"u{person}", "type": "RateLike", "contentId": each}
+        for number, each in enumerate(LIKED)
+        for person in range(41 - number)
+    ]
+    ok(service.post("/s/interactions", json=events))
+    return service
+
+
+def put(service: Service, **members: Any) -> None:
+    ok(service.put("/s/placements/home", json=members))
+
+
+def listed(service: Service, **params: Any) -> dict[str, Any]:
+    found: dict[str, Any] = ok(service.get("/s/placements/home/list", params={"content": "q", "limit": 10} | params))
+    return found
+
+
+def ids(answer: dict[str, Any]) -> list[str]:
+    return [each["id"] for each in answer["content"]]
+
+
+def plain(service: Service, kind: str) -> list[str]:
+    put(service, kind=kind)
+    return ids(listed(service))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_pin_stands_at_its_place_and_the_others_go_on_around_it(shop: Service, kind: str) -> None:
+    before = plain(shop, kind)
+    put(shop, kind=kind, pins=[{"id": "p35", "position": 3}, {"id": before[8], "position": 1}])
+
+    found = listed(shop)
+
+    rest = [each for each in before if each != before[8]]
+    assert ids(found) == [before[8], rest[0], "p35", *rest[1:8]]
+    assert {each["id"]: each["displaced"] for each in found["content"] if each.get("rule") == "pin"} == {
+        before[8]: before[0],
+        "p35": rest[1],
+    }
+    assert "unmet" not in found
+
+
+def test_a_pin_that_may_not_be_shown_is_told_and_leaves_its_place(shop: Service) -> None:
+    before = plain(shop, "new")
+    ok(shop.put("/s/blacklist", json=["p35"]))
+    ok(shop.put("/s/users/kim/preferences", json={"hidden": ["p34"]}))
+    pins = [{"id": each, "position": at} for at, each in enumerate(["nobody", "p35", "p34", "p33"], start=1)]
+    put(shop, kind="recommendations", pins=pins, fallback="new")
+    ok(shop.post("/s/users/kim/interactions/Watch/content/p33"))
+
+    found = listed(shop, user="kim")
+
+    assert [(each["rule"], each["why"]) for each in found["unmet"]] == [
+        ("/pins/0", "unknown-piece"),
+        ("/pins/1", "blacklisted"),
+        ("/pins/2", "hidden"),
+        ("/pins/3", "seen"),
+    ]
+    assert ids(found) != before
+    assert not any("rule" in each for each in found["content"])
+
+
+def test_outside_of_its_time_there_is_no_pin(shop: Service) -> None:
+    before = plain(shop, "new")
+    day, next_day = DAY_CLOCK.midnight(), DAY_CLOCK.midnight(-1)
+    put(
+        shop,
+        kind="new",
+        pins=[{"id": "p35", "position": 1, "from": next_day}, {"id": "p34", "position": 2, "until": day}],
+    )
+    assert (ids(listed(shop)), "unmet" in listed(shop)) == (before, False)
+
+    put(shop, kind="new", pins=[{"id": "p35", "position": 1, "from": day, "until": next_day}])
+
+    assert ids(listed(shop)) == ["p35", *before[:9]]
+
+
+def test_a_list_too_short_for_a_pin_ends_with_it(shop: Service) -> None:
+    put(shop, kind="new", filter=GERMAN, pins=[{"id": "p10", "position": 9}])
+
+    found = listed(shop)
+
+    assert ids(found) == ["p15", "p20", "p25", "p30", "p35", "p10"]
+    assert found["unmet"] == [{"rule": "/pins/0", "why": "list-too-short"}]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_quota_is_met_as_late_as_it_can_be_by_the_best_of_its_pieces(shop: Service, kind: str) -> None:
+    put(shop, kind=kind, filter=GERMAN)
+    german = ids(listed(shop))
+    before = [each for each in plain(shop, kind) if each not in german]
+    put(shop, kind=kind, quotas=[{"filter": GERMAN, "atLeast": 2, "of": 5}])
+
+    found = listed(shop)
+
+    assert ids(found)[:6] == [*before[:3], *german[:2], before[3]]
+    moved = [(each["id"], each["displaced"]) for each in found["content"] if each.get("rule") == "quota"]
+    assert moved == [(german[0], before[3]), (german[1], before[3])]
+
+
+def test_a_quota_that_can_t_be_met_is_met_as_far_as_it_can(shop: Service) -> None:
+    put(shop, kind="new", quotas=[{"filter": GERMAN, "atLeast": 8, "of": 10}])
+
+    found = listed(shop)
+
+    assert ids(found)[4:] == ["p10", "p15", "p20", "p25", "p30", "p35"]
+    assert found["unmet"] == [{"rule": "/quotas/0", "why": "too-few"}]
+
+
+def test_of_quotas_that_can_t_all_be_met_the_first_counts_first(shop: Service) -> None:
+    english = {"key": "language", "any": ["en"]}
+    quotas = [{"filter": GERMAN, "atLeast": 3, "of": 4}, {"filter": english, "atLeast": 2, "of": 4}]
+    put(shop, kind="new", quotas=quotas)
+    first = listed(shop)
+
+    put(shop, kind="new", quotas=quotas[::-1])
+
+    assert ids(first)[:4] == ["p00", "p10", "p15", "p20"]
+    assert first["unmet"] == [{"rule": "/quotas/1", "why": "no-place"}]
+    assert ids(listed(shop))[:4] == ["p00", "p01", "p10", "p15"]
+
+
+def test_a_pin_counts_for_a_quota(shop: Service) -> None:
+    put(shop, kind="new", pins=[{"id": "p35", "position": 5}], quotas=[{"filter": GERMAN, "atLeast": 2, "of": 5}])
+
+    assert ids(listed(shop))[:6] == ["p00", "p01", "p02", "p10", "p35", "p03"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_limits_and_diversity_are_for_every_kind(shop: Service, kind: str) -> None:
+    others = [piece(f"x{number}", "k39", f"x{number}") for number in range(3)]
+    shop.submit("s", *others)
+    put(shop, kind=kind, maxPerValue={"genre": 1})
+    limited = ids(listed(shop))
+    put(shop, kind=kind, diversity=1)
+
+    varied = ids(listed(shop))
+
+    # All but a few share a keyword with every other one.
+    assert len(set(limited) & {"q", *LIKED, *(each["id"] for each in others)}) == len(limited) <= 4
+    assert len(varied) == 10
+    assert any(int(one[1:]) > int(other[1:]) for one, other in pairwise([each for each in varied if each in LIKED]))
+
+
+def test_reasons_name_the_rules(shop: Service) -> None:
+    put(shop, kind="new", pins=[{"id": "p35", "position": 1}], quotas=[{"filter": GERMAN, "atLeast": 2, "of": 2}])
+
+    found = listed(shop, explain="true")
+
+    assert [each["why"]["rules"] for each in found["content"][:3]] == [[{"rule": "pin"}], [{"rule": "quota"}], []]
+
+
+def test_a_variant_has_rules_of_its_own_and_a_preview_shows_them(shop: Service) -> None:
+    before = plain(shop, "new")
+    variants = [{"name": "none", "share": 0.5, "pins": None}]
+    draft = {"kind": "new", "pins": [{"id": "p35", "position": 1}, {"id": "no", "position": 2}], "variants": variants}
+
+    preview = ok(shop.post("/s/preview/placement", json={"name": "home", "placement": draft, "take": 3}))["lists"][0]
+    other = ok(
+        shop.post("/s/preview/placement", json={"name": "home", "placement": draft, "take": 3, "variant": "none"})
+    )["lists"][0]
+
+    assert preview["after"][0] == {
+        "id": "p35",
+        "score": preview["after"][0]["score"],
+        "rule": "pin",
+        "displaced": "p00",
+    }
+    assert preview["unmet"] == [{"rule": "/pins/1", "why": "unknown-piece"}]
+    assert [each["id"] for each in other["after"]] == before[:3]
+
+
+def test_a_page_has_them_too_and_no_piece_twice(shop: Service) -> None:
+    put(shop, kind="new", pins=[{"id": "p35", "position": 1}])
+
+    rows = ok(shop.post("/s/lists", json={"lists": [{"placement": "home", "take": 2}] * 2}))["lists"]
+
+    assert [[each["id"] for each in row["content"]] for row in rows] == [["p35", "p00"], ["p01", "p02"]]
+    assert rows[1]["unmet"] == [{"rule": "/pins/0", "why": "excluded"}]
+
+
+def test_quotas_for_some_of_each_other_s_pieces_are_refused_and_the_first_counts_where_they_come_to_be(
+    shop: Service,
+) -> None:
+    year = {"year": {"pointer": "/year", "type": "integer"}}
+    ok(shop.put("/s/settings", json={"attributes": LANGUAGE | year}))
+    new = {"key": "year", "gte": 1}
+    quotas = [{"filter": GERMAN, "atLeast": 1, "of": 2}, {"filter": new, "atLeast": 1, "of": 3}]
+    put(shop, kind="new", quotas=quotas)
+    both = piece("both", filters={"availableFrom": "1950-01-01T00:00:00Z"}, extras={"language": "de", "year": 2})
+    shop.submit("s", both)
+    put(shop, kind="new", quotas=quotas)
+    nested = ids(listed(shop))
+    shop.submit("s", both | {"id": "other", "extras": {"year": 2}})
+
+    answer = shop.put("/s/placements/home", json={"kind": "new", "quotas": quotas})
+
+    assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "/quotas/1/filter")
+    assert nested[:3] == ["p00", "p10", "both"]
+    assert ids(listed(shop))[:3] == ["p00", "p10", "other"]
+
+
+@pytest.mark.parametrize(
+    ("members", "pointer"),
+    (
+        ({"pins": [{"id": "a", "position": 0}]}, "/pins/0/position"),
+        ({"pins": [{"id": "a", "position": 1}, {"id": "a", "position": 2}]}, "/pins/1/id"),
+        ({"pins": [{"id": "a", "position": 1}, {"id": "b", "position": 1}]}, "/pins/1/position"),
+        ({"pins": [{"id": str(at), "position": at} for at in range(1, 12)]}, "/pins"),
+        ({"pins": [{"id": "a", "position": 1, "from": "now"}]}, "/pins/0/from"),
+        (
+            {"pins": [{"id": "a", "position": 1, "from": "2026-01-02T00:00:00Z", "until": "2026-01-01T00:00:00Z"}]},
+            "/pins/0/until",
+        ),
+        ({"pins": [{"position": 1}]}, "/pins/0/id"),
+        ({"pins": {}}, "/pins"),
+        ({"quotas": [{"filter": GERMAN, "atLeast": 3, "of": 2}]}, "/quotas/0/atLeast"),
+        ({"quotas": [{"filter": GERMAN, "atLeast": 1}]}, "/quotas/0/of"),
+        ({"quotas": [{"filter": {"key": "no", "any": ["x"]}, "atLeast": 1, "of": 2}]}, "/quotas/0/filter/key"),
+        ({"quotas": [{"filter": GERMAN, "atLeast": 1, "of": 2}] * 4}, "/quotas"),
+    ),
+)
+def test_what_is_no_rule_is_refused(shop: Service, members: dict[str, Any], pointer: str) -> None:
+    answer = shop.put("/s/placements/home", json={"kind": "new"} | members)
+
+    assert (answer.status_code, [each["pointer"] for each in answer.json()["errors"]]) == (422, [pointer])
+
+
+FAMILIES = (
+    [({"key": "year", "lte": 2}, {0, 1, 2}), ({"key": "year", "lte": 1}, {0, 1}), ({"key": "year", "gte": 3}, {3})],
+    [({"key": "year", "any": [each]}, {each}) for each in range(3)],
+)
+"""Filters of quotas with the years that they hold for: of the first all of the second's are the first's."""
+
+
+@settings(max_examples=examples(30), deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    pieces=st.lists(st.tuples(st.frozensets(st.sampled_from("ab")), st.integers(0, 3)), min_size=2, max_size=6),
+    family=st.sampled_from(FAMILIES),
+    sizes=st.lists(st.tuples(st.integers(1, 4), st.integers(0, 3)), max_size=3),
+    pins=st.dictionaries(st.integers(0, 7), st.integers(0, 5), max_size=3),
+    most=st.sampled_from([{}, {"genre": 1}]),
+    raised=st.integers(0, 2),
+)
+def test_a_list_is_the_first_that_meets_its_rules_by_trying_all(
+    service: Service,
+    *,
+    pieces: list[tuple[frozenset[str], int]],
+    family: list[tuple[dict[str, Any], set[int]]],
+    sizes: list[tuple[int, int]],
+    pins: dict[int, int],
+    most: dict[str, int],
+    raised: int,
+) -> None:
+    source, names = f"s{next(NUMBERS)}", [f"p{number}" for number in range(len(pieces))]
+    service.submit(
+        source,
+        *[
+            piece(name, *genres, extras={"year": year}, filters={"availableFrom": f"{2020 - at}-01-01T00:00:00Z"})
+            for at, (name, (genres, year)) in enumerate(zip(names, pieces, strict=True))
+        ],
+    )
+    ok(service.put(f"/{source}/settings", json={"attributes": {"year": {"pointer": "/year", "type": "integer"}}}))
+    fixed = {at: each for at, each in pins.items() if each < len(pieces)}
+    fixed = {at: each for at, each in fixed.items() if [*fixed.values()].count(each) == 1}
+    quotas = [(least, least + beyond) for least, beyond in sizes]
+    members = {
+        "kind": "new",
+        "pins": [{"id": names[each], "position": at + 1} for at, each in fixed.items()],
+        "quotas": [
+            {"filter": clause, "atLeast": least, "of": of}
+            for (clause, _), (least, of) in zip(family, quotas, strict=False)
+        ],
+        "whitelist": names[:raised],
+        "maxPerValue": most,
+    }
+    ok(service.put(f"/{source}/placements/row", json=members))
+
+    found = ok(service.get(f"/{source}/placements/row/list"))
+
+    bits = [sum((year in years) << number for number, (_, years) in enumerate(family)) for _, year in pieces]
+    terms = [frozenset(Term("genre", each) for each in genres) for genres, _ in pieces]
+    rules = Rules(terms, bits, min(raised, len(pieces)), fixed, quotas, most, 30)
+    expected = first_list(rules)
+    assert ids(found) == [names[each] for each in expected]
+    unmet = [
+        number
+        for number, (least, of) in enumerate(quotas)
+        if sum(bits[each] >> number & 1 for each in expected[:of]) < least
+    ]
+    told = [each["rule"] for each in found.get("unmet", ()) if each["rule"].startswith("/quotas/")]
+    assert told == [f"/quotas/{number}" for number in unmet]
