@@ -101,7 +101,7 @@ def test_a_source_is_made_where_a_list_needs_it() -> None:
 
         assert [each.path.rpartition("/")[2] for each in server.asked] == ["whitelist", "content", "whitelist"]
         assert target.created_at() == ""
-        assert target.settings() is None
+        assert target.settings() == SourceSettings()
 
 
 def test_a_source_is_made_with_words_by_a_key_that_may_not_change_settings() -> None:
@@ -123,14 +123,6 @@ def test_a_source_is_made_with_the_words_that_are_named_and_without_any() -> Non
 
     assert [each.path.partition("c/")[2] for each in server.asked] == ["content", "settings", "content"]
     assert json.loads(server.asked[1].body)["words"]["from"] == ["extras.plot"]
-
-
-def test_settings_of_a_later_release_are_read_as_far_as_they_are_known() -> None:
-    with (
-        answering(said(200, {"retentionDays": 7, "words": None, "taste": 3})) as server,
-        closing(target_at(server.address)) as target,
-    ):
-        assert target.settings() == SourceSettings(retention_days=7)
 
 
 @pytest.mark.parametrize(

@@ -225,8 +225,7 @@ def test_lists_and_settings_make_the_source_they_need(folder: Folder, storage: S
 
     _, curation = storage.sources.read_curation(storage.accounts.ensure("default"), "s")
     assert (curation.whitelist, curation.blacklist) == (("b", "a"), ("c",))
-    settings = target.settings()
-    assert (settings and settings.retention_days) == 7
+    assert target.settings().retention_days == 7
     assert piece_count(storage) == 0
 
 

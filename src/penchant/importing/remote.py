@@ -20,11 +20,11 @@ from penchant.wire import (
     SETTINGS,
     ExportedPlacement,
     StatedPreferences,
-    decode_settings,
     encode,
     encode_placement,
     encode_settings,
     preferences_answer,
+    read_settings,
 )
 from penchant.words import WordRule
 
@@ -65,20 +65,18 @@ class RemoteTarget:
         answer = self._ask("GET", "", missing=True)
         return "" if answer is None else str(answer["createdAt"])
 
-    def settings(self) -> SourceSettings | None:
-        """Return the settings of the source; ``None`` where there is none."""
-        answer = self._ask("GET", "/settings", missing=True)
-        if answer is None:
-            return None
-        # Those that a later release of the server has say nothing to this one.
-        return decode_settings(encode({name: answer[name] for name in SETTINGS.members if name in answer}))
-
     def create(self, settings: SourceSettings) -> None:
         """Make the source with words as a submission can, and put in force what else differs from its defaults."""
         words = settings.words is not None and settings.words == WordRule()
         self._ask("POST", "/content?words=auto" if words else "/content", b"[]")
         if settings != replace(SourceSettings(), words=settings.words if words else None):
             self.replace_settings(settings)
+
+    def settings(self) -> SourceSettings:
+        """Return the source's settings, the defaults where there is none."""
+        answer = self._ask("GET", "/settings", missing=True) or {}
+        # Those that a later release of the server has say nothing to this one.
+        return read_settings({name: answer[name] for name in SETTINGS.members if name in answer})
 
     def submit(self, pieces: Sequence[EncodedPiece]) -> BatchResult:
         """Submit pieces."""

@@ -169,7 +169,7 @@ class Import:
         if self._target is not None:
             # A key may be for content alone.
             with suppress(PenchantError):
-                return self._target.settings() or SourceSettings()
+                return self._target.settings()
         return new_source_settings(self._options, self.sample.pieces.values())
 
     def _set_up(self, pieces: Sequence[EncodedPiece]) -> None:
@@ -182,7 +182,7 @@ class Import:
         try:
             if not self._target.created_at():
                 self._target.create(settings)
-            elif self._options.words is not None and (self._target.settings() or settings).words != settings.words:
+            elif self._options.words is not None and self._target.settings().words != settings.words:
                 reason = "the source is there already, and keeps its settings: change `words` in these"
                 self.notes.left_out("(settings)", "--words", reason, 1)
         except PenchantError as error:
@@ -247,8 +247,7 @@ class Import:
         if self._target is None:
             return 0
         if self._oldest is None:
-            settings = self._target.settings() or SourceSettings()
-            self._oldest = (now // DAY_MS - settings.retention_days) * DAY_MS
+            self._oldest = (now // DAY_MS - self._target.settings().retention_days) * DAY_MS
         return sum(each.occurred_at is not None and each.occurred_at < self._oldest for each in interactions)
 
 

@@ -51,11 +51,11 @@ class Target(Protocol):
     def created_at(self) -> str:
         """Return when the source was made; empty where there is none."""
 
-    def settings(self) -> SourceSettings | None:
-        """Return the settings of the source; ``None`` where there is none."""
-
     def create(self, settings: SourceSettings) -> None:
         """Make the source, with these settings, where it is missing; one that is there stays as it is."""
+
+    def settings(self) -> SourceSettings:
+        """Return the source's settings, the defaults where there is none."""
 
     def submit(self, pieces: Sequence[EncodedPiece]) -> BatchResult:
         """Store pieces, replacing those of the same id."""
@@ -92,12 +92,12 @@ class StoredTarget:
         head = self._storage.sources.read_head(self._account_id, self._source)
         return "" if head is None else format_timestamp(head.created_at)
 
-    def settings(self) -> SourceSettings | None:
-        """Return the settings of the source; ``None`` where there is none."""
+    def settings(self) -> SourceSettings:
+        """Return the source's settings, the defaults where there is none."""
         try:
             _, curation = self._storage.sources.read_curation(self._account_id, self._source)
         except UnknownSource:
-            return None
+            return SourceSettings()
         return decode_settings(curation.settings or b"{}")
 
     def create(self, settings: SourceSettings) -> None:
