@@ -65,6 +65,8 @@ LEFT_OUT = {
     "sessions": "belongs to no source",
     "audit": "belongs to no source",
     "usage": "belongs to no source",
+    "pulls": "where a service reads from again and again; another one has its own",
+    "pull_runs": "what pulls of this service did",
     "counters": "versions of this history; another source has its own",
     "event_ids": "made of the event ids of interactions",
     "taken_back": "made of the event ids of interactions",

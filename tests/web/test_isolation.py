@@ -97,7 +97,8 @@ def foreign(service: Service) -> Service:
 
 def requests_of(operation: Operation) -> Iterator[dict[str, Any]]:
     """Yield what an operation is asked with: nothing, and the body of its documentation."""
-    yield {}
+    query = {"category": "genre"} if operation.name == "listSegments" else {}
+    yield {"params": query} if query else {}
     if operation.body is not None:
         yield {"content": encode(SAMPLES[operation.body]), "headers": {"content-type": "application/json"}}
 

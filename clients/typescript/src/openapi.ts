@@ -1945,6 +1945,7 @@ export interface components {
                 [key: string]: number;
             };
             content: components["schemas"]["PlacedPiece"][];
+            unmet?: components["schemas"]["UnmetRule"][];
         } & {
             [key: string]: unknown;
         };
@@ -1968,6 +1969,8 @@ export interface components {
         /**
          * PlacedPiece
          * @description One entry of the list of a placement, with reasons where these were asked for.
+         *
+         *         ``rule`` is `pin` or `quota` where one of these has put it there; ``displaced`` would stand there without it.
          */
         PlacedPiece: {
             id: string;
@@ -1981,6 +1984,8 @@ export interface components {
             availableFrom?: string;
             availableUntil?: string;
             words?: string[];
+            rule?: string;
+            displaced?: string;
             why?: components["schemas"]["PlacedWhy"];
         } & {
             [key: string]: unknown;
@@ -1998,6 +2003,16 @@ export interface components {
             /** Format: double */
             audience?: number;
             rules: components["schemas"]["MovingRule"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * UnmetRule
+         * @description A pin or a quota of a placement that a list does not meet, by its pointer, with the code of the reason.
+         */
+        UnmetRule: {
+            rule: string;
+            why: string;
         } & {
             [key: string]: unknown;
         };
@@ -2024,6 +2039,7 @@ export interface components {
                 [key: string]: number;
             };
             content?: components["schemas"]["PlacedPiece"][];
+            unmet?: components["schemas"]["UnmetRule"][];
             error?: components["schemas"]["Problem"];
         } & {
             [key: string]: unknown;
@@ -2073,14 +2089,17 @@ export interface components {
         /**
          * PreviewedPlacement
          * @description A person's list as it is and as it would be, with the variants that they are of; null where there is none.
+         *
+         *         ``unmet`` is what the one that would be does not meet of its pins and quotas.
          */
         PreviewedPlacement: {
             userId: string | null;
             variantBefore: string | null;
             variantAfter: string;
-            before: components["schemas"]["RecommendedPiece"][];
-            after: components["schemas"]["RecommendedPiece"][];
+            before: components["schemas"]["PlacedPiece"][];
+            after: components["schemas"]["PlacedPiece"][];
             moves: components["schemas"]["Move"][];
+            unmet?: components["schemas"]["UnmetRule"][];
         } & {
             [key: string]: unknown;
         };
@@ -2434,6 +2453,24 @@ export interface components {
             from: string[];
             to: string;
         };
+        PlacementPin: {
+            id: string;
+            /** Format: int32 */
+            position: number;
+            /** Format: date-time */
+            from?: string | null;
+            /** Format: date-time */
+            until?: string | null;
+        };
+        PlacementQuota: {
+            filter: {
+                [key: string]: unknown;
+            };
+            /** Format: int32 */
+            atLeast: number;
+            /** Format: int32 */
+            of: number;
+        };
         Placement: {
             /** @enum {string} */
             kind: "similar" | "recommendations" | "popular" | "new" | "again" | "picks" | "because" | "keyword";
@@ -2474,6 +2511,8 @@ export interface components {
             boosts?: {
                 [key: string]: unknown;
             }[];
+            pins?: components["schemas"]["PlacementPin"][];
+            quotas?: components["schemas"]["PlacementQuota"][];
             /** @description Conditions on the attributes of pieces, as `filter=` of lists. */
             filter?: {
                 [key: string]: unknown;
@@ -2539,6 +2578,8 @@ export interface components {
             boosts?: {
                 [key: string]: unknown;
             }[] | null;
+            pins?: components["schemas"]["PlacementPin"][] | null;
+            quotas?: components["schemas"]["PlacementQuota"][] | null;
             filter?: {
                 [key: string]: unknown;
             } | null;
@@ -10615,6 +10656,13 @@ export interface operations {
                      *               "audience": 2,
                      *               "popularity": 0.5
                      *             },
+                     *             "pins": [
+                     *               {
+                     *                 "id": "alien",
+                     *                 "position": 1,
+                     *                 "until": "2099-01-01T00:00:00Z"
+                     *               }
+                     *             ],
                      *             "fallback": "popular",
                      *             "variants": [
                      *               {
@@ -10817,6 +10865,13 @@ export interface operations {
                      *         "audience": 2,
                      *         "popularity": 0.5
                      *       },
+                     *       "pins": [
+                     *         {
+                     *           "id": "alien",
+                     *           "position": 1,
+                     *           "until": "2099-01-01T00:00:00Z"
+                     *         }
+                     *       ],
                      *       "fallback": "popular",
                      *       "variants": [
                      *         {
@@ -10999,6 +11054,13 @@ export interface operations {
                  *         "audience": 2,
                  *         "popularity": 0.5
                  *       },
+                 *       "pins": [
+                 *         {
+                 *           "id": "alien",
+                 *           "position": 1,
+                 *           "until": "2099-01-01T00:00:00Z"
+                 *         }
+                 *       ],
                  *       "fallback": "popular",
                  *       "variants": [
                  *         {
@@ -11031,6 +11093,13 @@ export interface operations {
                      *         "audience": 2,
                      *         "popularity": 0.5
                      *       },
+                     *       "pins": [
+                     *         {
+                     *           "id": "alien",
+                     *           "position": 1,
+                     *           "until": "2099-01-01T00:00:00Z"
+                     *         }
+                     *       ],
                      *       "fallback": "popular",
                      *       "variants": [
                      *         {
@@ -11487,6 +11556,13 @@ export interface operations {
                      *               "audience": 2,
                      *               "popularity": 0.5
                      *             },
+                     *             "pins": [
+                     *               {
+                     *                 "id": "alien",
+                     *                 "position": 1,
+                     *                 "until": "2099-01-01T00:00:00Z"
+                     *               }
+                     *             ],
                      *             "fallback": "popular",
                      *             "variants": [
                      *               {
@@ -11684,6 +11760,13 @@ export interface operations {
                      *         "audience": 2,
                      *         "popularity": 0.5
                      *       },
+                     *       "pins": [
+                     *         {
+                     *           "id": "alien",
+                     *           "position": 1,
+                     *           "until": "2099-01-01T00:00:00Z"
+                     *         }
+                     *       ],
                      *       "fallback": "popular",
                      *       "variants": [
                      *         {
@@ -11888,6 +11971,13 @@ export interface operations {
                  *           "audience": 2,
                  *           "popularity": 0.5
                  *         },
+                 *         "pins": [
+                 *           {
+                 *             "id": "alien",
+                 *             "position": 1,
+                 *             "until": "2099-01-01T00:00:00Z"
+                 *           }
+                 *         ],
                  *         "fallback": "popular",
                  *         "variants": [
                  *           {

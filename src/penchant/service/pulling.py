@@ -151,11 +151,16 @@ class _ChangesTarget:
 
     def __init__(self, target: StoredTarget, state: PullState, keep_lease: Callable[[], None]) -> None:
         self.address = target.address
-        self.created_at, self.settings, self.create = target.created_at, target.settings, target.create
+        self.created_at, self.settings = target.created_at, target.settings
         self.seen: set[str] = set()
         self._target = target
         self._state = state
         self._keep_lease = keep_lease
+
+    def create(self, settings: SourceSettings) -> None:
+        """Make the source, with these settings, where it is missing."""
+        self._prepare()
+        self._target.create(settings)
 
     def submit(self, pieces: Sequence[EncodedPiece]) -> BatchResult:
         """Submit the pieces that are new or changed."""

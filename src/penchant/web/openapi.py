@@ -34,6 +34,7 @@ TAG_DESCRIPTIONS = {
     "people": "What people do with pieces: record, list, export and erase it, and read their profiles.",
     "recommendations": "Lists of pieces for a person, or for several pieces at once.",
     "placements": "What the rows of pages show, in which variants.",
+    "pages": "The lists of rows, one by one or all of a page, and what a draft of a row would show.",
     "results": "What people saw of the rows of pages, and what came of that.",
     "explanations": "Why a piece is in a list or not, and what lists would be after a change.",
     "curation": "Whitelist, blacklist and settings of a source.",

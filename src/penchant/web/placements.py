@@ -193,6 +193,7 @@ def lists_previewed(wish: PlacementWish) -> int:
 @PLACEMENTS.operation(
     "POST",
     "/{source}/preview/placement",
+    tag="pages",
     about=everybody_in_body(people_previewed),
     scope=Scope.WRITE,
     feature=Feature.PLACEMENTS,
@@ -219,6 +220,7 @@ async def preview_placement(call: Call) -> Answer:
 @PLACEMENTS.operation(
     "GET",
     _ONE + "/list",
+    tag="pages",
     about=IN_QUERY,
     in_browsers=True,
     scope=Scope.READ,
@@ -265,6 +267,7 @@ def lists_of_page(page: PageWish) -> int:
 @PLACEMENTS.operation(
     "POST",
     "/{source}/lists",
+    tag="pages",
     about=in_body(people_of_page, scope=Scope.PERSONAL),
     in_browsers=True,
     scope=Scope.READ,
