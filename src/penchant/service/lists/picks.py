@@ -77,8 +77,9 @@ class PickRanking(PersonalRanking):
         ranks = {each.id: place for place, each in enumerate(best)}
         own, other = self._weight.numerator, self._weight.denominator - self._weight.numerator
         places = {each.id: own * ranks[each.id] + other * place for place, each in enumerate(given)}
-        # A stable sort: ties stay as given.
-        return sorted(given, key=lambda each: places[each.id])
+        # A stable sort: ties stay as given. What is pinned and was not given has its place by its pin alone.
+        others = [each for each in best if each.id not in places]
+        return [*sorted(given, key=lambda each: places[each.id]), *others]
 
     def result(self, *, explain: bool = False) -> RankResult:
         """Return the pieces that may be shown, and of the others why they may not."""
@@ -93,8 +94,9 @@ class PickRanking(PersonalRanking):
 
     def why(self, piece_id: str, *, listed: bool) -> PersonalWhy:
         """Return what the parts add for a piece and, of one that is listed, the place at which it is given."""
-        why = super().why(piece_id, listed=False)
-        if not listed or self._weight == 1:
+        # Of rules only those of a placement can have moved it.
+        why = super().why(piece_id, listed=listed and bool(self.variety or self.request.demands))
+        if not listed or self._weight == 1 or piece_id not in self._given:
             return why
         given = MovingRule(rule="given", position=self._given.index(piece_id))
         return PersonalWhy(parts=why.parts, rules=[given, *why.rules])
