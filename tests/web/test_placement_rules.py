@@ -331,3 +331,14 @@ def test_a_list_is_the_first_that_meets_its_rules_by_trying_all(
     ]
     told = [each["rule"] for each in found.get("unmet", ()) if each["rule"].startswith("/quotas/")]
     assert told == [f"/quotas/{number}" for number in unmet]
+
+
+def test_a_pin_may_be_of_a_piece_that_was_not_picked(service: Service) -> None:
+    service.submit("s", *(piece(each, "x", each) for each in "abcd"))
+    pins = [{"id": "d", "position": 1}]
+    rules = {"kind": "picks", "content": ["c", "a"], "pins": pins}
+    assert service.put("/s/placements/row", json=rules).status_code == 200
+
+    content = service.get("/s/placements/row/list?explain=true").json()["content"]
+    assert [(each["id"], each.get("rule")) for each in content] == [("d", "pin"), ("c", None), ("a", None)]
+    assert content[0]["displaced"] == "c"
