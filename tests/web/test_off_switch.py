@@ -50,6 +50,7 @@ def of_everybody(service: Service) -> list[Any]:
 
 
 @given(CATALOGUES, st.lists(INTERACTIONS, min_size=2, max_size=4), SAID, INTERACTIONS)
+@pytest.mark.usefixtures("alone")  # lists of what is new go by the clock, which nodes have of their own
 @settings(max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_who_is_switched_off_is_answered_as_somebody_unknown_and_leaves_nothing(
     service: Service,
