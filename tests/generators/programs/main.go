@@ -39,7 +39,7 @@ func main() {
 	  {"id": "e", "categories": {"people": {"director": ["Welles"]}, "genre": ["noir"]}}]`
 	var pieces penchant.Submission
 	must(0, json.Unmarshal([]byte(body), &pieces))
-	submitted := must(client.SubmitContentWithResponse(ctx, source, pieces))
+	submitted := must(client.SubmitContentWithResponse(ctx, source, nil, pieces))
 	check(submitted.JSON202 != nil && submitted.JSON202.Accepted == 4, string(submitted.Body))
 	read := must(client.GetContentWithResponse(ctx, source, "a/1", nil))
 	check(read.JSON200.Filters.AdditionalProperties["region"] == "eu", "own members come back")
@@ -56,7 +56,7 @@ func main() {
 	check(recorded.JSON200 != nil, string(recorded.Body))
 	listed := must(client.RecommendWithResponse(ctx, source, "kim", nil))
 	check(len(listed.JSON200.Content) == 3, string(listed.Body))
-	wrong := must(client.SubmitContentWithResponse(ctx, source, penchant.Submission{{Id: ""}}))
+	wrong := must(client.SubmitContentWithResponse(ctx, source, nil, penchant.Submission{{Id: ""}}))
 	check(wrong.StatusCode() == 422, string(wrong.Body))
 	missing := must(client.GetContentWithResponse(ctx, source, "no", nil))
 	check(missing.ApplicationproblemJSON404.Code == "unknown-piece", string(missing.Body))
