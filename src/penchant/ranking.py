@@ -450,11 +450,3 @@ class _QuotaSearch:
                     return False
         self._failed.add(left)
         return False
-
-
-def promoted(ids: Sequence[str], whitelist: Sequence[str]) -> list[str]:
-    """Return ids with those on the whitelist first, in its order, the others after them in theirs."""
-    present = set(ids)
-    first = [piece_id for piece_id in whitelist if piece_id in present]
-    raised = set(first)
-    return first + [piece_id for piece_id in ids if piece_id not in raised]

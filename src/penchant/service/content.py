@@ -360,9 +360,9 @@ class Content:
     ) -> tuple[SourceHead, dict[str, bytes]]:
         """Return some pieces as stored, by id, and where the source was then; unknown ones are left out."""
         await self._views.head(access.account_id, source, min_version=min_version)
-        return await self._database.in_thread(
-            self._database.storage.pieces.read_with_head, access.account_id, source, ids
-        )
+        read = self._database.storage.pieces.read_with_head
+        head, pieces = await self._database.in_thread(read, access.account_id, source, ids)
+        return head, {piece_id: piece.body for piece_id, piece in pieces.items()}
 
     async def ids(
         self, access: Access, source: str, *, skip: int = 0, limit: int | None = None, min_version: int = 0

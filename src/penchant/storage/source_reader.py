@@ -109,14 +109,8 @@ class SourceReader:
 
         return PieceListing(head=self.head, batches=batches(), cut=functools.partial(_cut, self._connection))
 
-    def bodies(self, ids: Sequence[str]) -> dict[str, bytes]:
-        """Return the bodies of live pieces by id, of some hundred ids at most; other ids are left out."""
-        columns = select(pieces.c.piece_id, pieces.c.codec, pieces.c.body)
-        statement = self._live(columns).where(pieces.c.piece_id.in_(ids))
-        return {row[0]: self._bodies.read(row[1], row[2]) for row in self._connection.execute(statement)}
-
     def pieces(self, ids: Sequence[str]) -> dict[str, EncodedPiece]:
-        """Return live pieces by id, as `bodies`, with what is kept of their words."""
+        """Return live pieces by id, of a thousand ids at most, with what is kept of words; other ids are left out."""
         statement = self._live(select(pieces.c.piece_id, pieces.c.codec, pieces.c.body, pieces.c.words))
         return {
             row[0]: EncodedPiece(id=row[0], body=self._bodies.read(row[1], row[2]), words=bytes(row[3] or b""))

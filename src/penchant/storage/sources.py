@@ -134,22 +134,17 @@ class PieceStore:
         with _open_reader(self._transactions, account_id, source) as reader:
             return reader.head, reader.body(piece_id)
 
-    def read_with_head(self, account_id: int, source: str, ids: Sequence[str]) -> tuple[SourceHead, dict[str, bytes]]:
-        """Return the bodies of some pieces, as `read_some`, with the head that they were read at."""
-        with _open_reader(self._transactions, account_id, source) as reader:
-            return reader.head, reader.bodies(ids)
-
-    def read_with_words(
+    def read_with_head(
         self, account_id: int, source: str, ids: Sequence[str]
     ) -> tuple[SourceHead, dict[str, EncodedPiece]]:
-        """Return some pieces, as `read_with_head`, with what is kept of their words."""
+        """Return some pieces, a thousand at most, with the head that they were read at; unknown ids are left out."""
         with _open_reader(self._transactions, account_id, source) as reader:
             return reader.head, reader.pieces(ids)
 
     def read_some(self, account_id: int, source: str, ids: Sequence[str]) -> dict[str, bytes]:
-        """Return the bodies of some pieces, a few hundred at most; unknown ids are left out."""
-        with _open_reader(self._transactions, account_id, source) as reader:
-            return reader.bodies(ids)
+        """Return the bodies of some pieces, as `read_with_head`."""
+        _, found = self.read_with_head(account_id, source, ids)
+        return {piece_id: piece.body for piece_id, piece in found.items()}
 
     def read_texts(self, account_id: int, source: str, after: str, limit: int) -> tuple[WordRules, list[PieceText]]:
         """Return the rules of words of a source, and its pieces past an id, ascending, with what is kept of theirs."""

@@ -101,17 +101,15 @@ async def _answered(call: Call) -> Answer:
     if not wanted:
         return await call.operation.handler(call)
     AccessControl.require_scope(call.access, Scope.READ)
-    for attempt in range(INCLUDE_ATTEMPTS):
+    for _ in range(INCLUDE_ATTEMPTS):
         answer = await call.operation.handler(call)
         view = await call.view()
-        if view.head.version != answer.version or not isinstance(answer.body, bytes):
-            continue
-        with contextlib.suppress(OutdatedAnswer):
-            body = await call.services.inclusion.included(view, answer.body, wanted, is_public=call.is_in_browser)
-            return replace(answer, body=body, etag=answer.etag and body_tag(body, call.tag_key))
-        if attempt:
-            # The source changes all the time: let its change reach this process.
-            await asyncio.sleep(INCLUDE_PAUSE_S)
+        if view.head.version == answer.version and isinstance(answer.body, bytes):
+            with contextlib.suppress(OutdatedAnswer):
+                body = await call.services.inclusion.included(view, answer.body, wanted, is_public=call.is_in_browser)
+                return replace(answer, body=body, etag=answer.etag and body_tag(body, call.tag_key))
+        # Whichever was the newer one: let the change reach this process.
+        await asyncio.sleep(INCLUDE_PAUSE_S)
     raise Overloaded("The source changes faster than its pieces can be read; send it again.", retry_after_s=1)
 
 

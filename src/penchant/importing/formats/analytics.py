@@ -62,8 +62,8 @@ def read_ga4(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Dra
             yield from _GoogleEvent(entry, file, options, notes).interactions()
 
 
-class _GoogleEvent:
-    """Makes interactions of an event: a row of the table."""
+class _AnalyticsEntry:
+    """An object of an export, the options by which it is read, and where it is noted what became of it."""
 
     def __init__(self, entry: JsonEntry, file: InputFile, options: ImportOptions, notes: Notes) -> None:
         self._value = entry.value if isinstance(entry.value, dict) else {}
@@ -71,6 +71,22 @@ class _GoogleEvent:
         self._where = file.name, entry.line
         self._options = options
         self._notes = notes
+
+    def _person(self, *names: str) -> str:
+        """Return who it was, by the first of some fields that is there, or by the chosen one; empty for nobody."""
+        if self._options.user_column:
+            names = (self._options.user_column,)
+        name, person = next(((name, each) for name in names if (each := self._value.get(name))), ("", ""))
+        if name:
+            self._notes.mapped(self._where[0], name, "userId")
+        return str(person)
+
+    def _leave(self, field: str, reason: str) -> None:
+        self._notes.left_out(self._where[0], field, reason, self._where[1])
+
+
+class _GoogleEvent(_AnalyticsEntry):
+    """Makes interactions of an event: a row of the table."""
 
     def interactions(self) -> Iterator[Draft]:
         """Yield the interactions, or the problem of a row that is no event; what is left out is noted."""
@@ -87,7 +103,7 @@ class _GoogleEvent:
         if kind is None:
             self._notes.unmapped(self._where[0], "event_name", name, self._where[1])
             return
-        person = self._person()
+        person = self._person("user_id", "user_pseudo_id")
         pieces = list(self._pieces(name))
         if not person:
             self._leave(f"event_name={name}", _NOBODY)
@@ -98,13 +114,6 @@ class _GoogleEvent:
             for member, to in _GA4_MEMBERS.items():
                 self._notes.mapped(self._where[0], member, to)
             yield self._interaction(person, piece_id, kind)
-
-    def _person(self) -> str:
-        names = (self._options.user_column,) if self._options.user_column else ("user_id", "user_pseudo_id")
-        name, person = next(((name, each) for name in names if (each := self._value.get(name))), ("", ""))
-        if name:
-            self._notes.mapped(self._where[0], name, "userId")
-        return str(person)
 
     def _pieces(self, name: str) -> Iterator[str]:
         """Yield the ids of the pieces of an event."""
@@ -137,9 +146,6 @@ class _GoogleEvent:
             detail = f"Found {micros!r:.60}; microseconds since 1970 are accepted."
             return problem_draft(DraftKind.INTERACTION, self._where, "event_timestamp", detail)
         return interaction_draft(self._where, who=(person, piece_id), kind=kind, time=("event_timestamp", time))
-
-    def _leave(self, field: str, reason: str) -> None:
-        self._notes.left_out(self._where[0], field, reason, self._where[1])
 
 
 def _listed(value: Any) -> list[Any]:
@@ -192,15 +198,8 @@ def read_matomo(files: Files, options: ImportOptions, notes: Notes) -> Iterator[
             yield from _MatomoVisit(entry, file, options, notes).interactions()
 
 
-class _MatomoVisit:
+class _MatomoVisit(_AnalyticsEntry):
     """Makes interactions of the actions of a visit."""
-
-    def __init__(self, entry: JsonEntry, file: InputFile, options: ImportOptions, notes: Notes) -> None:
-        self._value = entry.value if isinstance(entry.value, dict) else {}
-        self._problem = entry.problem
-        self._where = file.name, entry.line
-        self._options = options
-        self._notes = notes
 
     def interactions(self) -> Iterator[Draft]:
         """Yield the interactions, or the problem of what is no visit; what is left out is noted."""
@@ -213,17 +212,15 @@ class _MatomoVisit:
                 detail = f"Found an answer without visits, which says {said!r:.200}. {detail}"
             yield problem_draft(DraftKind.INTERACTION, self._where, "actionDetails", detail)
             return
-        names = (self._options.user_column,) if self._options.user_column else ("userId", "visitorId")
-        name, person = next(((name, each) for name in names if (each := self._value.get(name))), ("", ""))
+        person = self._person("userId", "visitorId")
         if not person:
             self._leave("visit", _NOBODY)
             return
-        self._notes.mapped(self._where[0], name, "userId")
         if self._value.keys() - _MATOMO_READ:
             self._leave(_OTHERS, NO_PLACE)
         for action in actions:
             if isinstance(action, dict):
-                yield from self._of_action(action, str(person))
+                yield from self._of_action(action, person)
 
     def _of_action(self, action: Mapping[str, Any], person: str) -> Iterator[Draft]:
         name = str(action.get("type"))
@@ -263,6 +260,3 @@ class _MatomoVisit:
             return
         self._notes.mapped(self._where[0], found[0], "contentId")
         yield _address(str(found[1]))
-
-    def _leave(self, field: str, reason: str) -> None:
-        self._notes.left_out(self._where[0], field, reason, self._where[1])

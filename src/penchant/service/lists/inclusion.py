@@ -55,7 +55,7 @@ class PieceInclusion:
         known = {each: piece for each in ids if (piece := self._pieces.get((*place, each))) is not None}
         missing = [each for each in dict.fromkeys(ids) if each not in known]
         if missing:
-            read = self._database.storage.pieces.read_with_words
+            read = self._database.storage.pieces.read_with_head
             now, found = await self._database.read(read, head.account_id, head.name, missing)
             if (now.incarnation, now.epoch, now.version) != place[1:]:
                 raise OutdatedAnswer

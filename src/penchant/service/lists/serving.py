@@ -270,7 +270,7 @@ class Lists:
             return reasons
         try:
             head, stored = await self._database.read(
-                self._database.storage.pieces.read_with_words, access.account_id, view.head.name, missing
+                self._database.storage.pieces.read_with_head, access.account_id, view.head.name, missing
             )
         # An explanation is still true of the view: without storage it only says less.
         except (StorageUnavailable, UnknownSource):
