@@ -1378,7 +1378,7 @@ export interface components {
             /** Format: date-time */
             timestamp: string;
             /** @default null */
-            eventId: string | null;
+            eventId?: string | null;
         } & {
             [key: string]: unknown;
         };
@@ -1416,7 +1416,7 @@ export interface components {
             /** Format: date-time */
             timestamp: string;
             /** @default true */
-            stored: boolean;
+            stored?: boolean;
         } & {
             [key: string]: unknown;
         };
@@ -1435,7 +1435,7 @@ export interface components {
              * Format: int64
              * @default 0
              */
-            unstored: number;
+            unstored?: number;
         } & {
             [key: string]: unknown;
         };
@@ -1464,7 +1464,7 @@ export interface components {
             hidden: string[];
             unusedCategories: string[];
             /** @default true */
-            personal: boolean;
+            personal?: boolean;
         } & {
             [key: string]: unknown;
         };
@@ -1477,9 +1477,9 @@ export interface components {
             userId: string;
             interactions: components["schemas"]["ExportedInteraction"][];
             /** @default null */
-            preferences: components["schemas"]["PersonPreferences"] | null;
+            preferences?: components["schemas"]["PersonPreferences"] | null;
             /** @default [] */
-            impressions: components["schemas"]["ExportedImpression"][];
+            impressions?: components["schemas"]["ExportedImpression"][];
         } & {
             [key: string]: unknown;
         };
@@ -1492,11 +1492,11 @@ export interface components {
             variant: string;
             contentId: string;
             /** @default null */
-            position: number | null;
+            position?: number | null;
             /** Format: date-time */
             timestamp: string;
             /** @default [] */
-            ledTo: string[];
+            ledTo?: string[];
         } & {
             [key: string]: unknown;
         };
@@ -1637,7 +1637,7 @@ export interface components {
             detail: string;
             code: string;
             /** @default null */
-            errors: components["schemas"]["ProblemFault"][] | null;
+            errors?: components["schemas"]["ProblemFault"][] | null;
         } & {
             [key: string]: unknown;
         };
@@ -1647,9 +1647,9 @@ export interface components {
          */
         ProblemFault: {
             /** @default null */
-            pointer: string | null;
+            pointer?: string | null;
             /** @default null */
-            parameter: string | null;
+            parameter?: string | null;
             detail: string;
         } & {
             [key: string]: unknown;
@@ -1902,15 +1902,15 @@ export interface components {
             /** Format: date-time */
             createdAt: string;
             /** @default null */
-            expiresAt: string | null;
+            expiresAt?: string | null;
             /** @default null */
-            revokedAt: string | null;
+            revokedAt?: string | null;
             scopes: components["schemas"]["Scope"][];
             origins: string[];
             /** @default null */
-            requestsPerSecond: number | null;
+            requestsPerSecond?: number | null;
             /** @default null */
-            requestsPerMonth: number | null;
+            requestsPerMonth?: number | null;
         } & {
             [key: string]: unknown;
         };
@@ -1933,15 +1933,15 @@ export interface components {
             /** Format: date-time */
             createdAt: string;
             /** @default null */
-            expiresAt: string | null;
+            expiresAt?: string | null;
             /** @default null */
-            revokedAt: string | null;
+            revokedAt?: string | null;
             scopes: components["schemas"]["Scope"][];
             origins: string[];
             /** @default null */
-            requestsPerSecond: number | null;
+            requestsPerSecond?: number | null;
             /** @default null */
-            requestsPerMonth: number | null;
+            requestsPerMonth?: number | null;
             key: string;
         } & {
             [key: string]: unknown;
@@ -1984,7 +1984,7 @@ export interface components {
              * Format: int64
              * @default 0
              */
-            browserAnswers: number;
+            browserAnswers?: number;
         } & {
             [key: string]: unknown;
         };
@@ -2327,7 +2327,7 @@ export interface components {
              * Format: int64
              * @default 30
              */
-            take: number | null;
+            take?: number | null;
         };
         Likings: {
             liked?: string[] | null;
@@ -2346,7 +2346,7 @@ export interface components {
              * @description How much of the order is the person's; 0 leaves it as given.
              * @default 1
              */
-            weight: number | null;
+            weight?: number | null;
         };
         Preferences: {
             keywords?: {
@@ -2360,7 +2360,7 @@ export interface components {
              * @description With `false` lists know nothing of the person, and nothing that the person does is stored.
              * @default true
              */
-            personal: boolean | null;
+            personal?: boolean | null;
         };
         InteractionInput: {
             userId: string;
@@ -2414,36 +2414,36 @@ export interface components {
              * Format: double
              * @default 90
              */
-            halfLifeDays: number;
+            halfLifeDays?: number;
             /**
              * Format: int32
              * @default 396
              */
-            retentionDays: number;
+            retentionDays?: number;
             /** @default true */
-            excludeSeen: boolean;
+            excludeSeen?: boolean;
             blend?: {
                 /**
                  * Format: double
                  * @default 0.1
                  */
-                content: number;
+                content?: number;
                 /**
                  * Format: double
                  * @default 0.8
                  */
-                audience: number;
+                audience?: number;
                 /**
                  * Format: double
                  * @default 0.1
                  */
-                popularity: number;
+                popularity?: number;
             };
             /**
              * Format: double
              * @default 30
              */
-            newPieceHalfLifeDays: number;
+            newPieceHalfLifeDays?: number;
             maxPerValue?: {
                 [key: string]: number;
             };
@@ -2472,12 +2472,12 @@ export interface components {
              * Format: int32
              * @default 40
              */
-            keep: number;
+            keep?: number;
             /**
              * @default auto
              * @enum {string}
              */
-            language: "auto" | "none" | "cs" | "da" | "de" | "el" | "en" | "es" | "fi" | "fr" | "hu" | "it" | "nl" | "no" | "pl" | "pt" | "ro" | "ru" | "sv" | "tr" | "uk";
+            language?: "auto" | "none" | "cs" | "da" | "de" | "el" | "en" | "es" | "fi" | "fr" | "hu" | "it" | "nl" | "no" | "pl" | "pt" | "ro" | "ru" | "sv" | "tr" | "uk";
         };
         /** @description Keywords as category/keyword, up to 20000 all together. */
         Vocabulary: {
@@ -2522,17 +2522,17 @@ export interface components {
                  * Format: double
                  * @default 0.1
                  */
-                content: number;
+                content?: number;
                 /**
                  * Format: double
                  * @default 0.8
                  */
-                audience: number;
+                audience?: number;
                 /**
                  * Format: double
                  * @default 0.1
                  */
-                popularity: number;
+                popularity?: number;
             };
             categoryWeights?: {
                 [key: string]: number;
@@ -2593,17 +2593,17 @@ export interface components {
                  * Format: double
                  * @default 0.1
                  */
-                content: number;
+                content?: number;
                 /**
                  * Format: double
                  * @default 0.8
                  */
-                audience: number;
+                audience?: number;
                 /**
                  * Format: double
                  * @default 0.1
                  */
-                popularity: number;
+                popularity?: number;
             } | null;
             categoryWeights?: {
                 [key: string]: number;
@@ -2642,7 +2642,7 @@ export interface components {
              * Format: int64
              * @default 30
              */
-            take: number | null;
+            take?: number | null;
         };
         PageWish: {
             user?: string | null;
@@ -2654,7 +2654,7 @@ export interface components {
                  * Format: int64
                  * @default 30
                  */
-                take: number | null;
+                take?: number | null;
             }[];
             /** @description What entries carry of their pieces, as the parameter of lists. */
             include?: string[] | null;
@@ -2662,9 +2662,9 @@ export interface components {
         KeyWish: {
             account: string;
             /** @default full */
-            plan: string;
+            plan?: string;
             /** @default false */
-            admin: boolean;
+            admin?: boolean;
             /** Format: int32 */
             expiresInDays?: number | null;
             scopes?: ("read" | "personal" | "interact" | "write")[] | null;
