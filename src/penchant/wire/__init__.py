@@ -159,6 +159,7 @@ from penchant.wire.stored import (
     AS_SUBMITTED,
     KeywordWeights,
     PieceReading,
+    decode_stored_card,
     decode_stored_filters,
     decode_stored_keywords,
     decode_stored_label,
