@@ -26,6 +26,7 @@ WISHES = st.fixed_dictionaries(
                 "excludeSeen": st.booleans(),
                 "blend": st.just({"content": 1, "audience": 0}),
                 "newPieceHalfLifeDays": st.sampled_from([0, 5]),
+                "order": st.sampled_from(["auto", "on", "off"]),
             },
         ),
         "whitelist": LISTS,
@@ -60,7 +61,7 @@ def test_a_preview_shows_the_lists_as_they_will_be(
     service.delete("/s?confirm=s")
     service.submit("s", *pieces, {"id": "one-more", "categories": {"genre": ["a"]}})
     body = [
-        {"userId": f"u{number}", "type": each["type"], "contentId": each["contentId"]}
+        {name: each[name] for name in ("type", "contentId", "value") if name in each} | {"userId": f"u{number}"}
         for number, own in enumerate(people)
         for each in own
     ]

@@ -39,6 +39,7 @@ BODIES: dict[str, tuple[tuple[Any, list[str]], ...]] = {
         ({"interactionWeights": {"Click": -101}}, ["/interactionWeights/Click"]),
         ({"interactionWeights": {"Click": 0.001}}, ["/interactionWeights/Click"]),
         ({"newPieceHalfLifeDays": None}, ["/newPieceHalfLifeDays"]),
+        ({"order": "sometimes"}, ["/order"]),
         ([], [""]),
         *(({"maxPerValue": {"director": most}}, ["/maxPerValue/director"]) for most in (0, 31, 1.5, "2", True)),
         *(({"publicExtras": extras}, ["/publicExtras"]) for extras in (False, "u", [1], ["u"] * 2, {"u": True}, None)),
@@ -157,6 +158,7 @@ QUERIES: dict[str, tuple[str, ...]] = {
     "GET /s/users/u/interactions": ("type=watch",),
     "POST /s/users/u/interactions/Watch/content/a": (
         "timestamp=yesterday", "timestamp=2999-01-01T00:00:00Z", "timestamp=2026-01-01T00:00:00", "event-id=",
+        "value=", "value=2", "value=0.125", "value=-1", "value=true", "value=0&value=1",
     ),
     "GET /s/placements/home/results": (
         "from=2020-01-01", "from=2026-01-02&to=2026-01-01", "from=yesterday", "to=1", "type=Look", "base=none",

@@ -102,6 +102,8 @@ class RecordInteractionOptions(TakeBackOptions, total=False):
 
     list: str | None
     """The list that the person took it from, by its `x-penchant-list`; without it, the last one shown."""
+    value: float | None
+    """What part of it was watched, read or listened to, with at most two decimals; without it, the whole."""
 
 
 class ListInteractionsOptions(ListIdsOptions, total=False):
@@ -350,9 +352,11 @@ def list_ids(source: str, **options: Unpack[ListIdsOptions]) -> Request[IdList]:
     return request_of("GET", "/{source}/ids", IdList, {"source": source}, options=options, reads=True)
 
 
-def list_content(source: str, **options: Unpack[ListIdsOptions]) -> Request[ContentList]:
+def list_content(source: str, **options: Unpack[ListIdsOptions]) -> Request[ContentList[datetime]]:
     """List the pieces, ascending by id."""
-    return request_of("GET", "/{source}/content", ContentList, {"source": source}, options=options, reads=True)
+    return request_of(
+        "GET", "/{source}/content", ContentList[datetime], {"source": source}, options=options, reads=True
+    )
 
 
 def list_changes(source: str, **options: Unpack[ListChangesOptions]) -> Request[list[ChangeLine]]:
