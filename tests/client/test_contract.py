@@ -135,7 +135,9 @@ SAMPLES: dict[str, Any] = {
     "month": "2026-01",
     "generators": True,
     "name": "p",
-    "placement": Placement(kind="similar", experiment="e", auto_stop=True, variants=[VARIANT], **LIST_MEMBERS),
+    "placement": Placement(
+        kind="similar", title="t", purpose="p", experiment="e", auto_stop=True, variants=[VARIANT], **LIST_MEMBERS
+    ),
     "version": 3,
     "user": "u",
     "variant": "v",
