@@ -87,6 +87,7 @@ SAMPLES: dict[str, Any] = {
         attribution_window_hours=3,
         image_attribute="/poster",
         public_extras=["poster"],
+        public_cards=True,
         words=WordSettings(keep=30),
         vocabulary=VocabularySettings(aliases=[AliasSettings(sources=["g/a"], target="g/b")], ignore=["g/c"]),
     ),

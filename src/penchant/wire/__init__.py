@@ -94,6 +94,8 @@ from penchant.wire.pieces import (
     decode_words_preview,
 )
 from penchant.wire.placement_answers import (
+    CardPart,
+    CardWeek,
     DayCount,
     Doubt,
     Interval,
@@ -103,6 +105,7 @@ from penchant.wire.placement_answers import (
     PageResult,
     PlacedPiece,
     PlacedWhy,
+    PlacementCard,
     PlacementHistory,
     PlacementListing,
     PlacementPreview,

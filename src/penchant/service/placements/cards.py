@@ -134,7 +134,7 @@ class Cards:
         kept = self._kept.get(key)
         if kept is not None and now - kept[0] < FRESH_MS:
             return kept[1]
-        audience = await self._inputs.audience(view, now)
+        audience = await self._inputs.audience(view, now, 0)
         popularity = popular_at(view, now, audience)
         async with self._shares.turn(head.account_id):
             figures = await self._database.in_thread(self._measured, view, placement.name, first, pinned, popularity)
