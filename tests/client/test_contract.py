@@ -68,7 +68,13 @@ SAMPLES: dict[str, Any] = {
     "pieces": [Piece(id="c", label="x", categories={"g": ["k"]}, filters={"catalogs": []}, extras={"x": 1})],
     "interactions": [
         Interaction(
-            user_id="u", type="Play", content_id="c", timestamp="2026-01-01T00:00:00Z", event_id="e", list_id="l"
+            user_id="u",
+            type="Play",
+            content_id="c",
+            timestamp="2026-01-01T00:00:00Z",
+            event_id="e",
+            list_id="l",
+            value=0.6,
         )
     ],
     "ids": ["c"],
@@ -129,6 +135,7 @@ SAMPLES: dict[str, Any] = {
     "fill": False,
     "timestamp": "2026-01-01T00:00:00Z",
     "event_id": "e",
+    "value": 0.6,
     "list": "l",
     "until": "2026-01-02",
     "base": "a",

@@ -103,6 +103,8 @@ class RecordInteractionOptions(TakeBackOptions, total=False):
 
     list: str | None
     """The list that the person took it from, by its `x-penchant-list`; without it, the last one shown."""
+    value: float | None
+    """What part of it was watched, read or listened to, with at most two decimals; without it, the whole."""
 
 
 class ListInteractionsOptions(ListIdsOptions, total=False):

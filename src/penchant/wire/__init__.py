@@ -164,6 +164,7 @@ from penchant.wire.stored import (
     AS_SUBMITTED,
     KeywordWeights,
     PieceReading,
+    decode_stored_card,
     decode_stored_filters,
     decode_stored_keywords,
     decode_stored_label,
@@ -173,7 +174,7 @@ from penchant.wire.stored import (
     piece_members,
     public_body,
 )
-from penchant.wire.syntax import encode
+from penchant.wire.syntax import encode, hundredths_of, number_of
 from penchant.wire.text import id_problem, name_problem, source_problem
 from penchant.wire.times import format_timestamp, parse_date, parse_interaction_timestamp, parse_timestamp
 from penchant.wire.words import (
