@@ -800,6 +800,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/{source}/placements/{name}/card": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What a placement is and does: in words, and by figures of whole weeks in which nobody can be seen.
+         * @description What a placement is and does, about nobody: its `title` and `purpose`, `since` when there is one and `changedAt`; what `counts`, in parts of 1; its `rules`, the data that it `uses`, and how a person has `control` of it, as sentences; `weeks`, the whole ones (Monday to Sunday, UTC) of the days for which impressions are kept, newest first, with figures that placements.md defines. A week, and a value in `shares`, that some but fewer than `leastPeople` known people saw is left out. Scope `read`; plan feature `placements`. Browser keys get it where the source's setting `publicCards` is true, otherwise 403 `not-in-browsers`. Needs the scope `read`.
+         */
+        get: operations["placementCard"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/{source}/placements/{name}/list": {
         parameters: {
             query?: never;
@@ -1025,12 +1045,12 @@ export interface paths {
         };
         /**
          * Read the settings of the source.
-         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. `attributes`, by key, names members of pieces' `extras` by which lists can be filtered: `{"year": {"pointer": "/year", "type": "integer"}}` (filters.md). `imageAttribute` is a JSON pointer into `extras` as well, such as `/poster` or `/images/0`: where the address of a piece's picture is, for the dashboard. `publicExtras` names the members of `extras` that browser keys may read and filter by, or is `true` for all; without it that is the member in which `imageAttribute` begins. `words` gives pieces keywords out of their texts, and `vocabulary` joins keywords or leaves them out: words.md. Needs the scope `write`. Not for browser keys.
+         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. `attributes`, by key, names members of pieces' `extras` by which lists can be filtered: `{"year": {"pointer": "/year", "type": "integer"}}` (filters.md). `imageAttribute` is a JSON pointer into `extras` as well, such as `/poster` or `/images/0`: where the address of a piece's picture is, for the dashboard. `publicExtras` names the members of `extras` that browser keys may read and filter by, or is `true` for all; without it that is the member in which `imageAttribute` begins. With `publicCards` (false) they may read the cards of rows. `words` gives pieces keywords out of their texts, and `vocabulary` joins keywords or leaves them out: words.md. Needs the scope `write`. Not for browser keys.
          */
         get: operations["getSettings"];
         /**
          * Replace the settings; members left out return to their defaults.
-         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. `attributes`, by key, names members of pieces' `extras` by which lists can be filtered: `{"year": {"pointer": "/year", "type": "integer"}}` (filters.md). `imageAttribute` is a JSON pointer into `extras` as well, such as `/poster` or `/images/0`: where the address of a piece's picture is, for the dashboard. `publicExtras` names the members of `extras` that browser keys may read and filter by, or is `true` for all; without it that is the member in which `imageAttribute` begins. `words` gives pieces keywords out of their texts, and `vocabulary` joins keywords or leaves them out: words.md. Needs the scope `write`. Not for browser keys.
+         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. `attributes`, by key, names members of pieces' `extras` by which lists can be filtered: `{"year": {"pointer": "/year", "type": "integer"}}` (filters.md). `imageAttribute` is a JSON pointer into `extras` as well, such as `/poster` or `/images/0`: where the address of a piece's picture is, for the dashboard. `publicExtras` names the members of `extras` that browser keys may read and filter by, or is `true` for all; without it that is the member in which `imageAttribute` begins. With `publicCards` (false) they may read the cards of rows. `words` gives pieces keywords out of their texts, and `vocabulary` joins keywords or leaves them out: words.md. Needs the scope `write`. Not for browser keys.
          */
         put: operations["putSettings"];
         post?: never;
@@ -1378,7 +1398,7 @@ export interface components {
             /** Format: date-time */
             timestamp: string;
             /** @default null */
-            eventId?: string | null;
+            eventId: string | null;
         } & {
             [key: string]: unknown;
         };
@@ -1416,7 +1436,7 @@ export interface components {
             /** Format: date-time */
             timestamp: string;
             /** @default true */
-            stored?: boolean;
+            stored: boolean;
         } & {
             [key: string]: unknown;
         };
@@ -1435,7 +1455,7 @@ export interface components {
              * Format: int64
              * @default 0
              */
-            unstored?: number;
+            unstored: number;
         } & {
             [key: string]: unknown;
         };
@@ -1464,7 +1484,7 @@ export interface components {
             hidden: string[];
             unusedCategories: string[];
             /** @default true */
-            personal?: boolean;
+            personal: boolean;
         } & {
             [key: string]: unknown;
         };
@@ -1477,9 +1497,9 @@ export interface components {
             userId: string;
             interactions: components["schemas"]["ExportedInteraction"][];
             /** @default null */
-            preferences?: components["schemas"]["PersonPreferences"] | null;
+            preferences: components["schemas"]["PersonPreferences"] | null;
             /** @default [] */
-            impressions?: components["schemas"]["ExportedImpression"][];
+            impressions: components["schemas"]["ExportedImpression"][];
         } & {
             [key: string]: unknown;
         };
@@ -1492,11 +1512,11 @@ export interface components {
             variant: string;
             contentId: string;
             /** @default null */
-            position?: number | null;
+            position: number | null;
             /** Format: date-time */
             timestamp: string;
             /** @default [] */
-            ledTo?: string[];
+            ledTo: string[];
         } & {
             [key: string]: unknown;
         };
@@ -1626,6 +1646,76 @@ export interface components {
             [key: string]: unknown;
         };
         /**
+         * PlacementCard
+         * @description What a row is and does, for everybody: in words, and by figures of whole weeks, the newest first.
+         *
+         *         ``least_people`` is to how many known people a week, or a value in it, was shown at least to be told at all.
+         */
+        PlacementCard: {
+            placement: string;
+            title?: string;
+            purpose?: string;
+            kind: components["schemas"]["PlacementKind"];
+            /** Format: date-time */
+            since: string;
+            /** Format: date-time */
+            changedAt: string;
+            counts: components["schemas"]["CardPart"][];
+            rules: string[];
+            uses: string[];
+            /** Format: int64 */
+            retentionDays: number;
+            control: string[];
+            /** Format: int64 */
+            leastPeople: number;
+            weeks: components["schemas"]["CardWeek"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * PlacementKind
+         * @description The lists that a placement can show, each of which has an address of its own as well.
+         * @enum {unknown}
+         */
+        PlacementKind: "again" | "because" | "keyword" | "new" | "picks" | "popular" | "recommendations" | "similar";
+        /**
+         * CardPart
+         * @description What counts in a row, and which part of 1 it is.
+         */
+        CardPart: {
+            part: string;
+            /** Format: double */
+            share: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * CardWeek
+         * @description What a row showed in a week, by figures of all people together; ``pinned`` is what editors pinned, in no other.
+         *
+         *         ``complete`` is false where only a part of what was shown was counted. What there is nothing to tell of is null.
+         */
+        CardWeek: {
+            from: string;
+            to: string;
+            /** Format: int64 */
+            shown: number;
+            /** Format: int64 */
+            pinned: number;
+            complete: boolean;
+            coverage: number | null;
+            popularity: number | null;
+            newness: number | null;
+            diversity: number | null;
+            shares: {
+                [key: string]: {
+                    [key: string]: number;
+                };
+            };
+        } & {
+            [key: string]: unknown;
+        };
+        /**
          * Problem
          * @description An error (RFC 9457).
          */
@@ -1637,7 +1727,7 @@ export interface components {
             detail: string;
             code: string;
             /** @default null */
-            errors?: components["schemas"]["ProblemFault"][] | null;
+            errors: components["schemas"]["ProblemFault"][] | null;
         } & {
             [key: string]: unknown;
         };
@@ -1647,9 +1737,9 @@ export interface components {
          */
         ProblemFault: {
             /** @default null */
-            pointer?: string | null;
+            pointer: string | null;
             /** @default null */
-            parameter?: string | null;
+            parameter: string | null;
             detail: string;
         } & {
             [key: string]: unknown;
@@ -1902,15 +1992,15 @@ export interface components {
             /** Format: date-time */
             createdAt: string;
             /** @default null */
-            expiresAt?: string | null;
+            expiresAt: string | null;
             /** @default null */
-            revokedAt?: string | null;
+            revokedAt: string | null;
             scopes: components["schemas"]["Scope"][];
             origins: string[];
             /** @default null */
-            requestsPerSecond?: number | null;
+            requestsPerSecond: number | null;
             /** @default null */
-            requestsPerMonth?: number | null;
+            requestsPerMonth: number | null;
         } & {
             [key: string]: unknown;
         };
@@ -1933,15 +2023,15 @@ export interface components {
             /** Format: date-time */
             createdAt: string;
             /** @default null */
-            expiresAt?: string | null;
+            expiresAt: string | null;
             /** @default null */
-            revokedAt?: string | null;
+            revokedAt: string | null;
             scopes: components["schemas"]["Scope"][];
             origins: string[];
             /** @default null */
-            requestsPerSecond?: number | null;
+            requestsPerSecond: number | null;
             /** @default null */
-            requestsPerMonth?: number | null;
+            requestsPerMonth: number | null;
             key: string;
         } & {
             [key: string]: unknown;
@@ -1984,7 +2074,7 @@ export interface components {
              * Format: int64
              * @default 0
              */
-            browserAnswers?: number;
+            browserAnswers: number;
         } & {
             [key: string]: unknown;
         };
@@ -2011,12 +2101,6 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /**
-         * PlacementKind
-         * @description The lists that a placement can show, each of which has an address of its own as well.
-         * @enum {unknown}
-         */
-        PlacementKind: "again" | "because" | "keyword" | "new" | "picks" | "popular" | "recommendations" | "similar";
         /**
          * ListSeed
          * @description What a list of a page is about: a piece that the person likes, or a keyword of a category.
@@ -2327,7 +2411,7 @@ export interface components {
              * Format: int64
              * @default 30
              */
-            take?: number | null;
+            take: number | null;
         };
         Likings: {
             liked?: string[] | null;
@@ -2346,7 +2430,7 @@ export interface components {
              * @description How much of the order is the person's; 0 leaves it as given.
              * @default 1
              */
-            weight?: number | null;
+            weight: number | null;
         };
         Preferences: {
             keywords?: {
@@ -2360,7 +2444,7 @@ export interface components {
              * @description With `false` lists know nothing of the person, and nothing that the person does is stored.
              * @default true
              */
-            personal?: boolean | null;
+            personal: boolean | null;
         };
         InteractionInput: {
             userId: string;
@@ -2414,36 +2498,36 @@ export interface components {
              * Format: double
              * @default 90
              */
-            halfLifeDays?: number;
+            halfLifeDays: number;
             /**
              * Format: int32
              * @default 396
              */
-            retentionDays?: number;
+            retentionDays: number;
             /** @default true */
-            excludeSeen?: boolean;
+            excludeSeen: boolean;
             blend?: {
                 /**
                  * Format: double
                  * @default 0.1
                  */
-                content?: number;
+                content: number;
                 /**
                  * Format: double
                  * @default 0.8
                  */
-                audience?: number;
+                audience: number;
                 /**
                  * Format: double
                  * @default 0.1
                  */
-                popularity?: number;
+                popularity: number;
             };
             /**
              * Format: double
              * @default 30
              */
-            newPieceHalfLifeDays?: number;
+            newPieceHalfLifeDays: number;
             maxPerValue?: {
                 [key: string]: number;
             };
@@ -2453,6 +2537,7 @@ export interface components {
             imageAttribute?: string;
             /** @description Members of extras that browser keys may read, or true for all; without it what `imageAttribute` names. */
             publicExtras?: true | string[];
+            publicCards?: boolean;
             /** @description Words of texts as keywords; null for none. */
             words?: components["schemas"]["Words"] | null;
             vocabulary?: components["schemas"]["Vocabulary"];
@@ -2472,12 +2557,12 @@ export interface components {
              * Format: int32
              * @default 40
              */
-            keep?: number;
+            keep: number;
             /**
              * @default auto
              * @enum {string}
              */
-            language?: "auto" | "none" | "cs" | "da" | "de" | "el" | "en" | "es" | "fi" | "fr" | "hu" | "it" | "nl" | "no" | "pl" | "pt" | "ro" | "ru" | "sv" | "tr" | "uk";
+            language: "auto" | "none" | "cs" | "da" | "de" | "el" | "en" | "es" | "fi" | "fr" | "hu" | "it" | "nl" | "no" | "pl" | "pt" | "ro" | "ru" | "sv" | "tr" | "uk";
         };
         /** @description Keywords as category/keyword, up to 20000 all together. */
         Vocabulary: {
@@ -2513,6 +2598,10 @@ export interface components {
             of: number;
         };
         Placement: {
+            /** @description What the row is called where people see it; lists are the same without it. */
+            title?: string;
+            /** @description What the row is for, in its editor's words; its card tells it. */
+            purpose?: string;
             /** @enum {string} */
             kind: "similar" | "recommendations" | "popular" | "new" | "again" | "picks" | "because" | "keyword";
             /** @enum {string} */
@@ -2522,17 +2611,17 @@ export interface components {
                  * Format: double
                  * @default 0.1
                  */
-                content?: number;
+                content: number;
                 /**
                  * Format: double
                  * @default 0.8
                  */
-                audience?: number;
+                audience: number;
                 /**
                  * Format: double
                  * @default 0.1
                  */
-                popularity?: number;
+                popularity: number;
             };
             categoryWeights?: {
                 [key: string]: number;
@@ -2593,17 +2682,17 @@ export interface components {
                  * Format: double
                  * @default 0.1
                  */
-                content?: number;
+                content: number;
                 /**
                  * Format: double
                  * @default 0.8
                  */
-                audience?: number;
+                audience: number;
                 /**
                  * Format: double
                  * @default 0.1
                  */
-                popularity?: number;
+                popularity: number;
             } | null;
             categoryWeights?: {
                 [key: string]: number;
@@ -2642,7 +2731,7 @@ export interface components {
              * Format: int64
              * @default 30
              */
-            take?: number | null;
+            take: number | null;
         };
         PageWish: {
             user?: string | null;
@@ -2654,7 +2743,7 @@ export interface components {
                  * Format: int64
                  * @default 30
                  */
-                take?: number | null;
+                take: number | null;
             }[];
             /** @description What entries carry of their pieces, as the parameter of lists. */
             include?: string[] | null;
@@ -2662,9 +2751,9 @@ export interface components {
         KeyWish: {
             account: string;
             /** @default full */
-            plan?: string;
+            plan: string;
             /** @default false */
-            admin?: boolean;
+            admin: boolean;
             /** Format: int32 */
             expiresInDays?: number | null;
             scopes?: ("read" | "personal" | "interact" | "write")[] | null;
@@ -12302,6 +12391,233 @@ export interface operations {
             };
         };
     };
+    placementCard: {
+        parameters: {
+            query?: {
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "min-version"?: number;
+            };
+            header?: {
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "x-penchant-min-version"?: number;
+            };
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+                /**
+                 * @description The name of a placement; percent-encoded once.
+                 * @example home
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    "x-penchant-stale": components["headers"]["x-penchant-stale"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "placement": "home",
+                     *       "title": "For you",
+                     *       "purpose": "What to watch tonight.",
+                     *       "kind": "recommendations",
+                     *       "since": "2026-11-21T08:15:30.123Z",
+                     *       "changedAt": "2026-11-21T08:15:30.123Z",
+                     *       "counts": [
+                     *         {
+                     *           "part": "audience",
+                     *           "share": 0.8
+                     *         }
+                     *       ],
+                     *       "rules": [
+                     *         "Only from the catalog screen."
+                     *       ],
+                     *       "uses": [
+                     *         "Keywords of the pieces."
+                     *       ],
+                     *       "retentionDays": 396,
+                     *       "control": [
+                     *         "What the person does next counts in the next list."
+                     *       ],
+                     *       "leastPeople": 10,
+                     *       "weeks": [
+                     *         {
+                     *           "from": "2026-11-16",
+                     *           "to": "2026-11-22",
+                     *           "shown": 1200,
+                     *           "pinned": 40,
+                     *           "complete": true,
+                     *           "coverage": 0.42,
+                     *           "popularity": 0.31,
+                     *           "newness": 0.08,
+                     *           "diversity": 0.66,
+                     *           "shares": {
+                     *             "language": {
+                     *               "en": 0.7,
+                     *               "cy": 0.2
+                     *             }
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PlacementCard"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-placement`: No such placement; `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `overloaded`: Overloaded; `storage-unavailable`: The database is away; `not-yet-visible`: Not yet visible */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     placementList: {
         parameters: {
             query?: {
@@ -15873,6 +16189,7 @@ export interface operations {
                      *         "images",
                      *         "url"
                      *       ],
+                     *       "publicCards": true,
                      *       "words": {
                      *         "from": [
                      *           "label",
@@ -16072,6 +16389,7 @@ export interface operations {
                  *         "images",
                  *         "url"
                  *       ],
+                 *       "publicCards": true,
                  *       "words": {
                  *         "from": [
                  *           "label",
@@ -16126,6 +16444,7 @@ export interface operations {
                      *         "images",
                      *         "url"
                      *       ],
+                     *       "publicCards": true,
                      *       "words": {
                      *         "from": [
                      *           "label",
