@@ -93,6 +93,7 @@ SAMPLES: dict[str, Any] = {
         attribution_window_hours=3,
         image_attribute="/poster",
         public_extras=["poster"],
+        public_cards=True,
         words=WordSettings(keep=30),
         vocabulary=VocabularySettings(aliases=[AliasSettings(sources=["g/a"], target="g/b")], ignore=["g/c"]),
     ),
@@ -142,7 +143,9 @@ SAMPLES: dict[str, Any] = {
     "month": "2026-01",
     "generators": True,
     "name": "p",
-    "placement": Placement(kind="similar", experiment="e", auto_stop=True, variants=[VARIANT], **LIST_MEMBERS),
+    "placement": Placement(
+        kind="similar", title="t", purpose="p", experiment="e", auto_stop=True, variants=[VARIANT], **LIST_MEMBERS
+    ),
     "version": 3,
     "user": "u",
     "variant": "v",

@@ -94,6 +94,8 @@ from penchant.wire.pieces import (
     decode_words_preview,
 )
 from penchant.wire.placement_answers import (
+    CardPart,
+    CardWeek,
     DayCount,
     Doubt,
     Interval,
@@ -103,6 +105,7 @@ from penchant.wire.placement_answers import (
     PageResult,
     PlacedPiece,
     PlacedWhy,
+    PlacementCard,
     PlacementHistory,
     PlacementListing,
     PlacementPreview,
@@ -120,7 +123,9 @@ from penchant.wire.placements import (
     MAX_LISTS,
     MAX_PLACEMENT_VERSIONS,
     MAX_PLACEMENTS,
+    PLACEMENT,
     ListRules,
+    ListUse,
     PageWish,
     PlacementSpec,
     PlacementWish,
