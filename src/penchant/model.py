@@ -388,6 +388,7 @@ class SourceSettings:
     its extras. ``public_extras`` names the members of extras that pages may read, ``True`` for all; ``None`` is what
     the picture's pointer names. ``public_cards`` lets pages read the cards of rows. By ``words`` pieces get words of
     their texts, none without; ``vocabulary`` tells what keywords count as, ``order`` whether the order of likes counts.
+    With ``four_eyes`` who wrote a draft does not publish it.
     """
 
     category_weights: Mapping[str, float] = field(default_factory=dict)
@@ -406,6 +407,7 @@ class SourceSettings:
     public_cards: bool = False
     words: WordRule | None = None
     vocabulary: Vocabulary = NO_VOCABULARY
+    four_eyes: bool = False
 
     @property
     def category_factors(self) -> Mapping[str, float]:
