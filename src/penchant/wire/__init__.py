@@ -47,6 +47,7 @@ from penchant.wire.answers import (
     UserExport,
 )
 from penchant.wire.attributes import decode_stored_extra, decode_stored_marks
+from penchant.wire.cursors import ListCursor, decode_cursor, encode_cursor
 from penchant.wire.explanations import (
     ExplainedPiece,
     ExplainedResult,

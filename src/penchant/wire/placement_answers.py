@@ -74,7 +74,8 @@ class PlacementResult(Record, frozen=True, kw_only=True, rename="camel"):
 class PageEntry(Record, frozen=True, kw_only=True, rename="camel"):
     """One of the lists that were asked for at once, or what is wrong with the request for it.
 
-    ``list_id`` is what the header ``x-penchant-list`` says of a list that is asked for alone.
+    ``list_id`` and ``next`` are what the headers ``x-penchant-list`` and ``x-penchant-next`` say of a list that is
+    asked for alone.
     """
 
     placement: str
@@ -87,6 +88,7 @@ class PageEntry(Record, frozen=True, kw_only=True, rename="camel"):
     category_weights: dict[str, float] | UnsetType = UNSET
     content: list[PlacedPiece] | UnsetType = UNSET
     unmet: list[UnmetRule] | UnsetType = UNSET
+    next: str | UnsetType = UNSET
     error: Problem | UnsetType = UNSET
 
 
