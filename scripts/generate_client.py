@@ -94,7 +94,7 @@ EXPLAINED = {
 """Answers whose entries have reasons where these were asked for, by schema, or by method where several share one."""
 RECORDS = {
     "AuditLog": "AuditLog[datetime]",
-    "ContentList": "ContentList",
+    "ContentList": "ContentList[datetime]",
     "Health": "Health",
     "IdList": "IdList",
     "InteractionAnswer": "InteractionAnswer[datetime]",

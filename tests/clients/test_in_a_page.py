@@ -84,17 +84,23 @@ def test_a_page_lists_similar_pieces_and_records_the_click_that_leaves_it(origin
 
 
 @pytest.mark.usefixtures("_page")
-def test_a_page_of_another_origin_is_told_which_origin_is_missing(origin: str) -> None:
+def test_a_page_of_another_origin_is_told_once_which_origin_is_missing(origin: str, server: Server) -> None:
     # The same page, but to a browser not the same origin.
     other = origin.replace("127.0.0.1", "localhost")
 
     with chromium() as browser:
         window = browser.new_page()
         window.set_default_timeout(TIMEOUT_MS)
+        requests: list[str] = []
+        window.on("request", lambda request: requests.append(f"{request.method} {request.url}"))
         window.goto(other)
         told = window.locator("text=The list cannot be shown").inner_text()
 
     assert f"may not answer pages of {other}: name this origin" in told
+    # Once, and once more to see whether the service is there: another preflight would end as the first.
+    assert [each for each in requests if each.startswith(f"GET {server.url}/works")] == [
+        f"GET {server.url}/works/content/jane-eyre/similar?take=5"
+    ]
 
 
 def wait_for_click(server: Server) -> str:

@@ -1,8 +1,26 @@
 /** Client: a method for each operation of the interface that a program or page uses. */
 
 import { addReceipts, batches, type Entries } from "./batches.js";
-import { Connection, lines, path, type Options } from "./connection.js";
-import type { Answer, Body, BulkReceipt, Interaction, InteractionType, Piece, Query, Receipt, Settings, Versions } from "./types.js";
+import { Connection, lines, path, type Options, type RequestOptions } from "./connection.js";
+import { ConnectionLost } from "./errors.js";
+import type {
+  Abortable,
+  Answer,
+  Body,
+  BulkReceipt,
+  Carrying,
+  Change,
+  Include,
+  Interaction,
+  InteractionType,
+  ListAnswer,
+  ListQuery,
+  Piece,
+  Query,
+  Receipt,
+  Settings,
+  Versions,
+} from "./types.js";
 
 const MAX_PIECES = 2_000;
 const MAX_INTERACTIONS = 10_000;
@@ -14,6 +32,16 @@ export class Client {
 
   constructor(address: string, key: string, options: Options = {}) {
     this.#service = new Connection(address, key, options);
+  }
+
+  /** Where the service is. */
+  get address(): string {
+    return this.#service.address;
+  }
+
+  /** The signed person as last known (`x-penchant-user`). */
+  get signed(): string | undefined {
+    return this.#service.signed;
   }
 
   /** Return the greatest versions that answers have told this client of a source; no request is sent. */
@@ -42,8 +70,8 @@ export class Client {
   }
 
   /** Read up to 1,000 pieces; those that there are come in the order of the ids, and the other ids as `missing`. */
-  readContent(source: string, ids: readonly string[]): Promise<Answer<"readContent">> {
-    return this.#service.json("POST", path(source, "content", "read"), { body: JSON.stringify(ids), repeatable: true });
+  readContent(source: string, ids: readonly string[], options?: Abortable): Promise<Answer<"readContent">> {
+    return this.#service.json("POST", path(source, "content", "read"), { query: options, body: JSON.stringify(ids), repeatable: true });
   }
 
   listContent(source: string, query?: Query<"listContent">): Promise<Answer<"listContent">> {
@@ -55,49 +83,85 @@ export class Client {
   }
 
   /** Yield all pieces, ascending by id, as of one moment, while they arrive. */
-  async *iterateContent(source: string): AsyncGenerator<Piece> {
-    yield* lines<Piece>(await this.#service.send("GET", path(source, "content"), { accept: NDJSON }));
+  async *iterateContent(source: string, options?: Abortable): AsyncGenerator<Piece> {
+    yield* lines<Piece>(await this.#service.send("GET", path(source, "content"), { query: options, accept: NDJSON }));
+  }
+
+  /**
+   * Yield what became of the pieces after the version `since`, while it arrives. Without `since`, and where the first
+   * change says `complete`, these are all pieces. The version and history of the feed are for the next call.
+   */
+  async *listChanges(source: string, query?: Query<"listChanges">): AsyncGenerator<Change> {
+    const answer = await this.#service.send("GET", path(source, "changes"), { query, accept: NDJSON });
+    for await (const change of lines<Change>(answer)) {
+      yield change;
+      if (change.type === "end") return;
+    }
+    throw new ConnectionLost("The feed of changes was cut: ask again from the version before.");
   }
 
   /** Delete these pieces; unknown ids are no error, and no ids delete nothing. */
-  async deleteContent(source: string, ids: readonly string[]): Promise<void> {
-    await this.#service.send("DELETE", path(source, "content"), { body: JSON.stringify(ids) });
+  async deleteContent(source: string, ids: readonly string[], options?: Abortable): Promise<void> {
+    await this.#service.send("DELETE", path(source, "content"), { query: options, body: JSON.stringify(ids) });
   }
 
-  async deleteOneContent(source: string, id: string): Promise<void> {
-    await this.#service.send("DELETE", path(source, "content", id));
+  async deleteOneContent(source: string, id: string, options?: Abortable): Promise<void> {
+    await this.#service.send("DELETE", path(source, "content", id), { query: options });
   }
 
   /** Delete all pieces; the source, its lists, settings and interactions stay. */
-  async clearContent(source: string): Promise<void> {
-    await this.#service.send("DELETE", path(source, "content"));
+  async clearContent(source: string, options?: Abortable): Promise<void> {
+    await this.#service.send("DELETE", path(source, "content"), { query: options });
   }
 
   // Lists
 
-  similarContent(source: string, id: string, query?: Query<"similarContent">): Promise<Answer<"similarContent">> {
+  similarContent<const Wishes extends readonly Include[] = []>(
+    source: string,
+    id: string,
+    query?: ListQuery<"similarContent", Wishes>,
+  ): Promise<ListAnswer<"similarContent", Wishes>> {
     return this.#service.json("GET", path(source, "content", id, "similar"), { query });
   }
 
-  recommend(source: string, userId: string, query?: Query<"recommend">): Promise<Answer<"recommend">> {
+  recommend<const Wishes extends readonly Include[] = []>(
+    source: string,
+    userId: string,
+    query?: ListQuery<"recommend", Wishes>,
+  ): Promise<ListAnswer<"recommend", Wishes>> {
     return this.#service.json("GET", path(source, "users", userId, "recommendation"), { query });
   }
 
   /** Put pieces that somebody else chose into the order in which they suit a person; a weight of 0 leaves it as given. */
-  rank(source: string, userId: string, wish: Body<"rank">, query?: Query<"rank">): Promise<Answer<"rank">> {
+  rank<const Wishes extends readonly Include[] = []>(
+    source: string,
+    userId: string,
+    wish: Body<"rank">,
+    query?: ListQuery<"rank", Wishes>,
+  ): Promise<ListAnswer<"rank", Wishes>> {
     const body = JSON.stringify(wish);
     return this.#service.json("POST", path(source, "users", userId, "rank"), { query, body, repeatable: true });
   }
 
-  againContent(source: string, userId: string, query?: Query<"againContent">): Promise<Answer<"againContent">> {
+  againContent<const Wishes extends readonly Include[] = []>(
+    source: string,
+    userId: string,
+    query?: ListQuery<"againContent", Wishes>,
+  ): Promise<ListAnswer<"againContent", Wishes>> {
     return this.#service.json("GET", path(source, "users", userId, "again"), { query });
   }
 
-  popularContent(source: string, query?: Query<"popularContent">): Promise<Answer<"popularContent">> {
+  popularContent<const Wishes extends readonly Include[] = []>(
+    source: string,
+    query?: ListQuery<"popularContent", Wishes>,
+  ): Promise<ListAnswer<"popularContent", Wishes>> {
     return this.#service.json("GET", path(source, "popular"), { query });
   }
 
-  newContent(source: string, query?: Query<"newContent">): Promise<Answer<"newContent">> {
+  newContent<const Wishes extends readonly Include[] = []>(
+    source: string,
+    query?: ListQuery<"newContent", Wishes>,
+  ): Promise<ListAnswer<"newContent", Wishes>> {
     return this.#service.json("GET", path(source, "new"), { query });
   }
 
@@ -105,12 +169,20 @@ export class Client {
     return this.#service.json("GET", path(source, "content", id, "audience"), { query });
   }
 
-  recommendToEach(source: string, userIds: readonly string[], query?: Query<"recommendToEach">): Promise<Answer<"recommendToEach">> {
+  recommendToEach<const Wishes extends readonly Include[] = []>(
+    source: string,
+    userIds: readonly string[],
+    query?: ListQuery<"recommendToEach", Wishes>,
+  ): Promise<ListAnswer<"recommendToEach", Wishes>> {
     const body = JSON.stringify(userIds);
     return this.#service.json("POST", path(source, "recommendations"), { query, body, repeatable: true });
   }
 
-  similarToEach(source: string, ids: readonly string[], query?: Query<"similarToEach">): Promise<Answer<"similarToEach">> {
+  similarToEach<const Wishes extends readonly Include[] = []>(
+    source: string,
+    ids: readonly string[],
+    query?: ListQuery<"similarToEach", Wishes>,
+  ): Promise<ListAnswer<"similarToEach", Wishes>> {
     const body = JSON.stringify(ids);
     return this.#service.json("POST", path(source, "similar"), { query, body, repeatable: true });
   }
@@ -126,34 +198,42 @@ export class Client {
   // Placements
 
   /** Read the list of a placement, for a person and beside a piece where the query names them. */
-  placementList(source: string, name: string, query?: Query<"placementList">): Promise<Answer<"placementList">> {
+  placementList<const Wishes extends readonly Include[] = []>(
+    source: string,
+    name: string,
+    query?: ListQuery<"placementList", Wishes>,
+  ): Promise<ListAnswer<"placementList", Wishes>> {
     return this.#service.json("GET", path(source, "placements", name, "list"), { query });
   }
 
   /** Read the lists of several placements, in which no piece comes twice. */
-  pageLists(source: string, page: Body<"pageLists">, query?: Query<"pageLists">): Promise<Answer<"pageLists">> {
+  pageLists<const Wishes extends readonly Include[] = []>(
+    source: string,
+    page: Omit<Body<"pageLists">, "include"> & { readonly include?: Wishes },
+    query?: Query<"pageLists">,
+  ): Promise<Carrying<Answer<"pageLists">, Wishes>> {
     const body = JSON.stringify(page);
     return this.#service.json("POST", path(source, "lists"), { query, body, repeatable: true });
   }
 
-  listPlacements(source: string): Promise<Answer<"listPlacements">> {
-    return this.#service.json("GET", path(source, "placements"));
+  listPlacements(source: string, options?: Abortable): Promise<Answer<"listPlacements">> {
+    return this.#service.json("GET", path(source, "placements"), { query: options });
   }
 
-  getPlacement(source: string, name: string): Promise<Answer<"getPlacement">> {
-    return this.#service.json("GET", path(source, "placements", name));
+  getPlacement(source: string, name: string, options?: Abortable): Promise<Answer<"getPlacement">> {
+    return this.#service.json("GET", path(source, "placements", name), { query: options });
   }
 
-  putPlacement(source: string, name: string, placement: Body<"putPlacement">): Promise<Answer<"putPlacement">> {
-    return this.#service.json("PUT", path(source, "placements", name), { body: JSON.stringify(placement) });
+  putPlacement(source: string, name: string, placement: Body<"putPlacement">, options?: Abortable): Promise<Answer<"putPlacement">> {
+    return this.#service.json("PUT", path(source, "placements", name), { query: options, body: JSON.stringify(placement) });
   }
 
-  async deletePlacement(source: string, name: string): Promise<void> {
-    await this.#service.send("DELETE", path(source, "placements", name));
+  async deletePlacement(source: string, name: string, options?: Abortable): Promise<void> {
+    await this.#service.send("DELETE", path(source, "placements", name), { query: options });
   }
 
-  listPlacementVersions(source: string, name: string): Promise<Answer<"listPlacementVersions">> {
-    return this.#service.json("GET", path(source, "placements", name, "versions"));
+  listPlacementVersions(source: string, name: string, options?: Abortable): Promise<Answer<"listPlacementVersions">> {
+    return this.#service.json("GET", path(source, "placements", name, "versions"), { query: options });
   }
 
   /** Put an earlier version in force again; without a version, the one before the present. */
@@ -162,10 +242,15 @@ export class Client {
     return this.#service.json("POST", path(source, "placements", name, "rollback"), { query, repeatable });
   }
 
+  /** Read what the variants of a placement showed, and what came of it. */
+  placementResults(source: string, name: string, query?: Query<"placementResults">): Promise<Answer<"placementResults">> {
+    return this.#service.json("GET", path(source, "placements", name, "results"), { query });
+  }
+
   // Previews: nothing is stored
 
-  previewPlacement(source: string, draft: Body<"previewPlacement">): Promise<Answer<"previewPlacement">> {
-    return this.#preview(source, "placement", draft);
+  previewPlacement(source: string, draft: Body<"previewPlacement">, options?: Abortable): Promise<Answer<"previewPlacement">> {
+    return this.#preview(source, "placement", draft, options);
   }
 
   previewSimilar(source: string, draft: Body<"previewSimilar">, query?: Query<"previewSimilar">): Promise<Answer<"previewSimilar">> {
@@ -181,12 +266,12 @@ export class Client {
   }
 
   /** The words that up to 100 pieces would get of their texts, by a rule that is tried or that of the source. */
-  previewWords(source: string, texts: Body<"previewWords">): Promise<Answer<"previewWords">> {
-    return this.#preview(source, "words", texts);
+  previewWords(source: string, texts: Body<"previewWords">, options?: Abortable): Promise<Answer<"previewWords">> {
+    return this.#preview(source, "words", texts, options);
   }
 
-  previewSettings(source: string, changes: Body<"previewSettings">): Promise<Answer<"previewSettings">> {
-    return this.#preview(source, "settings", changes);
+  previewSettings(source: string, changes: Body<"previewSettings">, options?: Abortable): Promise<Answer<"previewSettings">> {
+    return this.#preview(source, "settings", changes, options);
   }
 
   #preview<Result>(source: string, kind: string, body: object, query?: object): Promise<Result> {
@@ -195,8 +280,8 @@ export class Client {
 
   // People
 
-  getProfile(source: string, userId: string): Promise<Answer<"getProfile">> {
-    return this.#service.json("GET", path(source, "users", userId, "recommendation", "profile"));
+  getProfile(source: string, userId: string, options?: Abortable): Promise<Answer<"getProfile">> {
+    return this.#service.json("GET", path(source, "users", userId, "recommendation", "profile"), { query: options });
   }
 
   listSegments(source: string, userId: string, query: Query<"listSegments">): Promise<Answer<"listSegments">> {
@@ -215,22 +300,46 @@ export class Client {
     return this.#service.json("POST", interactionPath(source, userId, type, id), { query, repeatable });
   }
 
-  /** Record an interaction while the page is left; returns false where the browser takes no more. Browser keys only. */
-  recordOnLeave(source: string, userId: string, type: InteractionType, id: string): boolean {
-    const { key, options } = this.#service;
-    const url = this.#service.url(interactionPath(source, userId, type, id), { key, user: options.user });
-    return navigator.sendBeacon(url);
+  /**
+   * Record an interaction while the page is left; returns false where the browser takes no more. Browser keys only. A
+   * person whom a function signs must have been signed by an earlier request.
+   */
+  recordOnLeave(
+    source: string,
+    userId: string,
+    type: InteractionType,
+    id: string,
+    query: Omit<Query<"recordInteraction">, "signal"> = {},
+  ): boolean {
+    const { key, signed: user } = this.#service;
+    return navigator.sendBeacon(this.#service.url(interactionPath(source, userId, type, id), { ...query, key, user }));
   }
 
   /** Record any number of interactions, 10,000 at a time; only those with an `eventId` (of their person) are never stored twice. */
-  async recordInteractions(source: string, interactions: Entries<Interaction>): Promise<BulkReceipt> {
+  async recordInteractions(source: string, interactions: Entries<Interaction>, options?: Abortable): Promise<BulkReceipt> {
     let total: BulkReceipt | null = null;
     for await (const { body, batch } of batches(interactions, MAX_INTERACTIONS)) {
       const repeatable = batch.every((interaction) => interaction.eventId != null);
-      const receipt = await this.#service.json<BulkReceipt>("POST", path(source, "interactions"), { body, repeatable });
+      const receipt = await this.#service.json<BulkReceipt>("POST", path(source, "interactions"), { query: options, body, repeatable });
       total = addReceipts(total, receipt, ["accepted", "duplicates", "unstored"]);
     }
     return total as BulkReceipt;
+  }
+
+  /** Report what people saw of lists of placements; a piece of a list counts once, however often it is reported. */
+  recordImpressions(source: string, lists: Body<"recordImpressions">, options?: Abortable): Promise<Answer<"recordImpressions">> {
+    return this.#impressions(source, lists, { query: options });
+  }
+
+  /** Report what was seen while the page is left: the request goes on without it. At most some hundred lists. */
+  recordImpressionsOnLeave(source: string, lists: Body<"recordImpressions">): void {
+    // No beacon: those send cookies along, which no service of another origin takes with a body of JSON.
+    this.#impressions(source, lists, { keepalive: true }).catch(() => undefined);
+  }
+
+  #impressions(source: string, lists: Body<"recordImpressions">, options: RequestOptions): Promise<Answer<"recordImpressions">> {
+    const body = JSON.stringify(lists);
+    return this.#service.json("POST", path(source, "impressions"), { ...options, body, repeatable: true });
   }
 
   listInteractions(source: string, userId: string, query?: Query<"listInteractions">): Promise<Answer<"listInteractions">> {
@@ -243,26 +352,26 @@ export class Client {
   }
 
   /** Read what a person has said: keywords liked and disliked, pieces hidden, categories never used. */
-  getPreferences(source: string, userId: string): Promise<Answer<"getPreferences">> {
-    return this.#service.json("GET", path(source, "users", userId, "preferences"));
+  getPreferences(source: string, userId: string, options?: Abortable): Promise<Answer<"getPreferences">> {
+    return this.#service.json("GET", path(source, "users", userId, "preferences"), { query: options });
   }
 
   /** Replace what a person has said; an empty object removes it. */
-  putPreferences(source: string, userId: string, preferences: Body<"putPreferences">): Promise<Answer<"putPreferences">> {
+  putPreferences(source: string, userId: string, preferences: Body<"putPreferences">, options?: Abortable): Promise<Answer<"putPreferences">> {
     const body = JSON.stringify(preferences);
-    return this.#service.json("PUT", path(source, "users", userId, "preferences"), { body });
+    return this.#service.json("PUT", path(source, "users", userId, "preferences"), { query: options, body });
   }
 
-  deletePreferences(source: string, userId: string): Promise<Answer<"deletePreferences">> {
-    return this.#service.json("DELETE", path(source, "users", userId, "preferences"));
+  deletePreferences(source: string, userId: string, options?: Abortable): Promise<Answer<"deletePreferences">> {
+    return this.#service.json("DELETE", path(source, "users", userId, "preferences"), { query: options });
   }
 
-  exportUser(source: string, userId: string): Promise<Answer<"exportUser">> {
-    return this.#service.json("GET", path(source, "users", userId, "export"));
+  exportUser(source: string, userId: string, options?: Abortable): Promise<Answer<"exportUser">> {
+    return this.#service.json("GET", path(source, "users", userId, "export"), { query: options });
   }
 
-  async eraseUser(source: string, userId: string): Promise<void> {
-    await this.#service.send("DELETE", path(source, "users", userId));
+  async eraseUser(source: string, userId: string, options?: Abortable): Promise<void> {
+    await this.#service.send("DELETE", path(source, "users", userId), { query: options });
   }
 
   // The source
@@ -271,25 +380,25 @@ export class Client {
     return this.#service.json("GET", path(source), { query });
   }
 
-  async deleteSource(source: string, confirm: { readonly confirm: string }): Promise<void> {
+  async deleteSource(source: string, confirm: Abortable & { readonly confirm: string }): Promise<void> {
     await this.#service.send("DELETE", path(source), { query: confirm });
   }
 
-  getSettings(source: string): Promise<Settings> {
-    return this.#service.json("GET", path(source, "settings"));
+  getSettings(source: string, options?: Abortable): Promise<Settings> {
+    return this.#service.json("GET", path(source, "settings"), { query: options });
   }
 
   /** Replace all settings; members that are left out return to their defaults. */
-  putSettings(source: string, settings: Settings): Promise<Settings> {
-    return this.#service.json("PUT", path(source, "settings"), { body: JSON.stringify(settings) });
+  putSettings(source: string, settings: Settings, options?: Abortable): Promise<Settings> {
+    return this.#service.json("PUT", path(source, "settings"), { query: options, body: JSON.stringify(settings) });
   }
 
-  getList(source: string, list: "whitelist" | "blacklist"): Promise<string[]> {
-    return this.#service.json("GET", path(source, list));
+  getList(source: string, list: "whitelist" | "blacklist", options?: Abortable): Promise<string[]> {
+    return this.#service.json("GET", path(source, list), { query: options });
   }
 
-  putList(source: string, list: "whitelist" | "blacklist", ids: readonly string[]): Promise<string[]> {
-    return this.#service.json("PUT", path(source, list), { body: JSON.stringify(ids) });
+  putList(source: string, list: "whitelist" | "blacklist", ids: readonly string[], options?: Abortable): Promise<string[]> {
+    return this.#service.json("PUT", path(source, list), { query: options, body: JSON.stringify(ids) });
   }
 }
 

@@ -1,12 +1,15 @@
 /** Connection: sends requests to one address with one key, and reads what is answered. */
 
-import { ConnectionLost, errorOf } from "./errors.js";
+import { ConnectionLost, errorOf, OriginRefused, ServiceError } from "./errors.js";
 import type { Versions } from "./types.js";
 import { DEFAULT_RETRIES, pauseMs, type Retries } from "./retries.js";
 
 export interface Options {
-  /** Sent as `x-penchant-user`: the signed person of a browser key. */
-  readonly user?: string;
+  /**
+   * The signed person of a browser key (`x-penchant-user`), or a function that gives one: it is called for the first
+   * request, and again where the one before ends.
+   */
+  readonly user?: string | (() => string | Promise<string>);
   readonly retries?: Partial<Retries>;
   /** How long one attempt may take until its answer begins, in milliseconds. */
   readonly timeoutMs?: number;
@@ -14,11 +17,20 @@ export interface Options {
 }
 
 export interface RequestOptions {
+  /** Parameters in camel case; beside them a `signal`, and a `minAudienceVersion`, which is sent as a header. */
   readonly query?: object | undefined;
   readonly body?: string | undefined;
   readonly accept?: string;
   /** True where sending it twice changes nothing more than sending it once. */
   readonly repeatable?: boolean;
+  /** True where the request goes on when the page is left. */
+  readonly keepalive?: boolean;
+}
+
+/** Whom a signature is for, and until when, in seconds since 1970. */
+export interface Signature {
+  readonly id: string;
+  readonly expiry: number;
 }
 
 const VERSION_HEADERS = {
@@ -26,13 +38,18 @@ const VERSION_HEADERS = {
   interactions: "x-penchant-interactions-version",
   audience: "x-penchant-audience-version",
 } as const;
+/** What answers with a list say beside their body. */
+const LIST_HEADERS = { next: "x-penchant-next", listId: "x-penchant-list" } as const;
+/** So many seconds before its end a signature is made anew: clocks differ. */
+const SIGNATURE_MARGIN_S = 30;
 
 export class Connection {
   readonly #versions = new Map<string, Versions>();
   readonly #retries: Retries;
   readonly #fetch: typeof fetch;
-  readonly #headers: Record<string, string>;
   readonly #timeoutMs: number;
+  #signed: string | undefined;
+  #signing: Promise<string> | undefined;
 
   constructor(
     readonly address: string,
@@ -42,8 +59,12 @@ export class Connection {
     this.#retries = { ...DEFAULT_RETRIES, ...options.retries };
     this.#fetch = options.fetch ?? ((input, init) => fetch(input, init));
     this.#timeoutMs = options.timeoutMs ?? 30_000;
-    this.#headers = { "x-api-key": key };
-    if (options.user !== undefined) this.#headers["x-penchant-user"] = options.user;
+    if (typeof options.user === "string") this.#signed = options.user;
+  }
+
+  /** The signed person as last known. */
+  get signed(): string | undefined {
+    return this.#signed;
   }
 
   /** Return the address of a path, with its query. */
@@ -52,45 +73,93 @@ export class Connection {
     return `${this.address.replace(/\/+$/, "")}${path}${text === "" ? "" : `?${text}`}`;
   }
 
-  /** Return the JSON of an answer. */
+  /** Return the JSON of an answer; an object has beside its members what headers say of a list. */
   async json<Body>(method: string, path: string, options: RequestOptions = {}): Promise<Body> {
-    return (await (await this.send(method, path, options)).json()) as Body;
+    const { headers, body } = await this.send(method, path, options).then(async (answer) => ({
+      headers: answer.headers,
+      body: (await answer.json()) as Body,
+    }));
+    if (Array.isArray(body)) return body;
+    const told = Object.entries(LIST_HEADERS).flatMap(([name, header]) => (headers.has(header) ? [[name, headers.get(header)]] : []));
+    return Object.assign(body as object, Object.fromEntries(told)) as Body;
   }
 
   /** Return a successful answer, whose body is not read yet. */
   async send(method: string, path: string, options: RequestOptions = {}): Promise<Response> {
     const repeatable = options.repeatable ?? method !== "POST";
+    const { signal } = (options.query ?? {}) as { signal?: AbortSignal };
+    let isRenewed = false;
     for (let attempt = 1; ; attempt += 1) {
       try {
+        await this.#sign();
         return await this.#attempt(method, path, options);
       } catch (error) {
+        signal?.throwIfAborted();
+        if (this.#mayRenew(error) && !isRenewed) {
+          isRenewed = true;
+          this.#signed = undefined;
+          continue;
+        }
         const pause = pauseMs(this.#retries, error, repeatable, attempt);
         if (pause === null) throw error;
-        await new Promise((resume) => setTimeout(resume, pause));
+        await sleep(pause, signal);
       }
     }
   }
 
+  /** Have the person signed where a function does that and the last signature ends; those who wait share one call. */
+  async #sign(): Promise<void> {
+    const { user } = this.options;
+    if (typeof user !== "function") return;
+    const ends = this.#signed === undefined ? 0 : (readSignature(this.#signed)?.expiry ?? Infinity);
+    if (ends > Date.now() / 1000 + SIGNATURE_MARGIN_S) return;
+    this.#signing ??= Promise.resolve(user()).finally(() => (this.#signing = undefined));
+    this.#signed = await this.#signing;
+  }
+
+  #mayRenew(error: unknown): boolean {
+    return error instanceof ServiceError && error.code === "not-signed" && typeof this.options.user === "function";
+  }
+
   async #attempt(method: string, path: string, options: RequestOptions): Promise<Response> {
-    const headers: Record<string, string> = { ...this.#headers, accept: options.accept ?? "application/json" };
-    const { minAudienceVersion, ...query } = (options.query ?? {}) as { minAudienceVersion?: number };
+    const headers: Record<string, string> = { "x-api-key": this.key, accept: options.accept ?? "application/json" };
+    type Beside = { minAudienceVersion?: number; signal?: AbortSignal };
+    const { minAudienceVersion, signal, ...query } = (options.query ?? {}) as Beside;
     if (minAudienceVersion !== undefined) headers["x-penchant-min-audience-version"] = String(minAudienceVersion);
+    if (this.#signed !== undefined) headers["x-penchant-user"] = this.#signed;
     if (options.body !== undefined) headers["content-type"] = "application/json";
     const timeout = new AbortController();
     const timer = setTimeout(() => timeout.abort(), this.#timeoutMs);
+    const ends = signal === undefined ? timeout.signal : AbortSignal.any([signal, timeout.signal]);
     let response: Response;
     try {
-      const init: RequestInit = { method, headers, signal: timeout.signal };
+      const init: RequestInit = { method, headers, signal: ends, keepalive: options.keepalive ?? false };
       if (options.body !== undefined) init.body = options.body;
       response = await this.#fetch(this.url(path, query), init);
-    } catch (error) {
-      throw new ConnectionLost(`No answer came from ${this.address}.${originHint(this.address)}`, { cause: error });
+    } catch (cause) {
+      signal?.throwIfAborted();
+      throw (await this.#refusal(cause)) ?? new ConnectionLost(`No answer came from ${this.address}.`, { cause });
     } finally {
       clearTimeout(timer);
     }
     if (!response.ok) throw await errorOf(response);
     this.#note(path, response.headers);
     return response;
+  }
+
+  /**
+   * Return the error of a page whose origin the service does not let in. A browser does not tell why it kept an answer
+   * to itself, but what answers a request that may not be read is there.
+   */
+  async #refusal(cause: unknown): Promise<OriginRefused | null> {
+    const origin = (globalThis as { location?: { origin?: string } }).location?.origin;
+    if (origin === undefined || new URL(this.address, origin).origin === origin) return null;
+    try {
+      await this.#fetch(this.url("/-/health/live"), { mode: "no-cors", credentials: "omit" });
+    } catch {
+      return null;
+    }
+    return new OriginRefused(this.address, origin, { cause });
   }
 
   /** Return the greatest versions that were seen of a source. */
@@ -108,11 +177,23 @@ export class Connection {
   }
 }
 
-/** Return what to look at in a page of another origin: the browser does not tell why it kept an answer to itself. */
-function originHint(address: string): string {
-  const origin = (globalThis as { location?: { origin?: string } }).location?.origin;
-  if (origin === undefined || new URL(address, origin).origin === origin) return "";
-  return ` If the service runs, it may not answer pages of ${origin}: name this origin in its setting cors-origins and with the key.`;
+/** Return whom a signature (`kim.1900000000.…`) is for and when it ends; null where the text is none. */
+export function readSignature(text: string): Signature | null {
+  const [, id, expiry] = /^(.+)\.(\d+)\.[\w-]+$/.exec(text) ?? [];
+  try {
+    return id === undefined ? null : { id: decodeURIComponent(id), expiry: Number(expiry) };
+  } catch {
+    return null;
+  }
+}
+
+/** Wait, unless a signal ends that: then its reason is thrown. */
+function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resume, refuse) => {
+    const end = () => (clearTimeout(timer), refuse(signal?.reason));
+    const timer = setTimeout(() => (signal?.removeEventListener("abort", end), resume()), ms);
+    signal?.addEventListener("abort", end, { once: true });
+  });
 }
 
 /** Return a path of segments, each encoded, so that ids may hold slashes. */

@@ -11,7 +11,21 @@ export class PenchantError extends Error {
 
 /** No answer came. Whether the request was carried out is not known. */
 export class ConnectionLost extends PenchantError {
-  override readonly name = "ConnectionLost";
+  override readonly name: string = "ConnectionLost";
+}
+
+/** The browser refused the request before it was sent, since the service does not answer pages of this origin. */
+export class OriginRefused extends ConnectionLost {
+  override readonly name = "OriginRefused";
+
+  constructor(
+    address: string,
+    readonly origin: string,
+    options: ErrorOptions,
+  ) {
+    const remedy = "name this origin in its setting cors-origins and with the key (--origin)";
+    super(`${address} answers, but may not answer pages of ${origin}: ${remedy}.`, options);
+  }
 }
 
 /** The service answered with an error; `code` is stable, `problem.errors` names the place of each fault. */

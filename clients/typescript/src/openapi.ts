@@ -1185,6 +1185,18 @@ export interface components {
             [key: string]: unknown;
         };
         /**
+         * Health
+         * @description That the service is there; ``warnings`` tell its operator what to change.
+         */
+        Health: {
+            /** @constant */
+            status: "ok";
+            /** @description What the operator should change; left out where there is nothing. */
+            warnings?: string[];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
          * Receipt
          * @description What became of a submission: accepted = created + replaced + superseded.
          */
@@ -1366,7 +1378,7 @@ export interface components {
             /** Format: date-time */
             timestamp: string;
             /** @default null */
-            eventId: string | null;
+            eventId?: string | null;
         } & {
             [key: string]: unknown;
         };
@@ -1404,7 +1416,7 @@ export interface components {
             /** Format: date-time */
             timestamp: string;
             /** @default true */
-            stored: boolean;
+            stored?: boolean;
         } & {
             [key: string]: unknown;
         };
@@ -1423,7 +1435,7 @@ export interface components {
              * Format: int64
              * @default 0
              */
-            unstored: number;
+            unstored?: number;
         } & {
             [key: string]: unknown;
         };
@@ -1452,7 +1464,7 @@ export interface components {
             hidden: string[];
             unusedCategories: string[];
             /** @default true */
-            personal: boolean;
+            personal?: boolean;
         } & {
             [key: string]: unknown;
         };
@@ -1465,9 +1477,9 @@ export interface components {
             userId: string;
             interactions: components["schemas"]["ExportedInteraction"][];
             /** @default null */
-            preferences: components["schemas"]["PersonPreferences"] | null;
+            preferences?: components["schemas"]["PersonPreferences"] | null;
             /** @default [] */
-            impressions: components["schemas"]["ExportedImpression"][];
+            impressions?: components["schemas"]["ExportedImpression"][];
         } & {
             [key: string]: unknown;
         };
@@ -1480,11 +1492,11 @@ export interface components {
             variant: string;
             contentId: string;
             /** @default null */
-            position: number | null;
+            position?: number | null;
             /** Format: date-time */
             timestamp: string;
             /** @default [] */
-            ledTo: string[];
+            ledTo?: string[];
         } & {
             [key: string]: unknown;
         };
@@ -1625,7 +1637,7 @@ export interface components {
             detail: string;
             code: string;
             /** @default null */
-            errors: components["schemas"]["ProblemFault"][] | null;
+            errors?: components["schemas"]["ProblemFault"][] | null;
         } & {
             [key: string]: unknown;
         };
@@ -1635,10 +1647,21 @@ export interface components {
          */
         ProblemFault: {
             /** @default null */
-            pointer: string | null;
+            pointer?: string | null;
             /** @default null */
-            parameter: string | null;
+            parameter?: string | null;
             detail: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * RankResult
+         * @description Given pieces as they suit the person with this id, and those that are left out.
+         */
+        RankResult: {
+            id: string;
+            content: components["schemas"]["RecommendedPiece"][];
+            left: components["schemas"]["LeftPiece"][];
         } & {
             [key: string]: unknown;
         };
@@ -1653,48 +1676,27 @@ export interface components {
             [key: string]: unknown;
         };
         /**
-         * Reason
-         * @description Why a piece is not in a list, and the one change that brings it in where there is one.
+         * SimilarEntry
+         * @description One of the lists that were asked for at once, or what is wrong with its id.
          */
-        Reason: {
-            code: string;
-            detail: string;
-            remedy: {
-                [key: string]: unknown;
-            } | null;
-        } & {
-            [key: string]: unknown;
-        };
-        /**
-         * SettingsPreview
-         * @description Lists under settings that are not stored, beside those in force.
-         */
-        SettingsPreview: {
-            pieces: components["schemas"]["PreviewedList"][];
-            users: components["schemas"]["PreviewedList"][];
-        } & {
-            [key: string]: unknown;
-        };
-        /**
-         * PreviewedList
-         * @description A list as it is and as it would be; id is the piece or the person whose list it is.
-         */
-        PreviewedList: {
+        SimilarEntry: ({
             id: string;
-            before: components["schemas"]["RecommendedPiece"][];
-            after: components["schemas"]["RecommendedPiece"][];
-            moves: components["schemas"]["Move"][];
+            content?: components["schemas"]["RecommendedPiece"][];
+            error?: components["schemas"]["Problem"];
         } & {
             [key: string]: unknown;
-        };
+        }) & (unknown | unknown);
         /**
-         * Move
-         * @description A piece whose rank changes; ``None`` where it is not in the list.
+         * SimilarPlace
+         * @description Where a piece stands among those similar to another, and why, or why not.
          */
-        Move: {
+        SimilarPlace: {
             id: string;
-            before: number | null;
-            after: number | null;
+            contentId: string;
+            rank: number | null;
+            score: number | null;
+            why: components["schemas"]["SimilarWhy"] | null;
+            reasons: components["schemas"]["Reason"][];
         } & {
             [key: string]: unknown;
         };
@@ -1756,6 +1758,33 @@ export interface components {
             [key: string]: unknown;
         };
         /**
+         * Reason
+         * @description Why a piece is not in a list, and the one change that brings it in where there is one.
+         */
+        Reason: {
+            code: string;
+            detail: string;
+            remedy: {
+                [key: string]: unknown;
+            } | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * PersonalPlace
+         * @description Where a piece stands among those recommended to a person, and why, or why not.
+         */
+        PersonalPlace: {
+            id: string;
+            contentId: string;
+            rank: number | null;
+            score: number | null;
+            why: components["schemas"]["PersonalWhy"] | null;
+            reasons: components["schemas"]["Reason"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
          * PersonalWhy
          * @description Why a piece is recommended: shares of parts that add up to its s before boosts; score is 1 - max(0, s).
          */
@@ -1790,6 +1819,39 @@ export interface components {
             /** Format: double */
             share: number;
             through?: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * SettingsPreview
+         * @description Lists under settings that are not stored, beside those in force.
+         */
+        SettingsPreview: {
+            pieces: components["schemas"]["PreviewedList"][];
+            users: components["schemas"]["PreviewedList"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * PreviewedList
+         * @description A list as it is and as it would be; id is the piece or the person whose list it is.
+         */
+        PreviewedList: {
+            id: string;
+            before: components["schemas"]["RecommendedPiece"][];
+            after: components["schemas"]["RecommendedPiece"][];
+            moves: components["schemas"]["Move"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * Move
+         * @description A piece whose rank changes; ``None`` where it is not in the list.
+         */
+        Move: {
+            id: string;
+            before: number | null;
+            after: number | null;
         } & {
             [key: string]: unknown;
         };
@@ -1840,15 +1902,15 @@ export interface components {
             /** Format: date-time */
             createdAt: string;
             /** @default null */
-            expiresAt: string | null;
+            expiresAt?: string | null;
             /** @default null */
-            revokedAt: string | null;
+            revokedAt?: string | null;
             scopes: components["schemas"]["Scope"][];
             origins: string[];
             /** @default null */
-            requestsPerSecond: number | null;
+            requestsPerSecond?: number | null;
             /** @default null */
-            requestsPerMonth: number | null;
+            requestsPerMonth?: number | null;
         } & {
             [key: string]: unknown;
         };
@@ -1871,15 +1933,15 @@ export interface components {
             /** Format: date-time */
             createdAt: string;
             /** @default null */
-            expiresAt: string | null;
+            expiresAt?: string | null;
             /** @default null */
-            revokedAt: string | null;
+            revokedAt?: string | null;
             scopes: components["schemas"]["Scope"][];
             origins: string[];
             /** @default null */
-            requestsPerSecond: number | null;
+            requestsPerSecond?: number | null;
             /** @default null */
-            requestsPerMonth: number | null;
+            requestsPerMonth?: number | null;
             key: string;
         } & {
             [key: string]: unknown;
@@ -1922,7 +1984,7 @@ export interface components {
              * Format: int64
              * @default 0
              */
-            browserAnswers: number;
+            browserAnswers?: number;
         } & {
             [key: string]: unknown;
         };
@@ -2026,11 +2088,16 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /**
+         * PageEntry
+         * @description One of the lists that were asked for at once, or what is wrong with the request for it.
+         *
+         *         ``list_id`` is what the header ``x-penchant-list`` says of a list that is asked for alone.
+         */
         PageEntry: ({
             placement: string;
             variant?: string;
-            /** @enum {string} */
-            kind?: "similar" | "recommendations" | "popular" | "new" | "again" | "picks" | "because" | "keyword";
+            kind?: components["schemas"]["PlacementKind"];
             contentId: string | null;
             seed?: components["schemas"]["ListSeed"];
             since?: string;
@@ -2103,6 +2170,72 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /**
+         * IdList
+         * @description Ids, ascending; ``count`` is how many the source has, also where only some were asked for.
+         */
+        IdList: {
+            content: string[];
+            /** Format: int64 */
+            count: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * PiecesById
+         * @description Pieces in the order asked, each once, and the ids of those that there are none of.
+         */
+        PiecesById: {
+            content: components["schemas"]["Piece"][];
+            missing: string[];
+        } & {
+            [key: string]: unknown;
+        };
+        Piece: {
+            /** @description Unique in the source; neither '.' nor '..'. */
+            id: string;
+            label?: string;
+            categories: components["schemas"]["Categories"];
+            filters: components["schemas"]["Filters"];
+            extras: {
+                [key: string]: unknown;
+            };
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * ContentList
+         * @description Pieces, ascending by id, and when the source last changed.
+         */
+        ContentList: {
+            content: components["schemas"]["Piece"][];
+            source: string;
+            /** Format: date-time */
+            timestamp: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * WordsPreview
+         * @description The words that pieces would get, in the order asked, and the rule that they are by.
+         */
+        WordsPreview: {
+            content: components["schemas"]["PieceWords"][];
+            words: components["schemas"]["Words"];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * PieceWords
+         * @description The words that a piece would get, those of greatest count first, and the language found; `none` for none.
+         */
+        PieceWords: {
+            id: string | null;
+            language: string;
+            words: string[];
+        } & {
+            [key: string]: unknown;
+        };
         Submission: components["schemas"]["SubmittedPiece"][];
         EmptyArray: string[];
         IdArray: string[];
@@ -2113,14 +2246,6 @@ export interface components {
         SimilarEntries: components["schemas"]["SimilarEntry"][];
         InteractionList: components["schemas"]["InteractionAnswer"][];
         ProfileList: components["schemas"]["Profile"][];
-        Health: {
-            /** @constant */
-            status: "ok";
-            /** @description What the operator should change; left out where there is nothing. */
-            warnings?: string[];
-        } & {
-            [key: string]: unknown;
-        };
         OpenApi: {
             [key: string]: unknown;
         };
@@ -2146,89 +2271,6 @@ export interface components {
             content: components["schemas"]["ExplainedPiece"][];
         } & {
             [key: string]: unknown;
-        };
-        SimilarEntry: ({
-            id: string;
-            content?: components["schemas"]["RecommendedPiece"][];
-            error?: components["schemas"]["Problem"];
-        } & {
-            [key: string]: unknown;
-        }) & (unknown | unknown);
-        SimilarPlace: {
-            id: string;
-            contentId: string;
-            /** Format: int32 */
-            rank: number | null;
-            /** Format: double */
-            score: number | null;
-            why: components["schemas"]["SimilarWhy"] | null;
-            reasons: components["schemas"]["Reason"][];
-        } & {
-            [key: string]: unknown;
-        };
-        PersonalPlace: {
-            id: string;
-            contentId: string;
-            /** Format: int32 */
-            rank: number | null;
-            /** Format: double */
-            score: number | null;
-            why: components["schemas"]["PersonalWhy"] | null;
-            reasons: components["schemas"]["Reason"][];
-        } & {
-            [key: string]: unknown;
-        };
-        PreviewWish: {
-            settings?: components["schemas"]["Settings"] | null;
-            whitelist?: string[] | null;
-            blacklist?: string[] | null;
-            pieces?: string[] | null;
-            users?: string[] | null;
-            /**
-             * Format: int64
-             * @default 30
-             */
-            take: number | null;
-        };
-        Likings: {
-            liked?: string[] | null;
-            disliked?: string[] | null;
-            likedKeywords?: {
-                [key: string]: string[];
-            } | null;
-            dislikedKeywords?: {
-                [key: string]: string[];
-            } | null;
-        };
-        RankWish: {
-            content: string[];
-            /**
-             * Format: double
-             * @description How much of the order is the person's; 0 leaves it as given.
-             * @default 1
-             */
-            weight: number | null;
-        };
-        RankResult: {
-            id: string;
-            content: components["schemas"]["RecommendedPiece"][];
-            left: components["schemas"]["LeftPiece"][];
-        } & {
-            [key: string]: unknown;
-        };
-        Preferences: {
-            keywords?: {
-                [key: string]: {
-                    [key: string]: number;
-                };
-            } | null;
-            hidden?: string[] | null;
-            unusedCategories?: string[] | null;
-            /**
-             * @description With `false` lists know nothing of the person, and nothing that the person does is stored.
-             * @default true
-             */
-            personal: boolean | null;
         };
         Keyword: {
             key?: string | null;
@@ -2275,38 +2317,50 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        Piece: {
-            /** @description Unique in the source; neither '.' nor '..'. */
-            id: string;
-            label?: string;
-            categories: components["schemas"]["Categories"];
-            filters: components["schemas"]["Filters"];
-            extras: {
-                [key: string]: unknown;
-            };
-        } & {
-            [key: string]: unknown;
+        PreviewWish: {
+            settings?: components["schemas"]["Settings"] | null;
+            whitelist?: string[] | null;
+            blacklist?: string[] | null;
+            pieces?: string[] | null;
+            users?: string[] | null;
+            /**
+             * Format: int64
+             * @default 30
+             */
+            take?: number | null;
         };
-        IdList: {
-            /** Format: int64 */
-            count: number;
+        Likings: {
+            liked?: string[] | null;
+            disliked?: string[] | null;
+            likedKeywords?: {
+                [key: string]: string[];
+            } | null;
+            dislikedKeywords?: {
+                [key: string]: string[];
+            } | null;
+        };
+        RankWish: {
             content: string[];
-        } & {
-            [key: string]: unknown;
+            /**
+             * Format: double
+             * @description How much of the order is the person's; 0 leaves it as given.
+             * @default 1
+             */
+            weight?: number | null;
         };
-        PiecesById: {
-            content: components["schemas"]["Piece"][];
-            missing: string[];
-        } & {
-            [key: string]: unknown;
-        };
-        ContentList: {
-            source: string;
-            /** Format: date-time */
-            timestamp: string;
-            content: components["schemas"]["Piece"][];
-        } & {
-            [key: string]: unknown;
+        Preferences: {
+            keywords?: {
+                [key: string]: {
+                    [key: string]: number;
+                };
+            } | null;
+            hidden?: string[] | null;
+            unusedCategories?: string[] | null;
+            /**
+             * @description With `false` lists know nothing of the person, and nothing that the person does is stored.
+             * @default true
+             */
+            personal?: boolean | null;
         };
         InteractionInput: {
             userId: string;
@@ -2360,36 +2414,36 @@ export interface components {
              * Format: double
              * @default 90
              */
-            halfLifeDays: number;
+            halfLifeDays?: number;
             /**
              * Format: int32
              * @default 396
              */
-            retentionDays: number;
+            retentionDays?: number;
             /** @default true */
-            excludeSeen: boolean;
+            excludeSeen?: boolean;
             blend?: {
                 /**
                  * Format: double
                  * @default 0.1
                  */
-                content: number;
+                content?: number;
                 /**
                  * Format: double
                  * @default 0.8
                  */
-                audience: number;
+                audience?: number;
                 /**
                  * Format: double
                  * @default 0.1
                  */
-                popularity: number;
+                popularity?: number;
             };
             /**
              * Format: double
              * @default 30
              */
-            newPieceHalfLifeDays: number;
+            newPieceHalfLifeDays?: number;
             maxPerValue?: {
                 [key: string]: number;
             };
@@ -2418,12 +2472,12 @@ export interface components {
              * Format: int32
              * @default 40
              */
-            keep: number;
+            keep?: number;
             /**
              * @default auto
              * @enum {string}
              */
-            language: "auto" | "none" | "cs" | "da" | "de" | "el" | "en" | "es" | "fi" | "fr" | "hu" | "it" | "nl" | "no" | "pl" | "pt" | "ro" | "ru" | "sv" | "tr" | "uk";
+            language?: "auto" | "none" | "cs" | "da" | "de" | "el" | "en" | "es" | "fi" | "fr" | "hu" | "it" | "nl" | "no" | "pl" | "pt" | "ro" | "ru" | "sv" | "tr" | "uk";
         };
         /** @description Keywords as category/keyword, up to 20000 all together. */
         Vocabulary: {
@@ -2434,19 +2488,6 @@ export interface components {
         Texts: {
             content: components["schemas"]["Draft"][];
             words?: components["schemas"]["Words"];
-        };
-        PieceWords: {
-            id: string | null;
-            language: string;
-            words: string[];
-        } & {
-            [key: string]: unknown;
-        };
-        WordsPreview: {
-            content: components["schemas"]["PieceWords"][];
-            words: components["schemas"]["Words"];
-        } & {
-            [key: string]: unknown;
         };
         /** @description Keywords that stand for another one. */
         Alias: {
@@ -2481,17 +2522,17 @@ export interface components {
                  * Format: double
                  * @default 0.1
                  */
-                content: number;
+                content?: number;
                 /**
                  * Format: double
                  * @default 0.8
                  */
-                audience: number;
+                audience?: number;
                 /**
                  * Format: double
                  * @default 0.1
                  */
-                popularity: number;
+                popularity?: number;
             };
             categoryWeights?: {
                 [key: string]: number;
@@ -2552,17 +2593,17 @@ export interface components {
                  * Format: double
                  * @default 0.1
                  */
-                content: number;
+                content?: number;
                 /**
                  * Format: double
                  * @default 0.8
                  */
-                audience: number;
+                audience?: number;
                 /**
                  * Format: double
                  * @default 0.1
                  */
-                popularity: number;
+                popularity?: number;
             } | null;
             categoryWeights?: {
                 [key: string]: number;
@@ -2601,7 +2642,7 @@ export interface components {
              * Format: int64
              * @default 30
              */
-            take: number | null;
+            take?: number | null;
         };
         PageWish: {
             user?: string | null;
@@ -2613,7 +2654,7 @@ export interface components {
                  * Format: int64
                  * @default 30
                  */
-                take: number | null;
+                take?: number | null;
             }[];
             /** @description What entries carry of their pieces, as the parameter of lists. */
             include?: string[] | null;
@@ -2621,9 +2662,9 @@ export interface components {
         KeyWish: {
             account: string;
             /** @default full */
-            plan: string;
+            plan?: string;
             /** @default false */
-            admin: boolean;
+            admin?: boolean;
             /** Format: int32 */
             expiresInDays?: number | null;
             scopes?: ("read" | "personal" | "interact" | "write")[] | null;

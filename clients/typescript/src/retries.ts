@@ -1,6 +1,6 @@
 /** Retries: a failed request is sent again only where that cannot do anything twice. */
 
-import { ConnectionLost, ServiceError } from "./errors.js";
+import { ConnectionLost, OriginRefused, ServiceError } from "./errors.js";
 
 export interface Retries {
   /** How often a request is tried in all; 1 never repeats. */
@@ -26,6 +26,7 @@ export function pauseMs(retries: Retries, error: unknown, repeatable: boolean, a
 }
 
 function mayRepeat(error: unknown, repeatable: boolean): boolean {
+  if (error instanceof OriginRefused) return false;
   if (error instanceof ConnectionLost) return repeatable;
   if (!(error instanceof ServiceError)) return false;
   // With any other 503, of an unreachable database for one, a change may have been stored all the same.

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { test } from "node:test";
 
-import { Client, ConnectionLost, ServiceError } from "../dist/index.js";
+import { Client, ConnectionLost, readSignature, ServiceError } from "../dist/index.js";
 
 const url = process.env.PENCHANT_URL;
 const client = new Client(url, process.env.PENCHANT_KEY);
@@ -169,3 +169,116 @@ test("a wait that the service asks for is kept, up to the longest pause", async 
   const slow = new Client("http://h", "k", { fetch: answer("86400"), retries: { firstPauseMs: 1 } });
   await assert.rejects(slow.getList("s", "whitelist"), { status: 429, retryAfterS: 86400 });
 });
+
+test("what people saw of a placement's list is reported, and its results tell of it", async () => {
+  const source = newSource();
+  await client.submitContent(source, films);
+  await client.putPlacement(source, "home", { kind: "new" });
+  const list = await client.placementList(source, "home", { user: "kim", include: ["label"] });
+  const page = await client.pageLists(source, { user: "lee", lists: [{ placement: "home" }], include: ["label"] });
+  const seen = [
+    { listId: list.listId, content: list.content.map((entry) => entry.id) },
+    { listId: page.lists[0].listId, content: [{ id: "alien/1", position: 1 }] },
+  ];
+
+  const receipt = await client.recordImpressions(source, seen);
+  const again = await client.recordImpressions(source, seen);
+  await client.recordInteraction(source, "kim", "Click", "alien/1", { list: list.listId });
+  const { variants } = await client.placementResults(source, "home");
+
+  assert.ok([...list.content, ...page.lists[0].content].some((entry) => entry.label === "Alien"));
+  assert.deepEqual([receipt.accepted, again.duplicates], [4, 4]);
+  assert.deepEqual([variants[0].shown, variants[0].successes], [4, 1]);
+});
+
+test("pieces are ranked for a person, and what the person did is taken back", async () => {
+  const source = newSource();
+  await client.submitContent(source, films);
+  await client.recordInteraction(source, "kim", "RateLike", "alien/1");
+
+  const ranked = await client.rank(source, "kim", { content: ["moon", "none", "alien/1"] }, { include: ["label"] });
+  const taken = await client.takeBack(source, "kim", "RateLike", "alien/1");
+
+  assert.deepEqual(ranked.content.map((entry) => entry.id), ["moon"]);
+  assert.deepEqual(ranked.left.map((entry) => entry.id), ["none", "alien/1"]);
+  assert.equal(taken.removed, 1);
+});
+
+test("changes come in a line each, from a version on", async () => {
+  const source = newSource();
+  await client.submitContent(source, films);
+  const whole = await collected(client.listChanges(source));
+  const { version, history } = whole[0];
+  await client.deleteOneContent(source, "moon");
+
+  const since = await collected(client.listChanges(source, { since: version, history, wait: 1 }));
+
+  assert.deepEqual([whole[0].complete, whole.length, whole.at(-1).type], [true, 5, "end"]);
+  assert.deepEqual(since.slice(1, -1), [{ type: "delete", id: "moon" }]);
+});
+
+test("a feed of changes that was cut is an error", async () => {
+  const cut = new Client("http://h", "k", { fetch: async () => new Response('{"type":"begin","version":3}\n') });
+
+  await assert.rejects(collected(cut.listChanges("s")), ConnectionLost);
+});
+
+test("a signal ends a request, and the wait before the next attempt", async () => {
+  const source = newSource();
+  await client.submitContent(source, films);
+  const ended = AbortSignal.abort(new Error("left"));
+  await assert.rejects(client.getSettings(source, { signal: ended }), { message: "left" });
+  await assert.rejects(collected(client.iterateContent(source, { signal: ended })), { message: "left" });
+
+  const leaving = new AbortController();
+  const lost = async () => {
+    setTimeout(() => leaving.abort(new Error("gone")));
+    throw new TypeError("lost");
+  };
+  const patient = new Client("http://h", "k", { fetch: lost, retries: { firstPauseMs: 3_600_000, longestPauseMs: 3_600_000 } });
+
+  await assert.rejects(patient.getSource("s", { signal: leaving.signal }), { message: "gone" });
+});
+
+test("an answer tells by which cursor there is more", async () => {
+  const asked = [];
+  const answer = async (address) => {
+    asked.push(new URL(address).searchParams.get("after"));
+    return new Response('{"id":"kim","content":[]}', { headers: asked.length === 1 ? { "x-penchant-next": "c1" } : {} });
+  };
+  const pages = new Client("http://h", "k", { fetch: answer });
+
+  const first = await pages.recommend("s", "kim", { take: 5 });
+  const second = await pages.recommend("s", "kim", { take: 5, after: first.next });
+
+  assert.deepEqual([first.next, second.next], ["c1", undefined]);
+  assert.deepEqual(asked, [null, "c1"]);
+});
+
+test("a person is signed by a function, once for all who wait, and anew where the service says so or the end is near", async () => {
+  const sent = [];
+  const answer = async (_, { headers }) => {
+    sent.push(headers["x-penchant-user"]);
+    const problem = { type: "p", title: "t", status: 401, detail: "d", code: "not-signed" };
+    return sent.length === 3 ? new Response(JSON.stringify(problem), { status: 401 }) : new Response("[]");
+  };
+  let calls = 0;
+  const soon = Math.floor(Date.now() / 1000) + 5;
+  const expiries = [4_000_000_000, soon, 4_000_000_000];
+  const user = async () => `kim.${expiries[calls]}.s${(calls += 1)}`;
+  const page = new Client("http://h", "k", { user, fetch: answer });
+
+  await Promise.all([page.getPreferences("s", "kim"), page.getPreferences("s", "kim")]);
+  await page.getPreferences("s", "kim");
+  await page.getPreferences("s", "kim");
+
+  assert.deepEqual(sent.map((signed) => signed.split(".")[2]), ["s1", "s1", "s1", "s2", "s3"]);
+  assert.deepEqual(readSignature("kim%40example.org.1900000000.a-_"), { id: "kim@example.org", expiry: 1_900_000_000 });
+  assert.equal(readSignature("kim"), null);
+});
+
+async function collected(entries) {
+  const all = [];
+  for await (const entry of entries) all.push(entry);
+  return all;
+}

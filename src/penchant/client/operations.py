@@ -383,9 +383,11 @@ def list_ids(source: str, **options: Unpack[ListIdsOptions]) -> Request[IdList]:
     return request_of("GET", "/{source}/ids", IdList, {"source": source}, options=options, reads=True)
 
 
-def list_content(source: str, **options: Unpack[ListIdsOptions]) -> Request[ContentList]:
+def list_content(source: str, **options: Unpack[ListIdsOptions]) -> Request[ContentList[datetime]]:
     """List the pieces, ascending by id."""
-    return request_of("GET", "/{source}/content", ContentList, {"source": source}, options=options, reads=True)
+    return request_of(
+        "GET", "/{source}/content", ContentList[datetime], {"source": source}, options=options, reads=True
+    )
 
 
 def list_changes(source: str, **options: Unpack[ListChangesOptions]) -> Request[list[ChangeLine]]:

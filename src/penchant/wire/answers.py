@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
 from msgspec import UNSET, UnsetType
 
+from penchant.wire.fields import stated
 from penchant.wire.frames import Record, RecordList
 from penchant.wire.preferences import PersonPreferences
 
@@ -225,5 +226,7 @@ class KnownPieces(RecordList[RevisitPiece[datetime]], frozen=True, kw_only=True,
 class Health(Record, frozen=True, kw_only=True):
     """That the service is there; ``warnings`` tell its operator what to change."""
 
-    status: str
-    warnings: Sequence[str] = ()
+    status: Annotated[str, stated({"const": "ok"})]
+    warnings: Annotated[
+        Sequence[str], stated({"description": "What the operator should change; left out where there is nothing."})
+    ] = ()

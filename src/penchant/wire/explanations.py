@@ -1,11 +1,17 @@
 """Reasons and previews: records whose fields are the interface's members, and explained lists as clients read them."""
 
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, UnsetType
 
+from penchant.model import MAX_TAKE
 from penchant.wire.answers import Problem, RecommendedPiece
+from penchant.wire.fields import Id, stated
 from penchant.wire.frames import Record, RecordList
+
+Rank = Annotated[int, stated({"minimum": 1, "maximum": MAX_TAKE})]
+"""A place in a list, from 1."""
 
 
 class KeywordShare(Record, frozen=True, kw_only=True, rename="camel"):
@@ -76,11 +82,9 @@ class PersonalWhy(Record, frozen=True, kw_only=True, rename="camel"):
     rules: list[MovingRule]
 
 
-class ExplainedPiece(Record, frozen=True, kw_only=True, rename="camel"):
+class ExplainedPiece(RecommendedPiece, frozen=True, kw_only=True, rename="camel"):
     """One entry of a list with its reasons."""
 
-    id: str
-    score: float
     why: SimilarWhy | PersonalWhy
 
 
@@ -101,8 +105,8 @@ class LeftPiece(Record, frozen=True, kw_only=True):
 class RankResult(Record, frozen=True, kw_only=True):
     """Given pieces as they suit the person with this id, and those that are left out."""
 
-    id: str
-    content: list[RecommendedPiece] | list[ExplainedPiece]
+    id: Id
+    content: Sequence[RecommendedPiece]
     left: list[LeftPiece]
 
 
@@ -128,8 +132,8 @@ class Place(Record, frozen=True, kw_only=True, rename="camel"):
 class SimilarEntry(Record, frozen=True, kw_only=True, rename="camel"):
     """One of the lists that were asked for at once, or what is wrong with its id."""
 
-    id: str
-    content: list[RecommendedPiece] | list[ExplainedPiece] | UnsetType = UNSET
+    id: Id
+    content: Sequence[RecommendedPiece] | UnsetType = UNSET
     error: Problem | UnsetType = UNSET
 
 
@@ -211,9 +215,9 @@ class AnonymousPieces(RecordList[PersonalPiece], frozen=True, kw_only=True, rena
 class SimilarPlace(Record, frozen=True, kw_only=True, rename="camel"):
     """Where a piece stands among those similar to another, and why, or why not."""
 
-    id: str
-    content_id: str
-    rank: int | None
+    id: Id
+    content_id: Id
+    rank: Rank | None
     score: float | None
     why: SimilarWhy | None
     reasons: list[Reason]
@@ -222,9 +226,9 @@ class SimilarPlace(Record, frozen=True, kw_only=True, rename="camel"):
 class PersonalPlace(Record, frozen=True, kw_only=True, rename="camel"):
     """Where a piece stands among those recommended to a person, and why, or why not."""
 
-    id: str
-    content_id: str
-    rank: int | None
+    id: Id
+    content_id: Id
+    rank: Rank | None
     score: float | None
     why: PersonalWhy | None
     reasons: list[Reason]

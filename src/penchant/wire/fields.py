@@ -11,7 +11,7 @@ them; so a member that is added to the record is in all three, and clients have 
 import enum
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
 import msgspec
 from msgspec import UNSET
@@ -219,6 +219,11 @@ def ref(name: str) -> Json:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
+def stated(schema: Json) -> msgspec.Meta:
+    """Return what adds to the schema of a member of an answer, or stands in its place where it refers to another."""
+    return msgspec.Meta(extra_json_schema=schema)
+
+
 def described(schema: Json) -> Shape:
     """Return the shape of a value that the reader of its body looks at itself."""
     return Shape(lambda value, *_: value, schema)
@@ -287,6 +292,8 @@ def text(problem_of: Callable[[str], str | None], accepted: str, schema: Json) -
 ID_SCHEMA: Json = {"type": "string", "minLength": 1, "maxLength": MAX_ID_LENGTH}
 NAME_SCHEMA: Json = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_LENGTH}
 ID = text(id_problem, "an id", ID_SCHEMA)
+Id = Annotated[str, stated(ID_SCHEMA)]
+"""An id in an answer, whose schema says what it may be; nobody checks it again."""
 
 
 def choice(kind: type[Choice], accepted: str) -> Shape:

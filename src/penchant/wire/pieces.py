@@ -15,8 +15,7 @@ plain, and to see that costs a third as much.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Generic
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -32,7 +31,8 @@ from penchant.model import (
     IndexedPiece,
     PieceLimits,
 )
-from penchant.wire.fields import ID_SCHEMA, NAME_SCHEMA, Body, Description, Example, Json, described, ref
+from penchant.wire.answers import Moment
+from penchant.wire.fields import ID_SCHEMA, NAME_SCHEMA, Body, Description, Example, Id, Json, described, ref, stated
 from penchant.wire.frames import Record, RecordList
 from penchant.wire.stored import AS_SUBMITTED, PieceReading, decode_stored_piece
 from penchant.wire.syntax import (
@@ -102,23 +102,23 @@ PIECE = Body(Piece, is_closed=False)
 """Members are read below, nearly all at once, where 19,000 pieces a second come."""
 
 
-class IdList(RecordList[str], frozen=True, kw_only=True):
+class IdList(RecordList[Id], frozen=True, kw_only=True):
     """Ids, ascending; ``count`` is how many the source has, also where only some were asked for."""
 
-    count: int
+    count: Annotated[int, stated({"minimum": 0})]
 
 
 class PiecesById(RecordList[Piece], frozen=True, kw_only=True):
     """Pieces in the order asked, each once, and the ids of those that there are none of."""
 
-    missing: list[str]
+    missing: list[Id]
 
 
-class ContentList(RecordList[Piece], frozen=True, kw_only=True):
+class ContentList(RecordList[Piece], Generic[Moment], frozen=True, kw_only=True):
     """Pieces, ascending by id, and when the source last changed."""
 
     source: str
-    timestamp: datetime
+    timestamp: Moment
 
 
 def piece_schemas() -> dict[str, Json]:
@@ -359,7 +359,7 @@ class PieceWords(Record, frozen=True, kw_only=True):
 class WordsPreview(RecordList[PieceWords], frozen=True, kw_only=True):
     """The words that pieces would get, in the order asked, and the rule that they are by."""
 
-    words: Mapping[str, Any]
+    words: Annotated[Mapping[str, Any], stated(ref("Words"))]
 
 
 def decode_words_preview(

@@ -1,7 +1,7 @@
 """Answers about placements: lists, what is stored of them, previews of drafts, and what came of what was shown."""
 
 from datetime import datetime
-from typing import Any, Generic
+from typing import Annotated, Any, Generic
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -9,6 +9,7 @@ from msgspec import UNSET, UnsetType
 from penchant.model import PlacementKind
 from penchant.wire.answers import Moment, Problem, RecommendedPiece
 from penchant.wire.explanations import KeywordShare, Move, MovingRule, PartShare, TermRest
+from penchant.wire.fields import ref, stated
 from penchant.wire.frames import Record
 from penchant.wire.placements import Placement
 
@@ -106,7 +107,7 @@ class PlacementVersion(Record, Generic[Moment], frozen=True, kw_only=True, renam
     version: int
     timestamp: Moment
     key_id: str
-    placement: dict[str, Any]
+    placement: Annotated[dict[str, Any], stated(ref("Placement"))]
 
 
 class PlacementListing(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel"):

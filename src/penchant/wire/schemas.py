@@ -1,7 +1,8 @@
 """JSON schemas of what is sent and answered, for the OpenAPI document.
 
-Those of bodies follow from the fields of their records (`wire.fields`), of answers that are records msgspec makes them;
-what is written as bytes has its schema here by hand. A test holds each against a sample (`wire.samples`).
+Those of bodies follow from the fields of their records (`wire.fields`), those of answers from the records that clients
+read, also where the service writes bytes: a member says by `stated` what its type can't. Here are only arrays, and
+lists whose reasons depend on the list. A test holds each against a sample (`wire.samples`).
 """
 
 import copy
@@ -14,10 +15,8 @@ from penchant.model import (
     MAX_IMPRESSIONS_PER_REQUEST,
     MAX_INTERACTIONS_PER_REQUEST,
     MAX_PIECES_PER_SUBMISSION,
-    MAX_TAKE,
-    PlacementKind,
 )
-from penchant.wire import administration, answers, explanations, placement_answers
+from penchant.wire import administration, answers, explanations, pieces, placement_answers
 from penchant.wire.fields import ID_SCHEMA, ref
 from penchant.wire.lists import RANK_WISH
 from penchant.wire.pieces import TEXTS, piece_schemas
@@ -35,6 +34,7 @@ class _Time(datetime):
 
 _ANSWERS = (
     answers.Addresses,
+    answers.Health,
     answers.Receipt,
     answers.SourceStatus[_Time],
     answers.RecommendationResult,
@@ -52,7 +52,10 @@ _ANSWERS = (
     answers.UserExport[_Time],
     placement_answers.PlacementResults,
     answers.Problem,
-    explanations.LeftPiece,
+    explanations.RankResult,
+    explanations.SimilarEntry,
+    explanations.SimilarPlace,
+    explanations.PersonalPlace,
     explanations.Reason,
     explanations.SettingsPreview,
     explanations.SimilarWhy,
@@ -68,22 +71,32 @@ _ANSWERS = (
     placement_answers.PlacementListing[_Time],
     placement_answers.PlacementHistory[_Time],
     placement_answers.PlacementPreview,
+    pieces.IdList,
+    pieces.PiecesById,
+    pieces.ContentList[_Time],
+    pieces.WordsPreview,
 )
 _INT32 = 2**31 - 1
+_LIST_OR_ERROR = {"oneOf": [{"required": ["content"]}, {"required": ["error"]}]}
 
 
 def components() -> dict[str, Any]:
     """Return the OpenAPI 3.1 component schemas by name."""
     generated = _generated()
-    version = generated["PlacementVersion"]
+    # It is left out where there is nothing: to generators a default would say that it is always there.
+    del generated["Health"]["properties"]["warnings"]["default"]
     schemas = {
         **generated,
         **_arrays(),
-        **_service(),
+        "OpenApi": {"type": "object"},
+        "Text": {"type": "string"},
         # Later ones win: here an entry of a list gets the member that holds its reasons.
-        **_explained(generated["RecommendedPiece"]),
+        **_explained(generated),
         **piece_schemas(),
-        **_lists(),
+        "PreviewWish": PREVIEW.schema(),
+        "Likings": LIKINGS.schema(),
+        "RankWish": RANK_WISH.schema(),
+        "Preferences": PREFERENCES.schema(),
         "InteractionInput": INTERACTION.schema(),
         "InteractionArray": _array("InteractionInput", MAX_INTERACTIONS_PER_REQUEST),
         "ImpressionInput": SEEN_LIST.schema(),
@@ -93,26 +106,12 @@ def components() -> dict[str, Any]:
         "Words": WORDS.schema(),
         "Vocabulary": VOCABULARY.schema(),
         "Texts": TEXTS.schema(),
-        "PieceWords": {
-            "type": "object",
-            "properties": {
-                "id": {"type": ["string", "null"]},
-                "language": {"type": "string"},
-                "words": {"type": "array", "items": {"type": "string"}},
-            },
-            "required": ["id", "language", "words"],
-        },
-        "WordsPreview": {
-            "type": "object",
-            "properties": {"content": {"type": "array", "items": ref("PieceWords")}, "words": ref("Words")},
-            "required": ["content", "words"],
-        },
         "Alias": ALIAS.schema(),
         **placement_schemas(),
-        "PlacementVersion": version | {"properties": version["properties"] | {"placement": ref("Placement")}},
         "PlacementWish": PLACEMENT_WISH.schema(),
         "PageWish": PAGE.schema(),
-        "PageEntry": _page_entry(),
+        "SimilarEntry": generated["SimilarEntry"] | _LIST_OR_ERROR,
+        "PageEntry": generated["PageEntry"] | _LIST_OR_ERROR,
         "KeyWish": administration.KEY_WISH.schema(),
         "PlanWish": administration.PLAN_WISH.schema(),
     }
@@ -143,6 +142,9 @@ def _complete(schema: Any) -> None:
         return
     if not isinstance(schema, dict):
         return
+    if "$ref" in schema:
+        # What refers to a schema made elsewhere says nothing beside it.
+        schema.pop("type", None)
     _state_kind(schema)
     if schema.get("required") == []:
         # OpenAPI 3.0 takes no empty list.
@@ -187,128 +189,15 @@ def _array(name: str, most: int) -> dict[str, Any]:
     return {"type": "array", "maxItems": most, "items": ref(name)}
 
 
-def _service() -> dict[str, Any]:
-    warnings = {
-        "type": "array",
-        "items": {"type": "string"},
-        "description": "What the operator should change; left out where there is nothing.",
-    }
-    return {
-        "Health": {
-            "type": "object",
-            "properties": {"status": {"type": "string", "const": "ok"}, "warnings": warnings},
-            "required": ["status"],
-        },
-        "OpenApi": {"type": "object"},
-        "Text": {"type": "string"},
-    }
-
-
-def _explained(entry: dict[str, Any]) -> dict[str, Any]:
-    """Return the schemas of lists with reasons, whose kind depends on the list, and of the requests for them."""
+def _explained(generated: dict[str, Any]) -> dict[str, Any]:
+    """Return the schemas of lists with reasons, whose kind depends on the list."""
+    entry = generated["RecommendedPiece"]
     properties = entry["properties"]
     either = {"anyOf": [ref("SimilarWhy"), ref("PersonalWhy")], "description": "With `explain=true`."}
-    explained = {
-        "type": "object",
-        "properties": properties | {"why": ref("SimilarWhy")},
-        "required": ["id", "score", "why"],
-    }
-    entries = {"type": "array", "items": ref("RecommendedPiece")}
+    explained = {"type": "object", "properties": properties | {"why": ref("SimilarWhy")}}
+    drafts = {"id": {"type": ["string", "null"]}, "content": {"type": "array", "items": ref("ExplainedPiece")}}
     return {
         "RecommendedPiece": entry | {"properties": properties | {"why": either}},
-        "ExplainedPiece": explained,
-        "DraftResult": {
-            "type": "object",
-            "properties": {
-                "id": {"type": ["string", "null"]},
-                "content": {"type": "array", "items": ref("ExplainedPiece")},
-            },
-            "required": ["id", "content"],
-        },
-        "SimilarEntry": {
-            "type": "object",
-            "properties": {"id": ID_SCHEMA, "content": entries, "error": ref("Problem")},
-            "required": ["id"],
-            "oneOf": [{"required": ["content"]}, {"required": ["error"]}],
-        },
-        "SimilarPlace": _place("SimilarWhy"),
-        "PersonalPlace": _place("PersonalWhy"),
-        "PreviewWish": PREVIEW.schema(),
-        "Likings": LIKINGS.schema(),
-        "RankWish": RANK_WISH.schema(),
-        "RankResult": {
-            "type": "object",
-            "properties": {
-                "id": ID_SCHEMA,
-                "content": entries,
-                "left": {"type": "array", "items": ref("LeftPiece")},
-            },
-            "required": ["id", "content", "left"],
-        },
-        "Preferences": PREFERENCES.schema(),
-    }
-
-
-def _place(why: str) -> dict[str, Any]:
-    """Return the schema of where a piece stands in a list; ``why`` names the schema of its reasons."""
-    members = {
-        "id": ID_SCHEMA,
-        "contentId": ID_SCHEMA,
-        "rank": {"type": ["integer", "null"], "minimum": 1, "maximum": MAX_TAKE},
-        "score": {"type": ["number", "null"]},
-        "why": {"oneOf": [ref(why), {"type": "null"}]},
-        "reasons": {"type": "array", "items": ref("Reason")},
-    }
-    return {"type": "object", "properties": members, "required": list(members)}
-
-
-def _lists() -> dict[str, Any]:
-    """Return the schemas of lists: ids with their count, and pieces with their source."""
-    return {
-        "IdList": {
-            "type": "object",
-            "properties": {
-                "count": {"type": "integer", "minimum": 0},
-                "content": {"type": "array", "items": ID_SCHEMA},
-            },
-            "required": ["count", "content"],
-        },
-        "PiecesById": {
-            "type": "object",
-            "properties": {
-                "content": {"type": "array", "items": ref("Piece")},
-                "missing": {"type": "array", "items": ID_SCHEMA},
-            },
-            "required": ["content", "missing"],
-        },
-        "ContentList": {
-            "type": "object",
-            "properties": {
-                "source": {"type": "string"},
-                "timestamp": {"type": "string", "format": "date-time"},
-                "content": {"type": "array", "items": ref("Piece")},
-            },
-            "required": ["source", "timestamp", "content"],
-        },
-    }
-
-
-def _page_entry() -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": {
-            "placement": {"type": "string"},
-            "variant": {"type": "string"},
-            "kind": {"type": "string", "enum": list(PlacementKind)},
-            "contentId": {"type": ["string", "null"]},
-            "seed": ref("ListSeed"),
-            "since": {"type": "string"},
-            "listId": {"type": "string"},
-            "categoryWeights": {"type": "object", "additionalProperties": {"type": "number"}},
-            "content": {"type": "array", "items": ref("PlacedPiece")},
-            "unmet": {"type": "array", "items": ref("UnmetRule")},
-            "error": ref("Problem"),
-        },
-        "required": ["placement", "contentId"],
-        "oneOf": [{"required": ["content"]}, {"required": ["error"]}],
+        "ExplainedPiece": explained | {"required": ["id", "score", "why"]},
+        "DraftResult": {"type": "object", "properties": drafts, "required": list(drafts)},
     }
