@@ -138,12 +138,13 @@ SAMPLES: dict[str, Any] = {
     "placement": Placement(kind="similar", experiment="e", auto_stop=True, variants=[VARIANT], **LIST_MEMBERS),
     "version": 3,
     "user": "u",
+    "after": "c",
     "variant": "v",
     "content": "c",
 }
 """A value for every parameter that methods have, by its name."""
 OWN_SAMPLES: dict[str, dict[str, Any]] = {
-    "page_lists": {"lists": [PageList(placement="p", content="c", take=3)]},
+    "page_lists": {"lists": [PageList(placement="p", content="c", take=3, after="c")]},
     "preview_settings": {"pieces": ["c"]},
     "submit_frame": {
         "frame": [{"i": 1, "l": "x", "g": ["k"], "w": [80], "c": "a", "x": 1}],
@@ -175,7 +176,7 @@ def _request(method: str, build: Callable[..., Any]) -> Request[Any]:
     if isinstance(made, ListingRequest):
         made = made.request
     if isinstance(made, Pages):
-        made = made.page(0)
+        made = made.page(None)
     return made if isinstance(made, Request) else next(made)
 
 

@@ -40,7 +40,6 @@ from penchant.service.content import Content, Curation
 from penchant.service.health import AudienceHealth, CatalogueHealth
 from penchant.service.lists.inclusion import PieceInclusion
 from penchant.service.lists.inputs import LiveInputs
-from penchant.service.lists.paging import ListPages
 from penchant.service.lists.previews import Previews
 from penchant.service.lists.prospects import Prospects
 from penchant.service.lists.serving import Lists
@@ -288,7 +287,6 @@ def wire(
         maps=CatalogueMaps(views, health, metrics, clock=present),
         curves=CurveCounter(database, clock=present),
         list_ids=list_ids,
-        list_pages=ListPages(database.storage.list_secret()),
         impressions=Impressions(database, list_ids, metrics, clock=present),
         results=Results(database, clock=present),
         tag_secret=database.storage.tag_secret(),

@@ -14,7 +14,6 @@ from penchant.service.changes import Changes
 from penchant.service.content import Content, Curation
 from penchant.service.health import AudienceHealth, CatalogueHealth
 from penchant.service.lists.inclusion import PieceInclusion
-from penchant.service.lists.paging import ListPages
 from penchant.service.lists.previews import Previews
 from penchant.service.lists.prospects import Prospects
 from penchant.service.lists.serving import Lists
@@ -69,7 +68,6 @@ class Services:
     maps: CatalogueMaps
     curves: CurveCounter
     list_ids: ListIds
-    list_pages: ListPages
     impressions: Impressions
     results: Results
     tag_secret: bytes

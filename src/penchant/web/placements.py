@@ -278,7 +278,7 @@ def _begun(call: Call, view: View, asked: PlacementRequest, after: str | None) -
     """
     if after is None:
         return _BegunList(asked, asked, ListCursor())
-    cursor = call.services.list_pages.read(view.head, _choices(asked), after)
+    cursor = call.services.lists.pages.read(view.head, _choices(asked), after)
     request = replace(
         asked,
         take=min(asked.take, MAX_LISTED - len(cursor.listed)),
@@ -307,7 +307,7 @@ def _next(
         elsewhere=tuple(shown),
         about=answer.about,
     )
-    return call.services.list_pages.cursor(view.head, _choices(begun.asked), cursor)
+    return call.services.lists.pages.cursor(view.head, _choices(begun.asked), cursor)
 
 
 async def read_page(call: Call) -> PageWish:

@@ -113,7 +113,7 @@ def _cursor(call: Call, values: Values, view: View) -> ListCursor:
     if text is None:
         return ListCursor()
     try:
-        return call.services.list_pages.read(view.head, _asked(call, values), text)
+        return call.services.lists.pages.read(view.head, _asked(call, values), text)
     except ValueError as error:
         raise invalid_parameter(AFTER.name, str(error)) from None
 
@@ -123,7 +123,7 @@ def list_headers(call: Call, values: Values, ranking: ListRanking[Any]) -> dict[
     headers = audience_headers(ranking.audience_version)
     if AFTER in call.operation.parameters and ranking.goes_on:
         cursor = ListCursor(listed=ranking.request.listed + marks_of(each for each, _ in ranking.listed))
-        headers[NEXT_HEADER] = call.services.list_pages.cursor(ranking.view.head, _asked(call, values), cursor)
+        headers[NEXT_HEADER] = call.services.lists.pages.cursor(ranking.view.head, _asked(call, values), cursor)
     return headers
 
 

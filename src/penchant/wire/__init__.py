@@ -47,7 +47,6 @@ from penchant.wire.answers import (
     UserExport,
 )
 from penchant.wire.attributes import decode_stored_extra, decode_stored_marks
-from penchant.wire.cursors import ListCursor, decode_cursor, encode_cursor
 from penchant.wire.explanations import (
     ExplainedPiece,
     ExplainedResult,
@@ -83,7 +82,14 @@ from penchant.wire.lines import (
     end_line,
     upsert_line,
 )
-from penchant.wire.list_ids import MAX_LIST_NAMES_BYTES, decode_list_id, encode_list_id
+from penchant.wire.list_ids import (
+    MAX_LIST_NAMES_BYTES,
+    ListCursor,
+    decode_cursor,
+    decode_list_id,
+    encode_cursor,
+    encode_list_id,
+)
 from penchant.wire.lists import MAX_RANKED, RankWish, decode_asked, decode_ids, decode_list, decode_rank_wish
 from penchant.wire.pieces import (
     DEFAULT_LIMITS,

@@ -10,7 +10,7 @@ from penchant.model import PlacementKind
 from penchant.wire.answers import Moment, Problem, RecommendedPiece
 from penchant.wire.explanations import KeywordShare, Move, MovingRule, PartShare, TermRest
 from penchant.wire.fields import ref, stated
-from penchant.wire.frames import Record
+from penchant.wire.frames import PagedRecord, Record
 from penchant.wire.placements import Placement
 
 
@@ -53,7 +53,7 @@ class ListSeed(Record, frozen=True, kw_only=True, rename="camel"):
     keyword: str | UnsetType = UNSET
 
 
-class PlacementResult(Record, frozen=True, kw_only=True, rename="camel"):
+class PlacementResult(PagedRecord, frozen=True, kw_only=True, rename="camel"):
     """The list of a placement: whose variant it is of, and which kind of list it came to be.
 
     With reasons, ``category_weights`` are those by which it was made. ``seed`` is what the list is about, ``since``
