@@ -94,6 +94,7 @@ EXPLAINED = {
 """Answers whose entries have reasons where these were asked for, by schema, or by method where several share one."""
 RECORDS = {
     "AuditLog": "AuditLog[datetime]",
+    "PlacementCard": "PlacementCard[datetime]",
     "ContentList": "ContentList[datetime]",
     "Health": "Health",
     "IdList": "IdList",

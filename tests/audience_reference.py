@@ -1,8 +1,8 @@
 """The interface page's recommendation by its words, in plain Python: slow, obvious, independent of the index.
 
 Pieces are JSON objects as submitted, with the day of their availability in ``day``; interactions have ``userId``,
-``contentId``, ``type`` and ``at`` (milliseconds) or ``day``, in the order of recording. Exact sums are integers and
-fractions. Nothing of `penchant.index`, `profiles` or `ranking` is used.
+``contentId``, ``type``, perhaps ``value``, and ``at`` (milliseconds) or ``day``, in the order of recording. Exact sums
+are integers and fractions. Nothing of `penchant.index`, `profiles` or `ranking` is used.
 """
 
 import math
@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from oracle import SEEN, WEIGHTS, Piece, Term, effective_weights, profile, stated
+from oracle import SEEN, WEIGHTS, Piece, Term, effective_weights, portion, profile, stated, telling
 
 DAY_MS = 86_400_000
 LARGE = 50_000
@@ -21,24 +21,24 @@ Likes = dict[str, dict[str, int]]
 """The grades of what each person likes, by person and piece."""
 
 
-def grade(weight: float) -> int:
-    share = min(Fraction(1), (Fraction(str(weight)) / 4) ** 2)
+def grade(weight: float, value: float = 1) -> int:
+    share = min(Fraction(1), (Fraction(str(weight)) * Fraction(str(value)) / 4) ** 2)
     return max(1, math.floor(16 * share + Fraction(1, 2)))
 
 
 def grades_of(own: list[dict[str, Any]], existing: set[str], weights: dict[str, float], most: int) -> dict[str, int]:
     """One person's likes with their grades: the latest ones."""
-    by_piece: dict[str, list[tuple[int, int, str]]] = defaultdict(list)
-    for order, each in enumerate(own):
+    by_piece: dict[str, list[tuple[int, int, str, float]]] = defaultdict(list)
+    for order, each in enumerate(telling(own)):
         if each["contentId"] in existing:
             moment = each["at"] if "at" in each else each["day"] * DAY_MS
-            by_piece[each["contentId"]].append((moment, order, each["type"]))
+            by_piece[each["contentId"]].append((moment, order, each["type"], portion(each)))
     liked = {}
     for piece_id, events in by_piece.items():
         ratings = sorted(event for event in events if event[2].startswith("Rate"))
-        highest = max(weights[kind] for _, _, kind in events)
+        highest = max(grade(weights[kind], value) if weights[kind] > 0 else 0 for _, _, kind, value in events)
         if highest > 0 and not (ratings and ratings[-1][2] == "RateDislike"):
-            liked[piece_id] = (max(event[0] for event in events), grade(highest))
+            liked[piece_id] = (max(event[0] for event in events), highest)
     latest = sorted(liked, key=lambda piece_id: (-liked[piece_id][0], piece_id))[:most]
     return {piece_id: liked[piece_id][1] for piece_id in latest}
 
@@ -251,6 +251,7 @@ def recommended_parts(
     """What each part adds to s of every piece that may be shown."""
     settings = settings or {}
     types = WEIGHTS | settings.get("interactionWeights", {})
+    everyone = {person: telling(own) for person, own in everyone.items()}
     taste = profile(pieces, everyone.get(user, []), today, settings, said)
     terms = {piece["id"]: effective_weights(piece) for piece in pieces}
 

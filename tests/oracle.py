@@ -104,6 +104,17 @@ def nearest(
     return [(other_id, distance) for distance, other_id in sorted(found)]
 
 
+def portion(interaction: dict[str, Any]) -> float:
+    """What part of a piece an interaction was of; of ratings a value says nothing."""
+    value = interaction.get("value")
+    return 1 if value is None or interaction["type"].startswith("Rate") else value
+
+
+def telling(interactions: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Those that count for something."""
+    return [each for each in interactions if portion(each) > 0]
+
+
 def counted_interactions(interactions: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Of ratings of a piece only the latest; the list is in the order of recording."""
     latest: dict[str, tuple[int, int]] = {}  # of each piece, the day and place of the latest rating
@@ -144,7 +155,7 @@ def profile(
     for each in counted_interactions(interactions):
         if each["contentId"] not in by_id:
             continue
-        value = (WEIGHTS | settings.get("interactionWeights", {}))[each["type"]]
+        value = (WEIGHTS | settings.get("interactionWeights", {}))[each["type"]] * portion(each)
         value *= 2 ** (-(today - each["day"]) / half_life) if half_life else 1
         for term, weight in effective_weights(by_id[each["contentId"]]).items():
             factor = settings.get("categoryWeights", {}).get(term[0], 1)

@@ -16,6 +16,8 @@ from penchant.model import (
     SourceSettings,
     StoredInteraction,
     Term,
+    counted_portion,
+    grade_of,
 )
 from penchant.profiles import piece_values
 
@@ -67,15 +69,16 @@ def own_likes(
     latest: dict[str, int] = {}
     grades: dict[str, int] = {}
     rated: dict[str, InteractionType] = {}
-    table = settings.grades
     for interaction in interactions:
         piece_id, kind = interaction.piece_id, interaction.type
+        weight = settings.interaction_weights[kind]
         # The first of each piece is its latest, of ratings as well; of grades the greatest counts.
         latest.setdefault(piece_id, interaction.occurred_at)
         if kind.is_rating:
             rated.setdefault(piece_id, kind)
-        if kind in table:
-            grades[piece_id] = max(table[kind], grades.get(piece_id, 0))
+        if weight > 0:
+            grade = grade_of(weight, counted_portion(kind, interaction.portion))
+            grades[piece_id] = max(grade, grades.get(piece_id, 0))
     liked = [piece_id for piece_id in grades if rated.get(piece_id) is not InteractionType.RATE_DISLIKE]
     liked.sort(key=lambda piece_id: (-latest[piece_id], piece_id))
     # Pieces are looked up one by one until there are enough.

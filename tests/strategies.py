@@ -37,6 +37,8 @@ CHANGES = st.lists(
     ),
     max_size=12,
 )
+VALUES = st.sampled_from([0, 0.01, 0.25, 0.5, 0.58, 1, None])
+"""What part of a piece something was of, where it is told."""
 INTERACTIONS = st.lists(
     st.fixed_dictionaries(
         {
@@ -45,7 +47,8 @@ INTERACTIONS = st.lists(
             ),
             "contentId": PIECE_IDS,
             "age": st.integers(0, 120),
-        }
+        },
+        optional={"value": VALUES},
     ),
     max_size=12,
 )

@@ -181,7 +181,7 @@ class StoredInteraction:
     """A person's interaction with a piece, as it is stored.
 
     ``occurred_at`` is in milliseconds since 1970 UTC. ``version`` is the number that storage gave it, greater
-    for later recorded ones of a source. ``event_id`` is as it was given with it, if it was.
+    for later recorded ones of a source. ``event_id`` and ``portion`` are as they were given with it, if they were.
     """
 
     user_id: str
@@ -190,6 +190,27 @@ class StoredInteraction:
     occurred_at: int
     version: int = 0
     event_id: str | None = None
+    portion: int | None = None
+
+
+WHOLE = 100
+"""The portion of what was watched, read or listened to from beginning to end; portions are in hundredths."""
+TYPE_BITS, CODE_BITS = 4, 11
+"""Bits of the code of a type, and of that of an event."""
+TYPE_MASK = (1 << TYPE_BITS) - 1
+
+
+def counted_portion(kind: InteractionType, portion: int | None) -> int:
+    """Return what an interaction's portion counts as: the whole where none was given, and for ratings."""
+    return WHOLE if portion is None or kind.is_rating else portion
+
+
+def event_code(kind: InteractionType, portion: int) -> int:
+    """Return what an interaction says as one number: the code of its type, and above it what its portion lacks.
+
+    So without a portion it is the code of the type.
+    """
+    return kind.code | WHOLE - counted_portion(kind, portion) << TYPE_BITS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -267,7 +288,8 @@ class StoredImpression:
 class NewInteraction:
     """An interaction to store. ``occurred_at`` of ``None`` is now, by the source's own clock.
 
-    ``shown_in`` is the piece in the list from which it came, where that is known.
+    ``shown_in`` is the piece in the list from which it came, where that is known. ``portion`` is what part of the piece
+    was watched, read or listened to, in hundredths; of ratings it says nothing.
     """
 
     user_id: str
@@ -276,15 +298,27 @@ class NewInteraction:
     occurred_at: int | None = None
     event_id: str | None = None
     shown_in: NewImpression | None = None
+    portion: int | None = None
 
 
 @functools.cache
-@functools.lru_cache(maxsize=1_024)
-def grade_of(weight: float) -> int:
-    """Return the grade of a like from the highest weight of its interactions: 16 min(1, (w / 4)^2), at least 1."""
+@functools.lru_cache(maxsize=64)
+def grades_of_weight(weight: float) -> tuple[int, ...]:
+    """Return the grade of a like by portion, from 0 to `WHOLE`: 16 min(1, (w / 4)^2), at least 1.
+
+    w is the weight of the interaction's type, above 0, times the portion; of nothing the grade is 0.
+    """
     # In fractions of the decimal text: the grade must not hang on how a float rounds. Halves round up.
-    share = min(Fraction(1), (Fraction(str(weight)) / TOP_WEIGHT) ** 2)
-    return max(1, int(TOP_GRADE * share + Fraction(1, 2)))
+    share = Fraction(str(weight)) / TOP_WEIGHT / WHOLE
+    squares = [min(share.denominator, share.numerator * portion) ** 2 for portion in range(WHOLE + 1)]
+    top = share.denominator**2
+    grades = [max(1, (2 * TOP_GRADE * square + top) // (2 * top)) for square in squares]
+    return 0, *grades[1:]
+
+
+def grade_of(weight: float, portion: int = WHOLE) -> int:
+    """Return the grade that an interaction of a positive weight gives a like."""
+    return grades_of_weight(weight)[portion]
 
 
 def most_likes(piece_count: int) -> int:
@@ -346,8 +380,8 @@ class SourceSettings:
     by key what lists can be filtered by. For ``attribution_window_hours`` an interaction that names no list is
     attributed to the last one that showed its piece. ``image_attribute`` leads to the address of a piece's picture in
     its extras. ``public_extras`` names the members of extras that pages may read, ``True`` for all; ``None`` is what
-    the picture's pointer names. By ``words`` pieces get words of their texts, none without; ``vocabulary`` tells what
-    keywords count as.
+    the picture's pointer names. ``public_cards`` lets pages read the cards of rows. By ``words`` pieces get words of
+    their texts, none without; ``vocabulary`` tells what keywords count as.
     """
 
     category_weights: Mapping[str, float] = field(default_factory=dict)
@@ -362,6 +396,7 @@ class SourceSettings:
     attribution_window_hours: int = 24
     image_attribute: str | None = None
     public_extras: tuple[str, ...] | Literal[True] | None = None
+    public_cards: bool = False
     words: WordRule | None = None
     vocabulary: Vocabulary = NO_VOCABULARY
 
@@ -389,11 +424,6 @@ class SourceSettings:
     def positive_types(self) -> frozenset[InteractionType]:
         """The types of interaction that speak for a piece."""
         return frozenset(kind for kind, weight in self.interaction_weights.items() if weight > 0)
-
-    @property
-    def grades(self) -> Mapping[InteractionType, int]:
-        """The grade that an interaction of each type gives a like; types that do not speak for a piece have none."""
-        return {kind: grade_of(weight) for kind, weight in self.interaction_weights.items() if weight > 0}
 
 
 class Scope(enum.StrEnum):

@@ -8,16 +8,18 @@ from penchant.model import (
     DAY_MS,
     RATINGS,
     SEEN_TYPES,
+    WHOLE,
     InteractionType,
     SourceSettings,
     StoredInteraction,
+    counted_portion,
 )
 
 _PLAYED = SEEN_TYPES | {InteractionType.PLAY}
 
 
 def piece_values(interactions: Sequence[StoredInteraction], settings: SourceSettings, today: int) -> dict[str, float]:
-    """Return for each piece the sum of type weight x 2^(-age / half-life) over its interactions.
+    """Return for each piece the sum of type weight x portion x 2^(-age / half-life) over its interactions.
 
     Of a person's ratings of one piece only the latest counts; ages are differences of UTC dates.
     """
@@ -29,7 +31,8 @@ def piece_values(interactions: Sequence[StoredInteraction], settings: SourceSett
             if interaction.piece_id in rated:
                 continue
             rated.add(interaction.piece_id)
-        weight = settings.interaction_weights[interaction.type]
+        portion = counted_portion(interaction.type, interaction.portion)
+        weight = settings.interaction_weights[interaction.type] * (portion / WHOLE)
         parts.setdefault(interaction.piece_id, []).append(
             weight * _remembered(interaction.occurred_at, settings.half_life_days, today)
         )

@@ -68,7 +68,13 @@ SAMPLES: dict[str, Any] = {
     "pieces": [Piece(id="c", label="x", categories={"g": ["k"]}, filters={"catalogs": []}, extras={"x": 1})],
     "interactions": [
         Interaction(
-            user_id="u", type="Play", content_id="c", timestamp="2026-01-01T00:00:00Z", event_id="e", list_id="l"
+            user_id="u",
+            type="Play",
+            content_id="c",
+            timestamp="2026-01-01T00:00:00Z",
+            event_id="e",
+            list_id="l",
+            value=0.6,
         )
     ],
     "ids": ["c"],
@@ -87,6 +93,7 @@ SAMPLES: dict[str, Any] = {
         attribution_window_hours=3,
         image_attribute="/poster",
         public_extras=["poster"],
+        public_cards=True,
         words=WordSettings(keep=30),
         vocabulary=VocabularySettings(aliases=[AliasSettings(sources=["g/a"], target="g/b")], ignore=["g/c"]),
     ),
@@ -128,6 +135,7 @@ SAMPLES: dict[str, Any] = {
     "fill": False,
     "timestamp": "2026-01-01T00:00:00Z",
     "event_id": "e",
+    "value": 0.6,
     "list": "l",
     "until": "2026-01-02",
     "base": "a",
@@ -135,7 +143,9 @@ SAMPLES: dict[str, Any] = {
     "month": "2026-01",
     "generators": True,
     "name": "p",
-    "placement": Placement(kind="similar", experiment="e", auto_stop=True, variants=[VARIANT], **LIST_MEMBERS),
+    "placement": Placement(
+        kind="similar", title="t", purpose="p", experiment="e", auto_stop=True, variants=[VARIANT], **LIST_MEMBERS
+    ),
     "version": 3,
     "user": "u",
     "after": "c",

@@ -9,7 +9,7 @@ import pytest
 from penchant.evaluation.contest import Contest, Evaluation, made_here
 from penchant.evaluation.histories import SourceHistory, history_of
 from penchant.evaluation.trials import EvaluationRequest
-from penchant.model import DAY_MS, IndexedPiece, InteractionType, SourceSettings, Term
+from penchant.model import DAY_MS, WHOLE, IndexedPiece, InteractionType, SourceSettings, Term
 
 Making = Callable[..., SourceHistory]
 
@@ -17,7 +17,7 @@ Making = Callable[..., SourceHistory]
 def made(rows: Sequence[tuple[str, str, str, int]], pieces: Sequence[str], **settings: Any) -> SourceHistory:
     """Return a history of rows (person, piece, type, day)."""
     known = [IndexedPiece(id=each, weights={Term("genre", each[0]): 1}, available_from=0) for each in pieces]
-    events = ((person, piece, InteractionType(kind), day * DAY_MS) for person, piece, kind, day in rows)
+    events = ((person, piece, InteractionType(kind), day * DAY_MS, WHOLE) for person, piece, kind, day in rows)
     return history_of("made", known, events, SourceSettings(**settings))
 
 

@@ -15,7 +15,7 @@ from penchant.evaluation.histories import TYPES, Knowledge, SourceHistory, histo
 from penchant.evaluation.served import ServedSource
 from penchant.evaluation.splits import SplitRule, split
 from penchant.evaluation.trials import EvaluationRequest
-from penchant.model import DAY_MS, Algorithm, IndexedPiece, InteractionType, SourceSettings
+from penchant.model import DAY_MS, WHOLE, Algorithm, IndexedPiece, InteractionType, SourceSettings
 from penchant.wire import decode_stored_piece, encode, format_timestamp
 from serving import Service
 
@@ -104,7 +104,7 @@ def test_the_json_is_the_report(report: Evaluation) -> None:
 def test_new_pieces_count_as_new_at_the_moment_and_others_not() -> None:
     rows = [("u", "a", "RateLike", 3), ("u", "b", "RateLike", 9), ("w", "b", "Watch", 5)]
     pieces = [IndexedPiece(id=each, weights={}, available_from=20 * DAY_MS) for each in "abc"]
-    events = [(person, piece, InteractionType(kind), day * DAY_MS) for person, piece, kind, day in rows]
+    events = [(person, piece, InteractionType(kind), day * DAY_MS, WHOLE) for person, piece, kind, day in rows]
     history = history_of("made", pieces, events, SourceSettings())
     knowledge = Knowledge.of(history, np.ones(3, dtype=np.bool_), history.settings)
 

@@ -25,7 +25,7 @@ from penchant.evaluation.tuning import (
     tune,
     weight_faults,
 )
-from penchant.model import DAY_MS, Blend, IndexedPiece, InteractionType, SourceSettings, Term
+from penchant.model import DAY_MS, WHOLE, Blend, IndexedPiece, InteractionType, SourceSettings, Term
 
 QUICK = TuningRequest(trial=EvaluationRequest(split=SplitRule(), people=60), candidates=16, seconds=60, test_people=240)
 SURE = Estimate(0.05, 0.01, 0.09)
@@ -185,7 +185,7 @@ def by_chance_alone(seed: int) -> SourceHistory:
         for number in range(20)
     ]
     rows = [
-        (f"u{person}", f"p{piece:02d}", kinds[int(random.integers(len(kinds)))], day * DAY_MS)
+        (f"u{person}", f"p{piece:02d}", kinds[int(random.integers(len(kinds)))], day * DAY_MS, WHOLE)
         for person in range(640)
         for day, piece in enumerate(random.choice(20, 6, p=shares).tolist())
     ]
@@ -220,7 +220,7 @@ def test_categories_that_mislead_are_weighed_less(monkeypatch: pytest.MonkeyPatc
         for number in range(240)
     ]
     rows = [
-        (f"u{person}", f"p{piece:03d}", InteractionType.RATE_LIKE, day * DAY_MS)
+        (f"u{person}", f"p{piece:03d}", InteractionType.RATE_LIKE, day * DAY_MS, WHOLE)
         for person in range(330)
         for day, piece in enumerate(random.choice(np.arange(person % 6, 240, 6), 10, replace=False).tolist())
     ]
@@ -239,12 +239,13 @@ def test_a_source_whose_people_like_what_is_new_gets_it_shown(monkeypatch: pytes
     monkeypatch.setattr(tuning, "BLENDS", ())
     popular, rare, fresh = ([f"{letter}{number:02d}" for number in range(10)] for letter in "par")
     random = np.random.default_rng(0)
-    rows = [("early", each, InteractionType.RATE_LIKE, 300 * DAY_MS) for each in rare[:4]]
+    rows = [("early", each, InteractionType.RATE_LIKE, 300 * DAY_MS, WHOLE) for each in rare[:4]]
     for number in range(330):
         first, then = (random.choice(half, size, replace=False) for half, size in ((fresh[:5], 2), (fresh[5:], 3)))
         liked = [*popular, *first.tolist(), *then.tolist()]
         rows += [
-            (f"u{number}", each, InteractionType.RATE_LIKE, (300 + day) * DAY_MS) for day, each in enumerate(liked)
+            (f"u{number}", each, InteractionType.RATE_LIKE, (300 + day) * DAY_MS, WHOLE)
+            for day, each in enumerate(liked)
         ]
     dates = dict.fromkeys(popular + rare, 0) | dict.fromkeys(fresh, 1_000 * DAY_MS)
     pieces = [

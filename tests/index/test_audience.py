@@ -16,15 +16,18 @@ from penchant.index.people import tally
 from penchant.index.people.likes import Likes
 from penchant.index.people.popularity import PieceCounts, PieceNumbers
 from penchant.index.strings import Strings
-from penchant.model import DAY_MS, DEFAULT_INTERACTION_WEIGHTS, InteractionType, SourceSettings
+from penchant.model import DAY_MS, DEFAULT_INTERACTION_WEIGHTS, WHOLE, InteractionType, SourceSettings
 from strategies import examples
 
 PEOPLE = st.sampled_from(["u1", "u2", "u3", "u4", "u5"])
 PIECES = [f"p{number}" for number in range(6)]
 DAYS = st.integers(0, 60)
+PORTIONS = st.sampled_from([WHOLE, WHOLE, 1, 25, 50, 99])
 EVENTS = st.lists(
     st.one_of(
-        st.tuples(st.just("record"), PEOPLE, st.sampled_from(PIECES), st.sampled_from(sorted(oracle.WEIGHTS)), DAYS),
+        st.tuples(
+            st.just("record"), PEOPLE, st.sampled_from(PIECES), st.sampled_from(sorted(oracle.WEIGHTS)), DAYS, PORTIONS
+        ),
         st.tuples(st.just("erase"), PEOPLE),
         st.tuples(st.just("look"), DAYS),
         st.tuples(st.just("compact")),
@@ -63,10 +66,12 @@ class Counting:
     def apply(self, event: tuple[Any, ...]) -> None:
         self.version += 1
         match event:
-            case "record", person, piece_id, kind, day:
+            case "record", person, piece_id, kind, day, *portions:
+                portion = portions[0] if portions else WHOLE
                 own = {"type": kind, "contentId": piece_id, "day": day, "version": self.version, "userId": person}
-                self.everyone.setdefault(person, []).append(own)
-                self.tally.record(key_of(person), piece_id, InteractionType(kind), day * DAY_MS, self.version)
+                self.everyone.setdefault(person, []).append(own | {"value": portion / WHOLE})
+                what = InteractionType(kind)
+                self.tally.record(key_of(person), piece_id, what, day * DAY_MS, self.version, portion)
             case "erase", person:
                 self.everyone.pop(person, None)
                 self.tally.erase(key_of(person))
@@ -91,8 +96,9 @@ def rebuilt(counting: Counting) -> Tally:
     made = Tally.empty(counting.oldest)
     for own in counting.kept().values():
         for each in own:
-            kind = InteractionType(each["type"])
-            made.record(key_of(each["userId"]), each["contentId"], kind, each["day"] * DAY_MS, each["version"])
+            kind, portion = InteractionType(each["type"]), round(each["value"] * WHOLE)
+            moment, version = each["day"] * DAY_MS, each["version"]
+            made.record(key_of(each["userId"]), each["contentId"], kind, moment, version, portion)
     return made
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from penchant.index import EventPages, Likes, Tally
 from penchant.index.people import event_pages, likes
-from penchant.model import DAY_MS, InteractionType, SourceSettings
+from penchant.model import DAY_MS, WHOLE, InteractionType, SourceSettings, event_code
 from strategies import examples
 
 EVENTS = st.lists(
@@ -20,6 +20,7 @@ EVENTS = st.lists(
         st.sampled_from(["a", "z", "é", "😀", "aa"]),
         st.sampled_from(list(InteractionType)),
         st.integers(-2, 6).map(lambda half_days: half_days * DAY_MS // 2),
+        st.sampled_from([WHOLE, WHOLE, 1, 50, 99]),
     ),
     max_size=40,
 )
@@ -39,10 +40,10 @@ def key_of(number: int) -> bytes:
     return bytes([number % 3]).rjust(8, b"\0") + bytes([255 - number]).ljust(8, b"\0")
 
 
-def columns(rows: list[tuple[int, tuple[int, str, InteractionType, int]]], ids: list[str]) -> tuple[Any, ...]:
+def columns(rows: list[tuple[int, tuple[int, str, InteractionType, int, int]]], ids: list[str]) -> tuple[Any, ...]:
     people = b"".join(key_of(person) for _, (person, *_) in rows)
     pieces = b"".join(key_of(ids.index(piece_id)) for _, (_, piece_id, *_) in rows)
-    numbers = [(kind.code, moment, version) for version, (_, _, kind, moment) in rows]
+    numbers = [(event_code(kind, portion), moment, version) for version, (_, _, kind, moment, portion) in rows]
     keys = (np.frombuffer(each, dtype=np.uint8).reshape(-1, 16) for each in (people, pieces))
     return (*keys, *np.asarray(numbers, dtype=np.int64).T)
 
@@ -55,13 +56,14 @@ def columns(rows: list[tuple[int, tuple[int, str, InteractionType, int]]], ids: 
     threads=st.sampled_from([1, 2, 3]),
 )
 def test_pages_in_any_order_give_the_likes_of_a_tally(
-    events: list[tuple[int, str, InteractionType, int]], cuts: list[int], oldest_day: int, threads: int
+    events: list[tuple[int, str, InteractionType, int, int]], cuts: list[int], oldest_day: int, threads: int
 ) -> None:
     rows = list(enumerate(events, start=1))
     ids = sorted({piece_id for _, piece_id, *_ in events}, key=hash)
     tally, pages = Tally.empty(oldest_day), EventPages(oldest_day)
     tally.record_all(
-        (version, key_of(person), piece_id, kind, moment) for version, (person, piece_id, kind, moment) in rows
+        (version, key_of(person), piece_id, kind, moment, portion)
+        for version, (person, piece_id, kind, moment, portion) in rows
     )
     ends = [0, *sorted(cuts), len(rows)]
     for begin, end in reversed(list(itertools.pairwise(ends))):

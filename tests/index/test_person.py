@@ -14,7 +14,10 @@ from penchant.model import DAY_MS, InteractionType, Preferences, SourceSettings,
 from strategies import CATALOGUES, CATEGORY_WEIGHTS, PIECE_IDS, examples
 
 TODAY = 1_000
-EVENTS = st.lists(st.tuples(st.sampled_from(list(InteractionType)), PIECE_IDS, st.integers(0, 300)), max_size=12)
+PORTIONS = st.sampled_from([None, 1, 25, 50, 58, 100])
+EVENTS = st.lists(
+    st.tuples(st.sampled_from(list(InteractionType)), PIECE_IDS, st.integers(0, 300), PORTIONS), max_size=12
+)
 STATED = st.dictionaries(
     st.builds(Term, st.sampled_from(["genre", "tag"]), st.sampled_from("abx")), st.sampled_from([-1.0, 0.5, 1.0])
 )
@@ -25,17 +28,17 @@ STATED = st.dictionaries(
 def test_a_person_is_the_definition(
     *,
     catalogue: list[dict[str, Any]],
-    events: list[tuple[InteractionType, str, int]],
+    events: list[tuple[InteractionType, str, int, int | None]],
     liking: dict[Term, float],
     weights: dict[str, float],
     half_life: int,
 ) -> None:
     snapshot = both(catalogue)
     rules = SourceSettings(category_weights=weights, half_life_days=half_life)
-    moments = sorted((TODAY * DAY_MS - age * DAY_MS // 3 for _, _, age in events), reverse=True)
+    moments = sorted((TODAY * DAY_MS - age * DAY_MS // 3 for _, _, age, _ in events), reverse=True)
     interactions = [
-        StoredInteraction(user_id="u", type=kind, piece_id=piece_id, occurred_at=moment)
-        for (kind, piece_id, _), moment in zip(events, moments, strict=True)
+        StoredInteraction(user_id="u", type=kind, piece_id=piece_id, occurred_at=moment, portion=portion)
+        for (kind, piece_id, _, portion), moment in zip(events, moments, strict=True)
     ]
     arrays, said = InteractionArrays.of(interactions), Preferences(stated=liking)
 
@@ -50,6 +53,7 @@ def test_a_person_is_the_definition(
     assert named(snapshot, figures.seen) == {each for each in profile_reference.seen(interactions) if each in snapshot}
     likes = profile_reference.own_likes(interactions, rules, snapshot.__contains__, most_likes(snapshot.piece_count))
     assert named(snapshot, figures.liked) == likes.keys()
+    assert sorted(grade for own in figures.grades for grade in own.tolist()) == sorted(likes.values())
     assert (figures.stated, figures.met) == (
         counted,
         len({each.piece_id for each in interactions if each.piece_id in snapshot}) + len(counted),

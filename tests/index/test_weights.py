@@ -20,7 +20,7 @@ from penchant.index.compiled.ridge_exact import nearest_pieces
 from penchant.index.compiled.ridge_kernels import _is_nearer as is_nearer
 from penchant.index.people.likes import latest_likes, like_matrix
 from penchant.index.people.weights import no_likes
-from penchant.model import grade_of
+from penchant.model import WHOLE, grade_of
 from strategies import CATALOGUES, CATEGORY_WEIGHTS, examples
 
 KINDS = st.sampled_from(["Click", "Play", "Watch", "Purchase", "RateLike", "RateDislike"])
@@ -158,6 +158,11 @@ def test_blocks_of_any_size_give_the_same_bits(kernels: Any) -> None:
 def test_grades_round_halves_up_and_are_at_least_one() -> None:
     assert [grade_of(weight) for weight in (5, 4, 3, 2, 1, 0.1, 3.4)] == [16, 16, 9, 4, 1, 1, 12]
     assert [grade_of(weight / 100) for weight in range(1, 600)] == [grade(weight / 100) for weight in range(1, 600)]
+
+
+@given(weight=st.integers(1, 10_000), portion=st.integers(1, WHOLE))
+def test_a_portion_multiplies_the_weight_of_a_grade(weight: int, portion: int) -> None:
+    assert grade_of(weight / 100, portion) == grade(weight / 100, portion / 100)
 
 
 def test_only_the_latest_likes_of_a_person_count() -> None:

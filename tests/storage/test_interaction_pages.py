@@ -2,7 +2,7 @@
 
 import pytest
 
-from penchant.model import InteractionType, NewInteraction
+from penchant.model import TYPE_BITS, TYPE_MASK, WHOLE, InteractionType, NewInteraction
 from penchant.storage import InteractionChange, RecordInteractions, Storage, interaction_pages
 from penchant.storage.hashing import piece_key
 from penchant.storage.interaction_pages import BLOCK_VERSIONS
@@ -41,7 +41,7 @@ def test_pages_have_the_interactions_of_the_batches_without_erasures(
         some = list(feed.pages(expected[0].version, expected[1].version))
         ids = feed.piece_ids([row.version for row in expected])
     rows = [row for page in pages for row in zip(*page, strict=True)]
-    found = [(v, person.tobytes(), ids[v], TYPES[int(code)], at) for person, _, code, at, v in rows]
+    found = [(v, person.tobytes(), ids[v], TYPES[int(code)], at, WHOLE) for person, _, code, at, v in rows]
 
     assert found == expected
     moments = [at for person, at in MOMENTS.items() if person != "gone"]
@@ -52,3 +52,26 @@ def test_pages_have_the_interactions_of_the_batches_without_erasures(
     # Without the erased person's interaction and the row of the erasure.
     assert [len(page.versions) for page in pages] == [2 * BLOCK_VERSIONS - 2, len(rows) - 2 * BLOCK_VERSIONS + 2]
     assert [page.versions.tolist() for page in some] == [[expected[1].version]]
+
+
+def test_pages_and_batches_tell_portions_but_of_nothing_and_of_ratings(storage: Storage, account: int) -> None:
+    portions = [None, 0, 1, 60, WHOLE]
+    kinds = [InteractionType.WATCH, InteractionType.RATE_DISLIKE]
+    new = [NewInteraction(user_id="u", type=kind, piece_id="a", portion=each) for kind in kinds for each in portions]
+    done(storage, submitting(account, "a"))
+    done(storage, RecordInteractions(account_id=account, source="s", interactions=new))
+
+    with storage.sources.follow_interactions(account, "s", None) as feed:
+        batches = [row for batch in feed.batches for row in batch if isinstance(row, InteractionChange)]
+        (page,) = feed.pages(feed.after, feed.head.interactions_version)
+        recorded = storage.people.list_recorded(feed.head.source_id, after=0, until=len(new))
+    codes = page.codes.tolist()
+
+    assert [(row.type, row.portion) for row in batches] == [
+        *((InteractionType.WATCH, portion) for portion in (WHOLE, 1, 60, WHOLE)),
+        *[(InteractionType.RATE_DISLIKE, WHOLE)] * len(portions),
+    ]
+    assert [(TYPES[code & TYPE_MASK], WHOLE - (code >> TYPE_BITS)) for code in codes] == [
+        (row.type, row.portion) for row in batches
+    ]
+    assert (recorded.interactions, recorded.is_whole) == (batches, True)

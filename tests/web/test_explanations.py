@@ -260,7 +260,8 @@ def interacting(
     service.submit("s", *({name: value for name, value in each.items() if name != "day"} for each in pieces))
     everyone = {f"u{number}": [e | {"day": today - e["age"]} for e in own] for number, own in enumerate(people)}
     body = [
-        {"userId": user, "type": e["type"], "contentId": e["contentId"], "timestamp": DAY_CLOCK.midnight(e["age"])}
+        {name: e[name] for name in ("type", "contentId", "value") if name in e}
+        | {"userId": user, "timestamp": DAY_CLOCK.midnight(e["age"])}
         for user, own in everyone.items()
         for e in own
     ]

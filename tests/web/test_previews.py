@@ -60,7 +60,7 @@ def test_a_preview_shows_the_lists_as_they_will_be(
     service.delete("/s?confirm=s")
     service.submit("s", *pieces, {"id": "one-more", "categories": {"genre": ["a"]}})
     body = [
-        {"userId": f"u{number}", "type": each["type"], "contentId": each["contentId"]}
+        {name: each[name] for name in ("type", "contentId", "value") if name in each} | {"userId": f"u{number}"}
         for number, own in enumerate(people)
         for each in own
     ]

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from clocks import DAY_CLOCK
 from factories import piece
+from oracle import telling
 from penchant.service.lists import everybody
 from serving import Service, ok
 from strategies import CATALOGUES, CATEGORY_WEIGHTS, INTERACTIONS, SAID, examples
@@ -30,7 +31,8 @@ def listed(service: Service, path: str, **options: Any) -> list[tuple[str, float
 def do(service: Service, source: str, user: str, done: Events) -> None:
     moments = [DAY_CLOCK.now() - timedelta(days=each["age"]) for each in done]
     body = [
-        {"userId": user, "type": each["type"], "contentId": each["contentId"], "timestamp": moment.isoformat()}
+        {"userId": user, "timestamp": moment.isoformat()}
+        | {name: each[name] for name in ("type", "contentId", "value") if name in each}
         for each, moment in zip(done, moments, strict=True)
     ]
     ok(service.post(f"/{source}/interactions", json=body))
@@ -86,7 +88,9 @@ def test_it_is_the_score_of_each_persons_own_list(  # noqa: PLR0917  # strategie
     options = {"headers": {"x-penchant-min-audience-version": version}}
 
     known = {user for user, words in speaking.items() if any(words.values())}
-    known |= {user for user, own in people.items() if "at" not in query or max(each["age"] for each in own) >= AT_DAYS}
+    # Those of whom nothing counts are nobody's prospects.
+    ages = {user: [each["age"] for each in telling(own)] for user, own in people.items()}
+    known |= {user for user, own in ages.items() if own and ("at" not in query or max(own) >= AT_DAYS)}
 
     def in_own_lists() -> list[tuple[str, float]]:
         lists = {

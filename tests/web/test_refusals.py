@@ -157,6 +157,7 @@ QUERIES: dict[str, tuple[str, ...]] = {
     "GET /s/users/u/interactions": ("type=watch",),
     "POST /s/users/u/interactions/Watch/content/a": (
         "timestamp=yesterday", "timestamp=2999-01-01T00:00:00Z", "timestamp=2026-01-01T00:00:00", "event-id=",
+        "value=", "value=2", "value=0.125", "value=-1", "value=true", "value=0&value=1",
     ),
     "GET /s/placements/home/results": (
         "from=2020-01-01", "from=2026-01-02&to=2026-01-01", "from=yesterday", "to=1", "type=Look", "base=none",

@@ -39,7 +39,7 @@ def answers(service: Service, source: str, ids: list[str]) -> list[Any]:
         found.append(ok(service.get(f"{own}/recommendation?include-seen=true&{newest}"))["content"])
         found.append([each["categories"] for each in ok(service.get(f"{own}/recommendation/profile"))])
         listed = ok(service.get(f"{own}/interactions?limit=1000"))
-        found.append([(each["type"], each["contentId"], each["timestamp"]) for each in listed])
+        found.append([(each["type"], each["contentId"], each["timestamp"], each.get("value")) for each in listed])
     return found
 
 
@@ -53,7 +53,8 @@ def test_what_is_taken_back_has_never_been(service: Service, pieces: list[dict[s
     left: list[dict[str, Any]] = []
     for user, some, is_taken in doings:
         body = [
-            {"userId": user, "type": e["type"], "contentId": e["contentId"], "timestamp": DAY_CLOCK.midnight(e["age"])}
+            {name: e[name] for name in ("type", "contentId", "value") if name in e}
+            | {"userId": user, "timestamp": DAY_CLOCK.midnight(e["age"])}
             for e in some
         ]
         ok(service.post("/s/interactions", json=body))

@@ -120,7 +120,7 @@ def filled(service: Service) -> Service:
         },
     )
     attributes = {"cost": {"pointer": "/cost", "type": "keyword"}, "url": {"pointer": "/url", "type": "keyword"}}
-    settings = {"publicExtras": ["url"], "attributes": attributes}
+    settings = {"publicExtras": ["url"], "publicCards": True, "attributes": attributes}
     assert service.put("/s/settings", json=settings).status_code == 200
     assert service.put("/s/placements/home", json={"kind": "recommendations"}).status_code == 200
     assert service.put("/s/placements/beside", json={"kind": "similar"}).status_code == 200

@@ -220,6 +220,40 @@ def test_an_interaction_is_read_with_time_and_event_id() -> None:
     assert (read.occurred_at, read.event_id) == (0, "e")
 
 
+@pytest.mark.parametrize(
+    ("value", "portion"), (("0", 0), ("0.01", 1), ("0.29", 29), ("0.580", 58), ("1", 100), ("1.0", 100), ("null", None))
+)
+def test_a_value_is_read_as_hundredths(value: str, portion: int | None) -> None:
+    (read,) = decode_interactions(b'[{"userId":"u","type":"Watch","contentId":"c","value":%s}]' % value.encode(), 0)
+
+    assert read.portion == portion
+
+
+@pytest.mark.parametrize(
+    ("value", "detail"),
+    (
+        ('"0.5"', "Found a string; a number from 0 to 1 is accepted."),
+        ("true", "Found a boolean; a number from 0 to 1 is accepted."),
+        ("[1]", "Found an array; a number from 0 to 1 is accepted."),
+        ("-0.1", "Found -0.1; a number from 0 to 1 is accepted."),
+        ("1.01", "Found 1.01; a number from 0 to 1 is accepted."),
+        ("1e400", None),
+        ("0.125", "Found 0.125; at most two decimals are accepted."),
+    ),
+)
+def test_an_odd_value_is_a_fault_at_its_place(value: str, detail: str | None) -> None:
+    entries = [
+        b'{"userId":"u","type":"Watch","contentId":"c","value":%s%s}' % (value.encode(), more)
+        for more in (b"", b',"x":1')
+    ]
+
+    with pytest.raises(InvalidInput) as caught:
+        decode_interaction_lines(b"\n".join(entries), 0)
+
+    assert [fault.pointer for fault in caught.value.faults] == ["/1/value", "/2/value"]
+    assert detail is None or {fault.detail for fault in caught.value.faults} == {detail}
+
+
 def is_json(text: bytes) -> bool:
     """Return whether Python's own reader takes a text as strict JSON."""
 

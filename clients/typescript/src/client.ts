@@ -236,6 +236,11 @@ export class Client {
     return this.#service.json("GET", path(source, "placements", name, "versions"), { query: options });
   }
 
+  /** Read what a placement is and does, in words and weekly figures: for everybody, about nobody. */
+  placementCard(source: string, name: string, query?: Query<"placementCard">): Promise<Answer<"placementCard">> {
+    return this.#service.json("GET", path(source, "placements", name, "card"), { query });
+  }
+
   /** Put an earlier version in force again; without a version, the one before the present. */
   rollBackPlacement(source: string, name: string, query?: Query<"rollBackPlacement">): Promise<Answer<"rollBackPlacement">> {
     const repeatable = query?.version !== undefined;

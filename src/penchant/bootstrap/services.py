@@ -47,6 +47,7 @@ from penchant.service.lists.similar import SimilarAnswers
 from penchant.service.maps import CatalogueMaps
 from penchant.service.measuring import GaugeUpdater
 from penchant.service.people import People
+from penchant.service.placements.cards import Cards
 from penchant.service.placements.curves import CurveCounter
 from penchant.service.placements.impressions import Impressions, ListIds
 from penchant.service.placements.lists import PlacementLists, PlacementPreviews, VariantGuard
@@ -240,7 +241,7 @@ def wire(
     clock: Callable[[], float],
 ) -> Services:
     """Return the services over an open database."""
-    settings, present = current.now, Clock(seconds=clock)
+    settings, present, storage = current.now, Clock(seconds=clock), database.storage
     people_cache = PeopleCache(database, limit_bytes=settings.person_memory_bytes, recent_changes=views.recent_changes)
     inputs = LiveInputs(database, views, people=people_cache, clock=clock)
     shares = page_shares()
@@ -248,8 +249,7 @@ def wire(
     placement_lists = PlacementLists(placements, lists, VariantGuard(database, clock=present), metrics)
     similar_answers = SimilarAnswers(limit_bytes=settings.answer_memory_bytes)
     access = _access(database, current, rates, metrics, present)
-    words = WordTasks(database, WordWriter(database.storage))
-    list_ids = ListIds(database.storage.list_secret(), clock=present)
+    words, list_ids = WordTasks(database, WordWriter(database.storage)), ListIds(storage.list_secret(), clock=present)
     content = Content(database, views, metrics, current, words)
     health = CatalogueHealth(metrics, clock=present)
     return Services(
@@ -289,6 +289,7 @@ def wire(
         list_ids=list_ids,
         impressions=Impressions(database, list_ids, metrics, clock=present),
         results=Results(database, clock=present),
+        cards=Cards(database, inputs, clock=present),
         tag_secret=database.storage.tag_secret(),
     )
 

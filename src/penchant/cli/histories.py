@@ -27,6 +27,7 @@ from penchant.model import (
     IndexedPiece,
     InteractionType,
     SourceSettings,
+    counted_portion,
 )
 from penchant.service.bulk.lists import KernelChoice
 from penchant.settings import NodeSettings
@@ -199,7 +200,7 @@ def _rows_of_source(storage: Storage, account_id: int, source: str, settings: So
             for row in batch:
                 # What an erasure took away is not in the feed any more.
                 if not isinstance(row, Erasure) and row.occurred_at >= oldest:
-                    yield row.user_key, row.piece_id, row.type, row.occurred_at
+                    yield row.user_key, row.piece_id, row.type, row.occurred_at, row.portion
 
 
 def _read_files(pieces: Path, interactions: Path, settings: SourceSettings) -> SourceHistory:
@@ -227,7 +228,11 @@ def _rows_of_file(path: Path) -> Iterator[Row]:
         with _located(path, first):
             batch = decode_interaction_lines(b"\n".join(lines), now)
         for each in batch:
-            yield each.user_id, each.piece_id, each.type, now if each.occurred_at is None else each.occurred_at
+            occurred_at = now if each.occurred_at is None else each.occurred_at
+            portion = counted_portion(each.type, each.portion)
+            # As in a feed: what counts for nothing is in no history.
+            if portion:
+                yield each.user_id, each.piece_id, each.type, occurred_at, portion
 
 
 def _batches(path: Path, size: int) -> Iterator[tuple[int, list[bytes]]]:

@@ -386,7 +386,7 @@ def _judged(storage: Storage, settings: NodeSettings, arguments: ImportArguments
     view = view_of(storage, index_folder(settings), arguments.account, arguments.source)
     with storage.sources.follow_interactions(account_id, arguments.source, None) as feed:
         rows = (
-            (row.user_key, row.piece_id, row.type, row.occurred_at)
+            (row.user_key, row.piece_id, row.type, row.occurred_at, row.portion)
             for batch in feed.batches
             for row in batch
             if not isinstance(row, Erasure)

@@ -20,6 +20,7 @@ from penchant.wire import (
     KeyAnswer,
     KeyList,
     PersonPreferences,
+    PlacementCard,
     PlacementResult,
     Profile,
     ProspectList,
@@ -102,6 +103,8 @@ class RecordInteractionOptions(TakeBackOptions, total=False):
 
     list: str | None
     """The list that the person took it from, by its `x-penchant-list`; without it, the last one shown."""
+    value: float | None
+    """What part of it was watched, read or listened to, with at most two decimals; without it, the whole."""
 
 
 class ListInteractionsOptions(ListIdsOptions, total=False):
@@ -585,6 +588,13 @@ def list_placement_versions(source: str, name: str) -> Request[PlacementVersions
     )
 
 
+def placement_card(source: str, name: str) -> Request[PlacementCard[datetime]]:
+    """What a placement is and does: in words, and by figures of whole weeks in which nobody can be seen."""
+    return request_of(
+        "GET", "/{source}/placements/{name}/card", PlacementCard[datetime], {"source": source, "name": name}, reads=True
+    )
+
+
 def placement_list(source: str, name: str, **options: Unpack[PlacementListOptions]) -> Request[PlacementResult]:
     """The list of a placement, for a person and beside a piece."""
     return request_of(
@@ -739,6 +749,7 @@ class OperationMethods:
     put_placement = RequestMethod(put_placement)
     delete_placement = RequestMethod(delete_placement)
     list_placement_versions = RequestMethod(list_placement_versions)
+    placement_card = RequestMethod(placement_card)
     placement_list = RequestMethod(placement_list)
     why_similar = RequestMethod(why_similar)
     why_recommended = RequestMethod(why_recommended)

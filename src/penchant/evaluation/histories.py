@@ -14,8 +14,8 @@ from penchant.model import SEEN_TYPES, IndexedPiece, InteractionType, SourceSett
 TYPES = tuple(InteractionType)
 """The types of interaction, by the number that a history gives them."""
 NUMBERS = {kind: number for number, kind in enumerate(TYPES)}
-Row = tuple[Hashable, str, InteractionType, int]
-"""Who, with which piece, what, and when (ms since 1970 UTC)."""
+Row = tuple[Hashable, str, InteractionType, int, int]
+"""Who, with which piece, what, when (ms since 1970 UTC), and the portion that counts, above 0."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -26,6 +26,7 @@ class Events:
     pieces: IntArray
     types: NDArray[np.int8]
     times: IntArray
+    portions: NDArray[np.int8]
 
     def __len__(self) -> int:
         return len(self.people)
@@ -33,7 +34,11 @@ class Events:
     def take(self, which: BoolArray) -> "Events":
         """Return the events that a mask chooses."""
         return Events(
-            people=self.people[which], pieces=self.pieces[which], types=self.types[which], times=self.times[which]
+            people=self.people[which],
+            pieces=self.pieces[which],
+            types=self.types[which],
+            times=self.times[which],
+            portions=self.portions[which],
         )
 
     def are(self, kinds: Iterable[InteractionType]) -> BoolArray:
@@ -70,12 +75,13 @@ def history_of(
     numbers = {piece.id: number for number, piece in enumerate(ordered)}
     people: dict[Hashable, int] = {}
     # Arrays and no lists: a tenth of the memory.
-    columns = (array("q"), array("q"), array("b"), array("q"))
-    for person, piece_id, kind, occurred_at in rows:
+    columns = (array("q"), array("q"), array("b"), array("q"), array("b"))
+    for person, piece_id, kind, occurred_at, portion in rows:
         columns[0].append(people.setdefault(person, len(people)))
         columns[1].append(numbers.setdefault(piece_id, len(numbers)))
         columns[2].append(NUMBERS[kind])
         columns[3].append(occurred_at)
+        columns[4].append(portion)
     return SourceHistory(
         name=name,
         pieces=ordered,
@@ -85,6 +91,7 @@ def history_of(
             pieces=np.array(columns[1], dtype=np.int64),
             types=np.array(columns[2], dtype=np.int8),
             times=np.array(columns[3], dtype=np.int64),
+            portions=np.array(columns[4], dtype=np.int8),
         ),
         person_count=len(people),
         settings=settings,

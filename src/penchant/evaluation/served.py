@@ -110,10 +110,10 @@ class ServedSource:
         events, ids = self._knowledge.events, self._knowledge.history.ids
         cut = slice(*self.prepared.starts[person : person + 2].tolist())
         rows = self.prepared.order[cut][:MAX_PROFILE_INTERACTIONS]
-        columns = (events.pieces[rows].tolist(), events.types[rows].tolist(), events.times[rows].tolist())
+        columns = (each[rows].tolist() for each in (events.pieces, events.types, events.times, events.portions))
         return [
-            StoredInteraction(user_id="", piece_id=ids[piece], type=TYPES[kind], occurred_at=time)
-            for piece, kind, time in zip(*columns, strict=True)
+            StoredInteraction(user_id="", piece_id=ids[piece], type=TYPES[kind], occurred_at=time, portion=portion)
+            for piece, kind, time, portion in zip(*columns, strict=True)
         ]
 
 
@@ -141,10 +141,10 @@ def audience_of(knowledge: Knowledge, snapshot: Snapshot) -> Audience:
     # A history may be years old: with the source's own retention most of it would not count.
     kept = replace(settings, retention_days=max(settings.retention_days, today - oldest_day))
     tally = Tally.empty(oldest_day)
-    columns = (events.people.tolist(), events.pieces.tolist(), events.types.tolist(), events.times.tolist())
-    for version, (person, piece, number, time) in enumerate(zip(*columns, strict=True), start=1):
+    columns = (each.tolist() for each in (events.people, events.pieces, events.types, events.times, events.portions))
+    for version, (person, piece, number, time, portion) in enumerate(zip(*columns, strict=True), start=1):
         # A key as storage gives it, of 16 bytes; the order of recording is the version.
-        tally.record(person.to_bytes(16, "big"), ids[piece], TYPES[number], time, version)
+        tally.record(person.to_bytes(16, "big"), ids[piece], TYPES[number], time, version, portion)
     counts = tally.popularity(kept, today)
     weighed = weigh(tally.compacted(), snapshot, kept, 1, kept.oldest_day(today))
     return Audience(counts, AudienceWeights.none() if weighed is None else weighed.weights, len(events))

@@ -30,7 +30,7 @@ from penchant.index import (
     telling_by_category,
     vocabulary,
 )
-from penchant.model import DAY_MS, EncodedPiece, InteractionType, NewInteraction, SourceSettings
+from penchant.model import DAY_MS, EncodedPiece, InteractionType, NewInteraction, SourceSettings, counted_portion
 from penchant.settings import closed_image_hosts
 from penchant.storage import user_key
 from penchant.wire import decode_stored_extra, decode_stored_label, decode_stored_piece, encode
@@ -73,7 +73,7 @@ ALONE_SHARE = 0.05
 """The share of pieces that share no keyword, or of lists without order, from which on something is advised."""
 BY_COLUMNS = frozenset({"csv", "parquet", "gorse", "recombee", "metarank"})
 """Formats that take ``--keywords``."""
-Row = tuple[bytes, str, InteractionType, int]
+Row = tuple[bytes, str, InteractionType, int, int]
 """Who, with which piece, what, and when (ms since 1970 UTC)."""
 
 
@@ -143,7 +143,9 @@ class ImportSample:
                 self.has_all_rows = False
                 return
             occurred_at = now if each.occurred_at is None else each.occurred_at
-            self.rows.append((user_key(0, each.user_id), each.piece_id, each.type, occurred_at))
+            portion = counted_portion(each.type, each.portion)
+            if portion:
+                self.rows.append((user_key(0, each.user_id), each.piece_id, each.type, occurred_at, portion))
 
     def snapshot(self, now: int, settings: SourceSettings) -> Snapshot:
         """Return an index of the pieces, with words of their texts where settings have these."""

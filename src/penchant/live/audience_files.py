@@ -17,7 +17,7 @@ from penchant.live.array_files import ArrayFiles, FileKind, PublishedFile, Stamp
 from penchant.model import SourceSettings
 from penchant.storage import Erasure, InteractionChange, InteractionsFeed, SourceHead
 
-LIKES = FileKind(name="likes", suffix=".likes", magic=b"penchant likes  ", format=2, of_arrays=Likes.of_arrays)
+LIKES = FileKind(name="likes", suffix=".likes", magic=b"penchant likes  ", format=3, of_arrays=Likes.of_arrays)
 
 
 class KeptDays(NamedTuple):

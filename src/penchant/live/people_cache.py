@@ -68,9 +68,10 @@ class _RememberedPerson:
     def grow(self, changes: Sequence[InteractionChange]) -> None:
         """Add interactions of the feed, unless they were read already."""
         before = self.interactions
-        for version, _, piece_id, kind, occurred_at in changes:
+        most = MAX_PROFILE_INTERACTIONS
+        for version, _, piece_id, kind, occurred_at, portion in changes:
             if occurred_at >= self.since:
-                grown = self.interactions.adding(version, piece_id, kind, occurred_at, MAX_PROFILE_INTERACTIONS)
+                grown = self.interactions.adding(version, piece_id, kind, occurred_at, most, portion)
                 self.interactions = grown
         if self.interactions is not before:
             self.figures = self.snapshot = None
@@ -229,7 +230,7 @@ class PeopleCache:
     async def _read(self, view: View, key: _Key, user_id: str, today: int) -> PersonFigures:
         """Return the figures of a person from storage, and remember what was read."""
         since = view.source_settings.oldest_day(today) * DAY_MS
-        query = InteractionQuery(user_id=user_id, since=since, limit=MAX_PROFILE_INTERACTIONS)
+        query = InteractionQuery(user_id=user_id, since=since, limit=MAX_PROFILE_INTERACTIONS, counted=True)
 
         def read() -> tuple[InteractionArrays, Preferences, int, PersonFigures]:
             stored = self._database.storage.people.read(view.head.source_id, query)

@@ -21,6 +21,7 @@ from penchant.service.lists.similar import SimilarAnswers
 from penchant.service.maps import CatalogueMaps
 from penchant.service.measuring import GaugeUpdater
 from penchant.service.people import People
+from penchant.service.placements.cards import Cards
 from penchant.service.placements.curves import CurveCounter
 from penchant.service.placements.impressions import Impressions, ListIds
 from penchant.service.placements.lists import PlacementLists, PlacementPreviews
@@ -70,6 +71,7 @@ class Services:
     list_ids: ListIds
     impressions: Impressions
     results: Results
+    cards: Cards
     tag_secret: bytes
     """The database's secret by which ETags are keyed."""
 

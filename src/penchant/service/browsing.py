@@ -25,7 +25,14 @@ from penchant.service.access import Access
 from penchant.service.people import oldest_kept
 from penchant.storage import InteractionQuery, SourceHead
 from penchant.telemetry import Metrics
-from penchant.wire import decode_stored_extra, decode_stored_label, decode_stored_texts, encode, words_of_piece
+from penchant.wire import (
+    decode_stored_card,
+    decode_stored_extra,
+    decode_stored_label,
+    decode_stored_texts,
+    encode,
+    words_of_piece,
+)
 from penchant.words import NO_KEPT_WORDS, WordRule
 
 MAX_HITS = 50
@@ -257,6 +264,31 @@ class LabelledPiece:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PieceCard:
+    """A piece as pages show it: by its title, with the address of its picture if there is one.
+
+    One that is not in the source now has its id alone.
+    """
+
+    id: str
+    label: str | None = None
+    kind: str = ""
+    year: str = ""
+    picture: str | None = None
+    is_stored: bool = False
+
+    @property
+    def title(self) -> str:
+        """Return what it is called: its label, else its id."""
+        return self.label or self.id
+
+    @property
+    def detail(self) -> str:
+        """Return the line below its title."""
+        return ", ".join(part for part in (self.kind.capitalize(), self.year) if part)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PiecePage:
     """A page of pieces; ``after`` is the id that the next page goes on from, ``None`` where there is no more.
 
@@ -374,14 +406,35 @@ class SourceBrowser:
         """Return the labels of some pieces, a few hundred at most, that have one."""
         return await self._told(view, ids, decode_stored_label)
 
+    async def cards(self, view: View, ids: Sequence[str]) -> dict[str, PieceCard]:
+        """Return some pieces, a few hundred at most, as pages show them; each of the ids has one."""
+        bodies = await self._bodies(view, ids)
+        pointer = view.settings.image_attribute
+
+        def card(piece_id: str) -> PieceCard:
+            body = bodies.get(piece_id)
+            if body is None:
+                return PieceCard(id=piece_id)
+            stored = decode_stored_card(body)
+            picture = None if pointer is None else decode_stored_extra(body, pointer)
+            return PieceCard(
+                id=piece_id,
+                label=stored.label,
+                kind=stored.kind,
+                year=stored.year,
+                picture=picture,
+                is_stored=True,
+            )
+
+        return {piece_id: card(piece_id) for piece_id in ids}
+
     async def texts_at(self, view: View, pointer: str, ids: Sequence[str]) -> dict[str, str]:
         """Return the texts to which a JSON pointer leads in the extras of some pieces, of those that have one."""
         return await self._told(view, ids, lambda body: decode_stored_extra(body, pointer))
 
     async def word_changes(self, view: View, rule: WordRule | None, ids: Sequence[str]) -> list[WordChange]:
         """Return what another rule of words, or none, would change for some pieces, of those that there are."""
-        name = (view.head.account_id, view.head.name)
-        bodies = await self._database.promptly(self._database.storage.pieces.read_some, *name, ids)
+        bodies = await self._bodies(view, ids)
 
         def change(piece_id: str, body: bytes) -> WordChange:
             before = view.reading.words_of_draft(body)
@@ -402,12 +455,14 @@ class SourceBrowser:
         return await self._database.in_thread(changes)
 
     async def _told(self, view: View, ids: Sequence[str], read: Callable[[bytes], str | None]) -> dict[str, str]:
+        texts = {piece_id: read(body) for piece_id, body in (await self._bodies(view, ids)).items()}
+        return {piece_id: text for piece_id, text in texts.items() if text is not None}
+
+    async def _bodies(self, view: View, ids: Sequence[str]) -> dict[str, bytes]:
         if not ids:
             return {}
         name = (view.head.account_id, view.head.name)
-        bodies = await self._database.promptly(self._database.storage.pieces.read_some, *name, ids)
-        texts = {piece_id: read(body) for piece_id, body in bodies.items()}
-        return {piece_id: text for piece_id, text in texts.items() if text is not None}
+        return await self._database.promptly(self._database.storage.pieces.read_some, *name, ids)
 
     def _rows(self, view: View, start: str, after: str | None) -> list[LabelledPiece]:
         name = (view.head.account_id, view.head.name)

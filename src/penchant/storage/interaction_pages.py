@@ -4,8 +4,10 @@ A row for each would take most of the time of a first count in Python's objects.
 interactions of a thousand versions, as records one behind the other (D119 of docs/decisions.md):
 
     key of the person, 16 bytes | key of the piece, 16 bytes | number: moment, type, place of the version in the block
+    | portion
 
 PostgreSQL gives the number as eight bytes; SQLite, which has no such function, as `DIGITS` digits, by adding `OFFSET`.
+The portion is a byte, one more than it is, since SQLite ends a text at 0; without one it is that of the whole.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,11 +17,12 @@ import numpy as np
 import numpy.typing as npt
 from sqlalchemy import Connection, text
 
+from penchant.model import RATINGS, TYPE_BITS, TYPE_MASK, WHOLE
 from penchant.storage.hashing import KEY_BYTES
 from penchant.storage.schema import ERASURE_CODE
 from penchant.storage.statements import portions
 
-TYPE_BITS, VERSION_BITS = 4, 10
+VERSION_BITS = 10
 """Beside them 63 bits have room for the moments of all years that can be written, 1 to 9999."""
 BLOCK_VERSIONS = (1 << VERSION_BITS) - 1
 BLOCKS = 500
@@ -30,9 +33,10 @@ DIGITS, WORD_DIGITS = 19, 8
 """With the offset each number has so many digits, of which a word of 64 bits has eight."""
 
 _NUMBER = f"((occurred_at * {1 << TYPE_BITS} + type) * {1 << VERSION_BITS} + version - start)"
+_PORTION = f"coalesce(portion, {WHOLE}) + 1"
 _RECORDS = {
-    "sqlite": f"CAST(group_concat(user_key || piece_key || ({OFFSET} + {_NUMBER}), '') AS BLOB)",
-    "postgresql": f"string_agg(user_key || piece_key || int8send({_NUMBER}), '')",
+    "sqlite": f"CAST(group_concat(user_key || piece_key || ({OFFSET} + {_NUMBER}) || char({_PORTION}), '') AS BLOB)",
+    "postgresql": f"string_agg(user_key || piece_key || int8send({_NUMBER}) || set_byte('\\x00', 0, {_PORTION}), '')",
 }
 # The plus keeps the last bound from being what rows are looked up by: that is the block's own.
 _PAGES = {
@@ -54,14 +58,14 @@ _PAGES = {
 }
 _KEY = (np.uint8, KEY_BYTES)
 _NUMBER_AT = 2 * KEY_BYTES
-_BINARY = np.dtype([("people", _KEY), ("pieces", _KEY), ("number", ">i8")])
+_BINARY = np.dtype([("people", _KEY), ("pieces", _KEY), ("number", ">i8"), ("portion", np.uint8)])
 # The first word begins with three digits and ends with five that the second has as well.
 _WRITTEN = np.dtype(
     {
-        "names": ["people", "pieces", "first", "second", "third"],
-        "formats": [_KEY, _KEY, "<u8", "<u8", "<u8"],
-        "offsets": [0, KEY_BYTES, *(_NUMBER_AT + place for place in (0, 3, 11))],
-        "itemsize": _NUMBER_AT + DIGITS,
+        "names": ["people", "pieces", "first", "second", "third", "portion"],
+        "formats": [_KEY, _KEY, "<u8", "<u8", "<u8", np.uint8],
+        "offsets": [0, KEY_BYTES, *(_NUMBER_AT + place for place in (0, 3, 11, DIGITS))],
+        "itemsize": _NUMBER_AT + DIGITS + 1,
     }
 )
 _JOINTS = ((10, 8, 0x00FF00FF00FF00FF), (100, 16, 0x0000FFFF0000FFFF), (10_000, 32, 0x00000000FFFFFFFF))
@@ -70,7 +74,10 @@ front counts, how many bits lie between them, and a mask of what stays."""
 
 
 class InteractionPage(NamedTuple):
-    """Interactions as columns, in any order; keys of people and pieces have shape (n, 16)."""
+    """Interactions that count as columns, in any order; keys of people and pieces have shape (n, 16).
+
+    ``codes`` are those of `penchant.model.event_code`.
+    """
 
     people: npt.NDArray[np.uint8]
     pieces: npt.NDArray[np.uint8]
@@ -88,7 +95,7 @@ class InteractionColumns(NamedTuple):
 
 
 def interaction_pages(connection: Connection, source: int, after: int, until: int) -> Iterator[InteractionPage]:
-    """Yield the interactions after a version, up to another one, without erasures.
+    """Yield the interactions after a version, up to another one, without erasures and what counts for nothing.
 
     The database works without holding up other threads of this process.
     """
@@ -130,12 +137,27 @@ def _page(blocks: Mapping[int, bytes], dialect: str) -> InteractionPage:
     numbers = _written(records) if dialect == "sqlite" else records["number"].astype(np.int64)
     befores = np.repeat(np.asarray(list(blocks)), [len(each) // form.itemsize for each in blocks.values()])
     done = numbers >> VERSION_BITS
-    return InteractionPage(
+    page = InteractionPage(
         people=records["people"],
         pieces=records["pieces"],
-        codes=done & ((1 << TYPE_BITS) - 1),
+        codes=done & TYPE_MASK,
         moments=done >> TYPE_BITS,
         versions=befores + (numbers & BLOCK_VERSIONS),
+    )
+    lacks = WHOLE + 1 - records["portion"].astype(np.int64)
+    return page if not lacks.any() else _portioned(page, lacks)
+
+
+def _portioned(page: InteractionPage, lacks: npt.NDArray[np.int64]) -> InteractionPage:
+    """Return a page with what portions lack in its codes, without what counts for nothing."""
+    lacks[np.isin(page.codes, [kind.code for kind in RATINGS])] = 0
+    counts = lacks < WHOLE
+    return InteractionPage(
+        people=page.people[counts],
+        pieces=page.pieces[counts],
+        codes=(page.codes | lacks << TYPE_BITS)[counts],
+        moments=page.moments[counts],
+        versions=page.versions[counts],
     )
 
 

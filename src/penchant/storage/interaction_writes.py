@@ -13,7 +13,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, insert, select, update
 
-from penchant.model import NewImpression, NewInteraction, StoredInteraction
+from penchant.model import NewImpression, NewInteraction, StoredInteraction, counted_portion
 from penchant.storage import statements
 from penchant.storage.databases.opening import AnyDatabase
 from penchant.storage.hashing import event_key, piece_key, shared_event_key, user_key
@@ -68,7 +68,10 @@ def record(
         connection.execute(statements.upsert(database.insert, statements.EVENTS_KEY), recording.events)
     if recording.stored:
         recorded = zip(recording.stored, recording.shown, recording.by_page, strict=True)
-        attribute(connection, database, row, list(recorded))
+        # Of nothing of a piece nothing came (D188 of docs/decisions.md).
+        counted = [each for each in recorded if counted_portion(each[0].type, each[0].portion)]
+        if counted:
+            attribute(connection, database, row, counted)
         _raise_version(connection, row.source_id, recording.version, now)
     return outcomes
 
@@ -121,6 +124,7 @@ class _InteractionRecorder:
             piece_id=new.piece_id,
             occurred_at=self._now if new.occurred_at is None else new.occurred_at,
             event_id=new.event_id,
+            portion=new.portion,
         )
         if new.user_id in self._off:
             self._unstored += 1
@@ -347,7 +351,12 @@ def _find_versions(connection: Connection, row: Any, events: Sequence[tuple[str,
 def _unstored(new: NewInteraction, version: int) -> StoredInteraction:
     """Return the answer for an event whose interaction has outlived its retention."""
     interaction = StoredInteraction(
-        user_id=new.user_id, type=new.type, piece_id=new.piece_id, occurred_at=0, version=version
+        user_id=new.user_id,
+        type=new.type,
+        piece_id=new.piece_id,
+        occurred_at=0,
+        version=version,
+        portion=new.portion,
     )
     return interaction if new.occurred_at is None else replace(interaction, occurred_at=new.occurred_at)
 
@@ -367,6 +376,7 @@ def _insert(connection: Connection, source: int, stored: Sequence[StoredInteract
             "user_id": each.user_id,
             "piece_id": each.piece_id,
             "event_id": each.event_id,
+            "portion": each.portion,
         }
         for each in stored
     ]

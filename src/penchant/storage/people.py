@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, Select, bindparam, func, literal_column, select, union
+from sqlalchemy import Connection, Select, bindparam, func, literal_column, or_, select, union
 
-from penchant.model import DAY_MS, StoredInteraction
+from penchant.model import DAY_MS, RATINGS, StoredInteraction, counted_portion
 from penchant.storage.databases.connections import driver_errors
 from penchant.storage.databases.opening import Transactions
 from penchant.storage.hashing import user_key
@@ -43,7 +43,15 @@ def _put_together(statement: Select[Any]) -> Select[Any]:
     return select(func.json_group_array(func.json_array(*statement.subquery().c)))
 
 
-_OF_USER_TOGETHER = _put_together(_OF_USER)
+_COUNTED_OF_USER = _OF_USER.where(
+    or_(
+        interactions.c.portion.is_(None),
+        interactions.c.portion != literal_column("0"),
+        interactions.c.type.in_([literal_column(str(kind.code)) for kind in RATINGS]),
+    )
+)
+"""Without those that count for nothing."""
+_TOGETHER = {statement: _put_together(statement) for statement in (_OF_USER, _COUNTED_OF_USER)}
 
 
 class PeopleStore:
@@ -96,8 +104,11 @@ class PeopleStore:
         recorded = [row for row in rows if row[3] not in {ERASURE_CODE, STATED_CODE}]
         return RecordedChanges(
             interactions=[
-                InteractionChange(version, user_key, piece_id, TYPES[code], occurred_at)
-                for version, user_key, piece_id, code, occurred_at, _ in recorded
+                InteractionChange(
+                    version, user_key, piece_id, TYPES[code], occurred_at, counted_portion(TYPES[code], portion)
+                )
+                for version, user_key, piece_id, code, occurred_at, _, portion in recorded
+                if portion != 0 or TYPES[code].is_rating
             ],
             user_ids=frozenset(row[5] for row in recorded),
             stated=[row[1] for row in rows if row[3] == STATED_CODE],
@@ -137,7 +148,7 @@ class PeopleStore:
 
 def _interactions(connection: Connection, source: int, query: InteractionQuery) -> list[StoredInteraction]:
     """Return a person's interactions newest first, of one millisecond the later recorded first."""
-    statement = _OF_USER
+    statement = _COUNTED_OF_USER if query.counted else _OF_USER
     if query.until is not None:
         statement = statement.where(interactions.c.occurred_at <= query.until)
     if query.piece_id is not None:
@@ -163,7 +174,9 @@ def _rows_at_once(
     """
     if connection.dialect.name != "sqlite":
         return connection.execute(statement, parameters)
-    together = _OF_USER_TOGETHER if statement is _OF_USER else _put_together(statement)
+    together = _TOGETHER.get(statement)
+    if together is None:
+        together = _put_together(statement)
     rows: list[list[Any]] = msgspec.json.decode(connection.execute(together, parameters).scalar_one())
     return rows
 

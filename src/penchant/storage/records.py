@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from penchant.errors import PenchantError
 from penchant.model import (
+    WHOLE,
     EncodedPiece,
     InteractionType,
     ListKind,
@@ -74,13 +75,17 @@ class PieceText(NamedTuple):
 
 
 class InteractionChange(NamedTuple):
-    """An interaction in the interactions feed; a tuple, since millions are made for a first count."""
+    """An interaction in the interactions feed; a tuple, since millions are made for a first count.
+
+    ``portion`` is what counts of it, above 0: those with a portion of 0, which count for nothing, are in no feed.
+    """
 
     version: int
     user_key: bytes
     piece_id: str
     type: InteractionType
     occurred_at: int
+    portion: int = WHOLE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,7 +158,7 @@ class InteractionsFeed:
 class InteractionQuery:
     """Which interactions of a person are read: from ``since`` to ``until``, both included, newest first.
 
-    All of them with a ``limit`` of ``None``.
+    All of them with a ``limit`` of ``None``; with ``counted`` without those that count for nothing.
     """
 
     user_id: str
@@ -163,6 +168,7 @@ class InteractionQuery:
     type: InteractionType | None = None
     skip: int = 0
     limit: int | None
+    counted: bool = False
 
 
 class StoredPerson(NamedTuple):

@@ -193,10 +193,12 @@ interactions = Table(
     Column("user_id", BY_CODE_POINT, nullable=False),
     Column("piece_id", BY_CODE_POINT, nullable=False),
     Column("event_id", BY_CODE_POINT),
+    Column("portion", SmallInteger),
 )
 """An erasure is a row without ids; ``user_key`` is masked there, by the number in ``piece_key`` (`storage.secrets`).
 
 ``event_id`` is as it was given: the export has it. Rows of 0.1.0 have none, only its hash among `event_ids`.
+``portion`` is in hundredths, NULL where none was given.
 """
 # A person's interactions, newest first, without a sort; the versions order those of one moment.
 Index(

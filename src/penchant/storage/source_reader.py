@@ -12,7 +12,7 @@ from sqlalchemy import Connection, CursorResult, select
 from sqlalchemy.sql import Select
 
 from penchant.errors import UnknownSource
-from penchant.model import EncodedPiece, ListKind, StoredInteraction
+from penchant.model import WHOLE, EncodedPiece, ListKind, StoredInteraction, counted_portion
 from penchant.storage import statements
 from penchant.storage.bodies import BodyReader, Dictionaries
 from penchant.storage.databases.connections import driver_errors
@@ -305,8 +305,16 @@ def _interaction_changes(
     return [
         Erasure(version=version, user_key=reveal_key(secret(), bytes(user_key), bytes(piece_key)))
         if code == ERASURE_CODE
-        else InteractionChange(version, bytes(user_key), piece_id, TYPES[code], occurred_at)
-        for version, user_key, piece_key, piece_id, code, occurred_at in rows
+        else InteractionChange(
+            version,
+            bytes(user_key),
+            piece_id,
+            TYPES[code],
+            occurred_at,
+            WHOLE if portion is None else counted_portion(TYPES[code], portion),
+        )
+        for version, user_key, piece_key, piece_id, code, occurred_at, portion in rows
+        if portion != 0 or TYPES[code].is_rating
     ]
 
 

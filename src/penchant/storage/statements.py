@@ -108,6 +108,7 @@ FEED = (
         interactions.c.piece_id,
         interactions.c.type,
         interactions.c.occurred_at,
+        interactions.c.portion,
     )
     .where(interactions.c.source_id == bindparam("source"), interactions.c.version > bindparam("after"))
     .order_by(interactions.c.version)
@@ -119,6 +120,7 @@ INTERACTION = (
     interactions.c.occurred_at,
     interactions.c.version,
     interactions.c.event_id,
+    interactions.c.portion,
 )
 """What is read of an interaction whose person is known; `to_interaction` takes it."""
 STATED_CODE = -1
@@ -132,10 +134,9 @@ def portions(keys: Iterable[_Key], size: int = LOOKUP_KEYS) -> Iterator[list[_Ke
         yield portion
 
 
-def to_interaction(
-    user_id: str, piece_id: str, code: int, occurred_at: int, version: int, event_id: str | None
-) -> StoredInteraction:
+def to_interaction(user_id: str, *columns: Any) -> StoredInteraction:
     """Return the interaction of a person in the columns of `INTERACTION`."""
+    piece_id, code, occurred_at, version, event_id, portion = columns
     return StoredInteraction(
         user_id=user_id,
         type=TYPES[code],
@@ -143,6 +144,7 @@ def to_interaction(
         occurred_at=occurred_at,
         version=version,
         event_id=event_id,
+        portion=portion,
     )
 
 
@@ -169,6 +171,7 @@ RECORDED = (
         interactions.c.type,
         interactions.c.occurred_at,
         interactions.c.user_id,
+        interactions.c.portion,
     )
     .where(_within(interactions))
     .union_all(
@@ -179,6 +182,7 @@ RECORDED = (
             literal_column(str(STATED_CODE)),
             literal_column("0"),
             literal_column("''"),
+            literal_column("NULL"),
         ).where(_within(preferences))
     )
     .order_by(interactions.c.version)

@@ -151,8 +151,10 @@ def description_of(operation: Operation, interface: str) -> str:
         text += f" Needs the scope `{operation.scope}`."
         if not operation.in_browsers:
             text += " Not for browser keys."
-    if operation.feature is not None and operation.feature.value not in text:
+    if operation.feature is not None and f"`{operation.feature.value}`" not in text:
         text += f" Needs the plan feature `{operation.feature.value}`."
+    if operation.counted:
+        text += " Counts against the monthly quota."
     return text
 
 

@@ -6,7 +6,15 @@ from collections.abc import Callable
 from penchant.index import HALF_LIFE_DAYS
 from penchant.model import INTERACTION_TYPE_NAMES, MAX_TAKE, Algorithm, Basis, InteractionType
 from penchant.web.query import Parameter, QueryParameters, integer
-from penchant.wire import MAX_DAYS, MAX_FILTER_BYTES, id_problem, include_problem, name_problem, parse_date
+from penchant.wire import (
+    MAX_DAYS,
+    MAX_FILTER_BYTES,
+    hundredths_of,
+    id_problem,
+    include_problem,
+    name_problem,
+    parse_date,
+)
 from penchant.words import AUTO
 
 MAX_LISTED_INTERACTIONS = 1_000
@@ -120,6 +128,13 @@ def _read_share(text: str) -> float:
     if not _SHARE.fullmatch(text) or float(text) > 1:
         raise ValueError("Found another value; a number from 0 to 1 is accepted.")
     return float(text)
+
+
+def _read_portion(text: str) -> int:
+    portion = hundredths_of(_read_share(text))
+    if portion is None:
+        raise ValueError("Found more than two decimals; a number from 0 to 1 with at most two is accepted.")
+    return portion
 
 
 def _old_take(read: Callable[[str], int], default: int) -> Parameter:
@@ -317,6 +332,12 @@ LIST = Parameter(
     name="list",
     description="The list that the person took it from, by its `x-penchant-list`; without it, the last one shown.",
     schema={"type": "string"},
+)
+VALUE = Parameter(
+    name="value",
+    description="What part of it was watched, read or listened to, with at most two decimals; without it, the whole.",
+    schema={"type": "number", "minimum": 0, "maximum": 1},
+    read=_read_portion,
 )
 CONFIRM = Parameter(
     name="confirm",

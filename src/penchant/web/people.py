@@ -35,6 +35,7 @@ from penchant.web.parameters import (
     TAKEN_EVENT,
     TIMESTAMP,
     TYPE,
+    VALUE,
     read_interaction_type,
 )
 from penchant.wire import (
@@ -51,6 +52,7 @@ from penchant.wire import (
     decode_preferences,
     encode,
     format_timestamp,
+    number_of,
     parse_interaction_timestamp,
     preferences_answer,
 )
@@ -67,6 +69,7 @@ def _answer(source: str, interaction: StoredInteraction) -> InteractionAnswer[st
         type=interaction.type.value,
         content_id=interaction.piece_id,
         timestamp=format_timestamp(interaction.occurred_at),
+        value=None if interaction.portion is None else number_of(interaction.portion),
     )
 
 
@@ -99,7 +102,7 @@ def _versions(outcome: Outcome) -> dict[str, str]:
     scope=Scope.INTERACT,
     changes_interactions=True,
     finds_source=True,
-    parameters=(TIMESTAMP, EVENT_ID, LIST),
+    parameters=(TIMESTAMP, EVENT_ID, LIST, VALUE),
     personal=True,
     answer="RecordedInteraction",
 )
@@ -114,6 +117,7 @@ async def record_interaction(call: Call) -> Answer:
         occurred_at=_timestamp(values["timestamp"], call.services.people.now()),
         event_id=values["event-id"],
         shown_in=None if values["list"] is None else await _named_piece(call, values["list"]),
+        portion=values["value"],
     )
     outcome = await call.services.people.record(call.access, call.source, [new])
     answer = msgspec.structs.asdict(_answer(call.source, outcome.interactions[0]))

@@ -17,7 +17,7 @@ from penchant.web.operations import Operation
 from penchant.web.people import PEOPLE
 from penchant.web.placements import IMPRESSIONS, PLACEMENTS
 from penchant.web.recommendations import PLAIN_LISTS, RECOMMENDATIONS
-from penchant.web.system import SYSTEM
+from penchant.web.system import COVER, SYSTEM
 
 OPERATIONS: tuple[Operation, ...] = (
     *SYSTEM,
@@ -57,6 +57,7 @@ def served_operations(settings: NodeSettings) -> tuple[Operation, ...]:
         operations = tuple(operation for operation in operations if not operation.admin)
     return (
         *operations,
+        COVER,
         *(dashboard_operations(base_path) if settings.dashboard else ()),
         *(LEGACY_OPERATIONS if settings.legacy_paths else ()),
     )

@@ -3,14 +3,25 @@
 import msgspec
 
 from penchant import __version__
+from penchant.covers import cover
 from penchant.errors import NotAnAdmin
-from penchant.web.operations import NOBODY, Answer, Call, Operation, OperationTable
+from penchant.web.operations import NOBODY, Answer, Call, Operation, OperationTable, body_tag
 from penchant.web.problems import problem_page
 from penchant.wire import Addresses, encode
 
 SYSTEM = OperationTable(Operation, "service")
 
 _HTML = "text/html; charset=utf-8"
+_SVG = "image/svg+xml"
+_COVER_HEADERS = {
+    # A week, since another version may draw otherwise.
+    "cache-control": "public, max-age=604800",
+    # Opened by itself it is a document of this origin; it runs and loads nothing all the same.
+    "content-security-policy": "default-src 'none'; sandbox",
+    # Pages of any origin may show it: it tells nothing but the title in its address.
+    "cross-origin-resource-policy": "cross-origin",
+    "x-content-type-options": "nosniff",
+}
 _METRICS = "text/plain; version=0.0.4; charset=utf-8"
 
 
@@ -75,3 +86,23 @@ async def metrics(call: Call) -> Answer:
 async def problem(call: Call) -> Answer:
     """A page that explains an error."""
     return Answer(body=problem_page(call.path["code"]).encode(), media_type=_HTML)
+
+
+async def _cover(call: Call) -> Answer:
+    titles = call.query.values("title")
+    body = cover(titles[-1] if titles else "").encode()
+    return Answer(body=body, media_type=_SVG, headers=_COVER_HEADERS, etag=body_tag(body))
+
+
+COVER = Operation(
+    method="GET",
+    path="/-/cover.svg",
+    name="cover",
+    summary="A drawn cover for a title.",
+    handler=_cover,
+    tag="service",
+    about=NOBODY,
+    public=True,
+    answer_media_type=_SVG,
+)
+"""The picture of a piece that has none, by its ``title``: for pages, and so in no document for clients."""

@@ -101,6 +101,8 @@ from penchant.wire.pieces import (
     decode_words_preview,
 )
 from penchant.wire.placement_answers import (
+    CardPart,
+    CardWeek,
     DayCount,
     Doubt,
     Interval,
@@ -110,6 +112,7 @@ from penchant.wire.placement_answers import (
     PageResult,
     PlacedPiece,
     PlacedWhy,
+    PlacementCard,
     PlacementHistory,
     PlacementListing,
     PlacementPreview,
@@ -127,7 +130,9 @@ from penchant.wire.placements import (
     MAX_LISTS,
     MAX_PLACEMENT_VERSIONS,
     MAX_PLACEMENTS,
+    PLACEMENT,
     ListRules,
+    ListUse,
     PageWish,
     PlacementSpec,
     PlacementWish,
@@ -166,6 +171,7 @@ from penchant.wire.stored import (
     AS_SUBMITTED,
     KeywordWeights,
     PieceReading,
+    decode_stored_card,
     decode_stored_filters,
     decode_stored_keywords,
     decode_stored_label,
@@ -175,7 +181,7 @@ from penchant.wire.stored import (
     piece_members,
     public_body,
 )
-from penchant.wire.syntax import encode
+from penchant.wire.syntax import encode, hundredths_of, number_of
 from penchant.wire.text import id_problem, name_problem, source_problem
 from penchant.wire.times import format_timestamp, parse_date, parse_interaction_timestamp, parse_timestamp
 from penchant.wire.words import (

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Generic, TypeVar
 
 from msgspec import UNSET, UnsetType
 
-from penchant.wire.fields import stated
+from penchant.wire.fields import Number, stated
 from penchant.wire.frames import Record, RecordList
 from penchant.wire.preferences import PersonPreferences
 
@@ -122,13 +122,14 @@ class InteractionKey(Record, frozen=True, kw_only=True, rename="camel"):
     user_id: str
 
 
-class InteractionAnswer(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel"):
-    """A recorded interaction."""
+class InteractionAnswer(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A recorded interaction; ``value``, what part of the piece it was of, is there where it was given."""
 
     key: InteractionKey
     type: str
     content_id: str
     timestamp: Moment
+    value: Number | None = None
 
 
 class RecordedInteraction(

@@ -254,6 +254,10 @@ def weight(least: float, most: float) -> Shape:
     return Shape(read, plain.schema)
 
 
+PORTION = weight(0, 1)
+"""What part of a piece was watched, read or listened to."""
+
+
 def integer(least: int, most: int) -> Shape:
     """Return the shape of an integer within bounds."""
 

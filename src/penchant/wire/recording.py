@@ -21,10 +21,19 @@ from penchant.model import (
     NewImpression,
     NewInteraction,
 )
-from penchant.wire.fields import ID, ID_SCHEMA, Body, Description, Example, described
+from penchant.wire.fields import ID, ID_SCHEMA, PORTION, Body, Description, Example, Number, described
 from penchant.wire.frames import Record
 from penchant.wire.list_ids import MAX_LENGTH
-from penchant.wire.syntax import UNREADABLE, Faults, decode_entry, kind_of, pointer, require_syntax, split_array
+from penchant.wire.syntax import (
+    UNREADABLE,
+    Faults,
+    decode_entry,
+    hundredths_of,
+    kind_of,
+    pointer,
+    require_syntax,
+    split_array,
+)
 from penchant.wire.text import id_problem
 from penchant.wire.times import parse_interaction_timestamp
 
@@ -57,6 +66,14 @@ class Interaction(Record, frozen=True, kw_only=True, rename="camel", omit_defaul
         Example("e-1"),
     ] = None
     list_id: Annotated[str | None, _LIST_ID] = None
+    value: Annotated[
+        Number | None,
+        PORTION,
+        Description(
+            "What part of it was watched, read or listened to; without it the whole. Of ratings it says nothing."
+        ),
+        Example(0.6),
+    ] = None
 
 
 INTERACTION = Body(Interaction, is_closed=False)
@@ -100,11 +117,14 @@ ReadList = Callable[[str, str | None], ListIdentity]
 FindPosition = Callable[[ListIdentity, str, int], int | None]
 """Returns where a piece stood in a list, given where it is said to have; ``None`` where it was not in it."""
 _MEMBERS = tuple(member.name for member in INTERACTION.members.values())
+_PLAIN = {"string": str | None, "number": Number | None}
 _plain_decoder = msgspec.json.Decoder(
     msgspec.defstruct(
         "_PlainInteraction",
         [
-            (member.name, str) if key in INTERACTION.required else (member.name, str | None, None)
+            (member.name, str)
+            if key in INTERACTION.required
+            else (member.name, _PLAIN[member.shape.schema["type"]], None)
             for key, member in INTERACTION.members.items()
         ],
         rename="camel",
@@ -204,6 +224,7 @@ def _read(raw: msgspec.Raw, where: str, now: int, read_origin: ReadOrigin, fault
         occurred_at=occurred_at,
         event_id=event_id,
         shown_in=_read_origin(members["list_id"], (user_id, piece_id), f"{where}/listId", read_origin, faults),
+        portion=None if members["value"] is None else _read_portion(members["value"], f"{where}/value", faults),
     )
 
 
@@ -255,6 +276,14 @@ def _read_origin(
     except ValueError as error:
         faults.add(where, str(error))
         return None
+
+
+def _read_portion(value: Any, where: str, faults: Faults) -> int | None:
+    """Return a portion in hundredths, ``None`` where none was sent; a fault is noted."""
+    if isinstance(value, msgspec.Raw):
+        value = decode_entry(value, where, faults)
+    portion = value if value is UNSET or value is None else PORTION.read(value, where, faults)
+    return None if portion is UNSET or portion is None else hundredths_of(portion)
 
 
 def _read_type(name: Any, where: str, faults: Faults) -> InteractionType:

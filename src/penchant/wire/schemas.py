@@ -51,6 +51,7 @@ _ANSWERS = (
     PersonPreferences,
     answers.UserExport[_Time],
     placement_answers.PlacementResults,
+    placement_answers.PlacementCard[_Time],
     answers.Problem,
     explanations.RankResult,
     explanations.SimilarEntry,

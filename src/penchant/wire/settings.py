@@ -199,6 +199,9 @@ class Settings(Record, frozen=True, kw_only=True, rename="camel"):
         Label("Pointer to the picture's address in extras"),
     ] = UNSET
     public_extras: Annotated[Sequence[str] | bool | UnsetType, _PUBLIC_EXTRAS, Example(["images", "url"])] = UNSET
+    public_cards: Annotated[bool | UnsetType, BOOLEAN, Example(True), Label("Anybody may read the cards of rows")] = (
+        UNSET
+    )
     words: Annotated[
         WordSettings | UnsetType | None, WORDS_SHAPE, Example({"from": ["label", "extras.description"], "keep": 40})
     ] = UNSET

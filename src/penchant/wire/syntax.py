@@ -91,6 +91,11 @@ def pointer(*parts: object) -> str:
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in parts)
 
 
+def number_of(hundredths: int) -> int | float:
+    """Return the number of so many hundredths, as short as it can be written."""
+    return hundredths // 100 if hundredths % 100 == 0 else hundredths / 100
+
+
 def hundredths_of(number: float) -> int | None:
     """Return a number in hundredths; ``None`` for one with more than two decimals."""
     # By the shortest text that gives this double: the double of 0.29 itself has some fifty decimals.

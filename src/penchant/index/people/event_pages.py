@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 from penchant.index.arrays import is_first, over_ranges, starts_of
 from penchant.index.layout import BoolArray, IntArray, Numbers
 from penchant.index.people.likes import (
+    MAX_PEOPLE,
+    MAX_PIECES,
     PAIR_SHIFT,
     PERSON_SHIFT,
     LatestEvents,
@@ -106,7 +108,7 @@ class _EventPage(NamedTuple):
     starts: IntArray
     pieces: KeyColumn
     piece_versions: IntArray
-    codes: NDArray[np.uint8]
+    codes: NDArray[np.uint16]
     moments: IntArray
     versions: IntArray
 
@@ -116,7 +118,7 @@ class _OrderedEvents(NamedTuple):
 
     counts: IntArray
     pieces: Numbers
-    codes: NDArray[np.uint8]
+    codes: NDArray[np.uint16]
     moments: IntArray
     versions: IntArray
 
@@ -150,7 +152,7 @@ class EventPages:
             starts=np.append(np.flatnonzero(begins), len(order)),
             pieces=met,
             piece_versions=least_values(met, versions),
-            codes=codes[order].astype(np.uint8),
+            codes=codes[order].astype(np.uint16),
             moments=moments[order],
             versions=versions,
         )
@@ -161,6 +163,8 @@ class EventPages:
         pages, self._pages = self._pages, []
         people = number_keys(np.concatenate([no_words(), *(page.people for page in pages)]))
         pieces = number_keys(np.concatenate([no_words(), *(page.pieces.words for page in pages)]))
+        if len(people.words) > MAX_PEOPLE or len(pieces.words) > MAX_PIECES:
+            raise OverflowError(f"No numbers for {len(people.words)} people and {len(pieces.words)} pieces.")
         # In the order in which they were recorded, since ids are found sooner side by side.
         met = least_values(
             pieces, np.concatenate([LatestEvents.none().versions, *(page.piece_versions for page in pages)])
@@ -210,7 +214,7 @@ class _NumberedPages:
                 found[part] = _OrderedEvents(
                     counts=np.bincount(events.people - first, minlength=last - first),
                     pieces=events.pieces.astype(np.uint32),
-                    codes=events.codes.astype(np.uint8),
+                    codes=events.codes.astype(np.uint16),
                     moments=events.moments,
                     versions=events.versions,
                 )

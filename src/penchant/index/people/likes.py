@@ -1,8 +1,8 @@
 """Likes: what people did with pieces, as arrays by person, from which it follows who likes what, and how much.
 
-Of the interactions of a person with a piece the latest of each type is kept, so that likes, their grades and how
-popular pieces are can be worked out under any settings, and from any day on (interface, section 6). People are known
-by their keys alone.
+Of the interactions of a person with a piece the latest of each type is kept, and those before it of a greater portion
+than any later one, so that likes, their grades and how popular pieces are can be worked out under any settings, and
+from any day on (interface, section 6). People are known by their keys alone.
 """
 
 from collections.abc import Sequence
@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from penchant.index.arrays import is_first, over_ranges, starts_of
 from penchant.index.compiled import engine
 from penchant.index.layout import BoolArray, Days, IntArray, LikeMatrix, Numbers
+from penchant.index.people.event_codes import LACKS_MASK, grades_by_code
 from penchant.index.records import ArrayMembers
 from penchant.index.segment import Segment
 from penchant.index.strings import Strings, rows_in
-from penchant.model import DAY_MS, InteractionType, SourceSettings, most_likes
+from penchant.model import CODE_BITS, DAY_MS, InteractionType, SourceSettings, most_likes
 
 
 class GradedLikes(NamedTuple):
@@ -72,17 +73,18 @@ def like_matrix(people: IntArray, pieces: IntArray, grades: NDArray[np.uint8], p
     )
 
 
-TYPE_BITS, PIECE_BITS = 4, 32
-PAIR_SHIFT = TYPE_BITS
-PERSON_SHIFT = TYPE_BITS + PIECE_BITS
+PIECE_BITS = 25
+PAIR_SHIFT = CODE_BITS
+PERSON_SHIFT = CODE_BITS + PIECE_BITS
 """The number of an event has three parts, and without the last it is the number of a pair:
 
-    63         36 35          4 3         0
-    | person      | piece      | type code |      so numbers sort by person, then piece, then type
+    63         36 35         11 10        0
+    | person      | piece      | code      |      so numbers sort by person, then piece, then code
 """
 PIECE_MASK = (1 << PIECE_BITS) - 1
-TYPE_MASK = (1 << TYPE_BITS) - 1
-CODES = 1 << TYPE_BITS
+CODE_MASK = (1 << CODE_BITS) - 1
+MAX_PEOPLE, MAX_PIECES = 1 << (63 - PERSON_SHIFT), 1 << PIECE_BITS
+"""So many can have a number: 134 million people, and 33 million pieces that they did something with."""
 NEVER = int(np.iinfo(np.int64).min)
 """The moment of what has not happened."""
 FEW_RUNS = 16
@@ -94,7 +96,7 @@ Words = NDArray[np.uint64]
 
 
 class LatestEvents(NamedTuple):
-    """The latest interaction of each person, piece and type, as columns: numbers, moments in milliseconds, versions."""
+    """The latest interaction of each person, piece and code, as columns: numbers, moments in milliseconds, versions."""
 
     numbers: IntArray
     moments: IntArray
@@ -118,8 +120,8 @@ class LatestEvents(NamedTuple):
 
     @property
     def codes(self) -> IntArray:
-        """The code of each event's type."""
-        return self.numbers & TYPE_MASK
+        """The code of each event."""
+        return self.numbers & CODE_MASK
 
     def take(self, rows: IntArray | BoolArray) -> "LatestEvents":
         """Return the events of these rows, or of those where a mask is true."""
@@ -127,8 +129,29 @@ class LatestEvents(NamedTuple):
 
 
 def latest_of(several: Sequence[LatestEvents]) -> LatestEvents:
-    """Return the latest event of each number, ascending by number; of one moment the later recorded."""
-    columns = several[0] if len(several) == 1 else side_by_side(several)
+    """Return the latest event of each number, ascending by number; of one moment the later recorded.
+
+    Without those that a later one of the same type, of a portion as great, leaves nothing to say.
+    """
+    latest = _latest_of_numbers(several[0] if len(several) == 1 else side_by_side(several))
+    return _telling(latest) if (latest.numbers & LACKS_MASK).any() else latest
+
+
+def _telling(events: LatestEvents) -> LatestEvents:
+    """Return ascending events, but of each person, piece and type only what no later one of a portion as great hides.
+
+    A player that reports again and again how far somebody is leaves one event, not a hundred.
+    """
+    lacks, kinds = events.numbers & LACKS_MASK, events.numbers & ~LACKS_MASK
+    order = np.lexsort((lacks, -events.moments, kinds))
+    # One run of each kind after the other, the latest first. Each begins below all that the one before it lacks.
+    runs = np.cumsum(is_first(kinds[order]))
+    least = np.minimum.accumulate(lacks[order] - runs * (LACKS_MASK + 1))
+    return events.take(np.sort(order[is_first(least)]))
+
+
+def _latest_of_numbers(columns: LatestEvents) -> LatestEvents:
+    """Return the latest event of each number, ascending by number."""
     order = _ascending(columns.numbers)
     begins = is_first(columns.numbers[order])
     if begins.all():
@@ -183,7 +206,7 @@ def pair_facts(events: LatestEvents, settings: SourceSettings, oldest_day: int) 
         return PairFacts(none, none, none, none.astype(np.uint8))
     codes = events.codes
     # Each run has one event at least, as `reduceat` needs.
-    grades = np.maximum.reduceat(_grade_table(settings)[codes], starts)
+    grades = np.maximum.reduceat(grades_by_code(settings)[codes], starts)
     grades[_disliked(events, codes, starts)] = 0
     return PairFacts(
         people=events.people[starts],
@@ -211,20 +234,12 @@ class PositivePairs(NamedTuple):
 
 def positive_pairs(events: LatestEvents, settings: SourceSettings, oldest_day: int) -> PositivePairs:
     """Return the pairs of ascending events, those from a UTC day on, one of which has a type of positive weight."""
-    is_positive = (events.moments >= oldest_day * DAY_MS) & (_grade_table(settings)[events.codes] > 0)
+    is_positive = (events.moments >= oldest_day * DAY_MS) & (grades_by_code(settings)[events.codes] > 0)
     pairs, moments = events.numbers[is_positive] >> PAIR_SHIFT, events.moments[is_positive]
     if not len(pairs):
         return PositivePairs(pairs, moments)
     starts = np.flatnonzero(is_first(pairs))
     return PositivePairs(pairs[starts] & PIECE_MASK, np.maximum.reduceat(moments, starts))
-
-
-def _grade_table(settings: SourceSettings) -> NDArray[np.uint8]:
-    """Return the grade by the code of a type, 0 for those that make no like."""
-    table = np.zeros(CODES, dtype=np.uint8)
-    for kind, grade in settings.grades.items():
-        table[kind.code] = grade
-    return table
 
 
 def _disliked(events: LatestEvents, codes: IntArray, starts: IntArray) -> BoolArray:
@@ -234,7 +249,7 @@ def _disliked(events: LatestEvents, codes: IntArray, starts: IntArray) -> BoolAr
     for kind in (InteractionType.RATE_DISLIKE, InteractionType.RATE_LIKE):
         rows = np.flatnonzero(codes == kind.code)
         moments, versions = np.full((2, len(starts)), NEVER, dtype=np.int64)
-        # Of a pair there is one event of a type, so none of these assignments hides another.
+        # Of a pair there is one rating of a type, so none of these assignments hides another.
         moments[owners[rows]], versions[owners[rows]] = events.moments[rows], events.versions[rows]
         columns.append((moments, versions))
     (disliked, late), (liked, later) = columns
@@ -247,8 +262,8 @@ class Likes(ArrayMembers):
     """The events of ``u`` people with ``n`` pieces: ``z`` of them.
 
     People ascend by key, the words of which are ``heads`` and ``tails`` (u,); ``ids`` (n) ascend. ``starts`` (u + 1,)
-    cuts ``pieces``, ``codes``, ``moments`` and ``versions`` (z,) into people, whose events ascend by piece and code of
-    type. ``kept_from`` (1,) is the oldest UTC day that any of it may be of, ``first_day`` (1,) the oldest that
+    cuts ``pieces``, ``codes``, ``moments`` and ``versions`` (z,) into people, whose events ascend by piece and code.
+    ``kept_from`` (1,) is the oldest UTC day that any of it may be of, ``first_day`` (1,) the oldest that
     something is of.
     """
 
@@ -257,7 +272,7 @@ class Likes(ArrayMembers):
     ids: Strings
     starts: IntArray
     pieces: Numbers
-    codes: NDArray[np.uint8]
+    codes: NDArray[np.uint16]
     moments: IntArray
     versions: IntArray
     kept_from: Days
@@ -306,10 +321,8 @@ class Likes(ArrayMembers):
         ends = self.starts[people + 1]
         rows = _lower_bounds(self.pieces, self.starts[people], ends, pieces)
         found: list[IntArray] = [np.zeros(0, dtype=np.int64)]
-        # The events of a pair lie side by side, one of each type at most: all pairs go on by one row at a time.
-        for _ in InteractionType:
-            if not len(rows):
-                break
+        # The events of a pair lie side by side, few of each: all pairs go on by one row at a time.
+        while len(rows):
             # Two steps, since a row past the last one cannot be looked up.
             inside = rows < ends
             inside[inside] = self.pieces[rows[inside]] == pieces[inside]
@@ -379,7 +392,7 @@ def build_likes(words: Words, ids: Sequence[bytes], events: LatestEvents, *, kep
         ids=Strings.of_encoded([ids[row] for row in piece_order.tolist()]),
         starts=starts_of(np.bincount(people, minlength=len(person_order))),
         pieces=pieces[order].astype(np.uint32),
-        codes=events.codes[order].astype(np.uint8),
+        codes=events.codes[order].astype(np.uint16),
         moments=events.moments[order],
         versions=events.versions[order],
         kept_from=np.asarray([kept_from], dtype=np.int32),

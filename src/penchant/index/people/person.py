@@ -23,6 +23,7 @@ from penchant.index.compiled import engine
 from penchant.index.factors import rarities_of
 from penchant.index.layout import BoolArray, FloatArray, IntArray, PersonPairs
 from penchant.index.masks import rows_of
+from penchant.index.people.event_codes import are_ratings, grades_by_code, marks_seen, weights_by_code
 from penchant.index.snapshot import Snapshot
 from penchant.index.strings import Strings
 from penchant.model import (
@@ -31,11 +32,13 @@ from penchant.model import (
     HALF,
     MAX_PROFILE_KEYWORDS,
     NO_PREFERENCES,
+    WHOLE,
     InteractionType,
     Preferences,
     SourceSettings,
     StoredInteraction,
     Term,
+    event_code,
     most_likes,
 )
 
@@ -73,27 +76,15 @@ class CountedPreferences:
 
 AGES = 512
 """Ages in days for which weights are halved at a time."""
-_CODES = max(kind.code for kind in InteractionType) + 1
-
-
-def _by_code(values: dict[InteractionType, float]) -> FloatArray:
-    """Return a value for each code of an interaction type, 0 for those without."""
-    table = np.zeros(_CODES)
-    for kind, value in values.items():
-        table[kind.code] = value
-    return table
-
-
-_IS_RATING = _by_code({kind: kind.is_rating for kind in InteractionType}) > 0
-_MARKS_SEEN = _by_code({kind: kind.marks_seen for kind in InteractionType}) > 0
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class InteractionArrays:
     """A person's ``n`` interactions, newest first, of one moment the later recorded first.
 
-    ``pieces`` ascend, each once; ``numbers`` (n,) are places there. ``codes`` (n,) are those of types, ``moments``
-    (n,) in milliseconds since 1970 UTC, ``versions`` (n,) those of storage.
+    ``pieces`` ascend, each once; ``numbers`` (n,) are places there. ``codes`` (n,) are those of
+    `penchant.model.event_code`, ``moments`` (n,) in milliseconds since 1970 UTC, ``versions`` (n,) those of storage.
+    Interactions that count for nothing are not among them.
     """
 
     pieces: Strings
@@ -107,7 +98,15 @@ class InteractionArrays:
         """Return the arrays of interactions in this order."""
         ids = sorted({each.piece_id for each in interactions})
         places = {piece_id: place for place, piece_id in enumerate(ids)}
-        columns = [(places[each.piece_id], each.type.code, each.occurred_at, each.version) for each in interactions]
+        columns = [
+            (
+                places[each.piece_id],
+                each.type.code if each.portion is None else event_code(each.type, each.portion),
+                each.occurred_at,
+                each.version,
+            )
+            for each in interactions
+        ]
         table = np.asarray(columns, dtype=np.int64).reshape(-1, 4)
         return cls(pieces=Strings.of(ids), **dict(zip(_COLUMNS, np.ascontiguousarray(table.T), strict=True)))
 
@@ -120,7 +119,7 @@ class InteractionArrays:
         return self.pieces.nbytes + 4 * self.numbers.nbytes
 
     def adding(
-        self, version: int, piece_id: str, kind: InteractionType, occurred_at: int, most: int
+        self, version: int, piece_id: str, kind: InteractionType, occurred_at: int, most: int, portion: int = WHOLE
     ) -> "InteractionArrays":
         """Return the arrays with one interaction more, so many at most; the same ones where they have it."""
         if (self.versions == version).any():
@@ -131,7 +130,7 @@ class InteractionArrays:
             pieces, numbers = pieces.inserting(place, encoded), numbers + (numbers >= place)
         # After all that are later; of its moment those with a greater version are.
         later = (self.moments > occurred_at) | ((self.moments == occurred_at) & (self.versions > version))
-        row = (place, kind.code, occurred_at, version)
+        row = (place, event_code(kind, portion), occurred_at, version)
         columns = (numbers, self.codes, self.moments, self.versions)
         at = int(np.count_nonzero(later))
         # By hand: `numpy.insert` takes six times as long.
@@ -303,11 +302,11 @@ def _piece_values(
 def counted_weights(
     numbers: IntArray, codes: IntArray, moments: IntArray, settings: SourceSettings, today: int
 ) -> tuple[BoolArray, FloatArray]:
-    """Return which interactions count, of ratings of one number the first, and the weight of each by type and age."""
-    is_rating = _IS_RATING[codes]
+    """Return which interactions count, of ratings of one number the first, and the weight of each by code and age."""
+    is_rating = are_ratings(codes)
     counts = ~is_rating
     counts[_first_of_each(numbers, is_rating)] = True
-    weights = _by_code(dict(settings.interaction_weights))[codes]
+    weights = weights_by_code(settings)[codes]
     if settings.half_life_days:
         ages = np.maximum(0, today - moments // DAY_MS)
         weights = weights * _halved(int(ages.max(initial=0)) // AGES * AGES + AGES, settings.half_life_days)[ages]
@@ -337,16 +336,11 @@ def grades_of(
 ) -> tuple[IntArray, IntArray]:
     """Return by number, of ``count``, the grade that interactions, newest first, give it, and the latest moment."""
     grades, latest = np.zeros((2, count), dtype=np.int64)
-    np.maximum.at(grades, numbers, _by_code(dict(settings.grades)).astype(np.int64)[codes])
+    np.maximum.at(grades, numbers, grades_by_code(settings)[codes].astype(np.int64))
     np.maximum.at(latest, numbers, moments)
-    ratings = _first_of_each(numbers, _IS_RATING[codes])
+    ratings = _first_of_each(numbers, are_ratings(codes))
     grades[numbers[ratings[codes[ratings] == InteractionType.RATE_DISLIKE.code]]] = 0
     return grades, latest
-
-
-def marks_seen(codes: IntArray) -> BoolArray:
-    """Return which interactions, by the codes of their types, mark a piece as seen."""
-    return _MARKS_SEEN[codes]
 
 
 def exact_sums(numbers: IntArray, values: FloatArray) -> tuple[IntArray, FloatArray]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from penchant.index.arrays import starts_of
 from penchant.index.layout import FloatArray, IntArray, Numbers
+from penchant.index.people.event_codes import marks_seen
 from penchant.index.people.likes import latest_likes
 from penchant.index.people.person import (
     CountedPreferences,
@@ -21,7 +22,6 @@ from penchant.index.people.person import (
     exact_sums,
     grades_of,
     kept_length,
-    marks_seen,
     taste_of_values,
 )
 from penchant.index.records import ArrayMembers

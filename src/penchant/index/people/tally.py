@@ -42,7 +42,7 @@ from penchant.index.people.popularity import (
     faint_people,
     people_of,
 )
-from penchant.model import DAY_MS, InteractionType, SourceSettings
+from penchant.model import DAY_MS, WHOLE, InteractionType, SourceSettings, event_code
 
 LEAST_MORE = 20_000
 MORE_SHARE = 32
@@ -118,23 +118,32 @@ class Tally:
         """Return whether it has all interactions from this day on; one that has not is made anew."""
         return oldest_day >= self._kept_from
 
-    def record(self, user_key: bytes, piece_id: str, kind: InteractionType, occurred_at: int, version: int) -> None:
+    def record(
+        self,
+        user_key: bytes,
+        piece_id: str,
+        kind: InteractionType,
+        occurred_at: int,
+        version: int,
+        portion: int = WHOLE,
+    ) -> None:
         """Count an interaction at a moment in milliseconds. To be called in the order of the feed."""
-        self.record_all([(version, user_key, piece_id, kind, occurred_at)])
+        self.record_all([(version, user_key, piece_id, kind, occurred_at, portion)])
 
-    def record_all(self, rows: Iterable[tuple[int, bytes, str, InteractionType, int]]) -> None:
-        """Count interactions, in the order of the feed: version, person, piece, type and moment of each.
+    def record_all(self, rows: Iterable[tuple[int, bytes, str, InteractionType, int, int]]) -> None:
+        """Count interactions, in the order of the feed: version, person, piece, type, moment and portion of each.
 
         Of a source with millions of them a first count spends its time here.
         """
         oldest = self._kept_from * DAY_MS
         people, added, piece_number = self._people, self._pieces.added, self._pieces.number
         numbers, moments, versions = self._events
-        for version, user_key, piece_id, kind, occurred_at in rows:
+        for version, user_key, piece_id, kind, occurred_at, portion in rows:
             if occurred_at >= oldest:
                 person = people[user_key] if user_key in people else self._person(user_key)
                 piece = added[piece_id] if piece_id in added else piece_number(piece_id)
-                numbers.append(person << PERSON_SHIFT | piece << PAIR_SHIFT | kind.code)
+                code = kind.code if portion == WHOLE else event_code(kind, portion)
+                numbers.append(person << PERSON_SHIFT | piece << PAIR_SHIFT | code)
                 moments.append(occurred_at)
                 versions.append(version)
 

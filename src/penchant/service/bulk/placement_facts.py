@@ -12,7 +12,16 @@ from penchant.index.arrays import starts_of
 from penchant.index.records import ArrayMembers
 from penchant.live.array_files import FileKind
 from penchant.live.views import View
-from penchant.model import DAY_MS, MAX_PROFILE_INTERACTIONS, InteractionType, PlacementKind, StoredInteraction
+from penchant.model import (
+    DAY_MS,
+    MAX_PROFILE_INTERACTIONS,
+    TYPE_BITS,
+    TYPE_MASK,
+    WHOLE,
+    InteractionType,
+    PlacementKind,
+    StoredInteraction,
+)
 from penchant.service.lists.inputs import MAX_PASSED_OVER, shown_since
 from penchant.service.lists.kinds import ListWish, PlacementRequest, counts_trend
 from penchant.service.lists.similar import require_neighbours
@@ -50,7 +59,7 @@ class PlacementFacts(ArrayMembers):
     """What ``u`` people did and passed over, newest first, and trends; empty where no list takes account of them.
 
     ``pieces`` are the ids that the numbers in ``did`` and ``passed`` stand for. ``did_starts`` (u + 1,) cuts ``did``
-    (3, n), piece, code of the type and moment, into people; ``passed_starts`` cuts ``passed`` (2, n), piece and how
+    (3, n), piece, code and moment, into people; ``passed_starts`` cuts ``passed`` (2, n), piece and how
     often it was shown and passed over. ``trends`` has how many people like each piece of a segment, a row for each of
     ``half_lives`` in days.
     """
@@ -81,7 +90,13 @@ class PlacementFacts(ArrayMembers):
         """Return what a person did, newest first."""
         pieces, codes, moments = self.did[:, self.did_starts[person] : self.did_starts[person + 1]].tolist()
         return [
-            StoredInteraction(user_id=user_id, type=_TYPES[code], piece_id=piece_id, occurred_at=moment)
+            StoredInteraction(
+                user_id=user_id,
+                type=_TYPES[code & TYPE_MASK],
+                piece_id=piece_id,
+                occurred_at=moment,
+                portion=WHOLE - (code >> TYPE_BITS),
+            )
             for piece_id, code, moment in zip(self.pieces.take(pieces), codes, moments, strict=True)
         ]
 
@@ -97,7 +112,7 @@ class PlacementFacts(ArrayMembers):
 
 
 FACTS = FileKind(
-    name="placement", suffix=".placement", magic=b"penchant placed ", format=1, of_arrays=PlacementFacts.of_arrays
+    name="placement", suffix=".placement", magic=b"penchant placed ", format=2, of_arrays=PlacementFacts.of_arrays
 )
 
 
@@ -130,7 +145,7 @@ def read_placement(storage: Storage, view: View, name: str, content_id: str | No
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class RecordedEvents:
-    """The interactions of a source: person, piece, code of the type, moment and version of each, shape (5, n).
+    """The interactions of a source: person, piece, code, moment and version of each, shape (5, n).
 
     ``people`` and ``pieces`` have the numbers that stand for ids.
     """

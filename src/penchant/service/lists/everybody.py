@@ -166,7 +166,7 @@ class Everybody:
     def _read_figures(self, storage: Storage, user_id: str) -> PersonFigures | None:
         settings = self.view.settings
         since = settings.oldest_day(self.today) * DAY_MS
-        query = InteractionQuery(user_id=user_id, since=since, limit=MAX_PROFILE_INTERACTIONS)
+        query = InteractionQuery(user_id=user_id, since=since, limit=MAX_PROFILE_INTERACTIONS, counted=True)
         person = storage.people.read(self.view.head.source_id, query)
         if not person.interactions and not person.preferences:
             return None

@@ -213,6 +213,7 @@ class LiveInputs:
             since=oldest_kept(view, now),
             until=None if moment == now else moment,
             limit=MAX_PROFILE_INTERACTIONS,
+            counted=True,
         )
         stored = self._database.storage.people.read(view.head.source_id, query)
         return PersonHistory.counted(stored.interactions, decode_preferences(stored.preferences))

@@ -18,8 +18,8 @@ from penchant.storage import InteractionPage, SourceHead, Storage
 class PeopleColumns:
     """The interactions of a source as columns, with numbers of people and pieces by id; and what people have said.
 
-    ``keys`` (u, 2) are those of the people, by number. ``table`` (5, n) has person, piece, code of the type, moment and
-    version of each, in no order.
+    ``keys`` (u, 2) are those of the people, by number. ``table`` (5, n) has person, piece,
+    code (`penchant.model.event_code`), moment and version of each, in no order.
     """
 
     head: SourceHead

@@ -49,6 +49,38 @@ def steps(counts: Sequence[int]) -> str:
     return f"M0 {CHART_HEIGHT}" + "".join(f"V{CHART_HEIGHT - height:g}h1" for height in heights) + f"V{CHART_HEIGHT}Z"
 
 
+SPARK_WIDTH, SPARK_HEIGHT = 100, 24
+"""Size of a line over days beside a number, in its own units."""
+_SPARK_EDGE = 2
+"""How far the line stays from the upper and lower edge."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparkLine:
+    """Numbers by day as a line and the area below it, both as points of a polygon."""
+
+    line: str
+    area: str
+    days: int
+
+
+def spark_line(counts: Sequence[float]) -> SparkLine | None:
+    """Return the line of some days, from the least to the greatest; ``None`` where there are less than two."""
+    if len(counts) < 2:
+        return None
+    least, most = min(counts), max(counts)
+    height = SPARK_HEIGHT - 2 * _SPARK_EDGE
+    step = SPARK_WIDTH / (len(counts) - 1)
+    points = [
+        # A line without any change lies in the middle.
+        f"{day * step:.1f},{_SPARK_EDGE + height * (0.5 if most == least else (most - count) / (most - least)):.1f}"
+        for day, count in enumerate(counts)
+    ]
+    line = " ".join(points)
+    area = f"0,{SPARK_HEIGHT} {line} {SPARK_WIDTH},{SPARK_HEIGHT}"
+    return SparkLine(line=line, area=area, days=len(counts))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoursePicture:
     """A course drawn over time: the intervals as a band, the differences as a line, both as points of a polygon.

@@ -5,8 +5,8 @@ Errors are pages as well; nothing that a page shows is taken for markup, and not
 Sections of a page that may be missing: where a plan lacks them or a month has used them up, the page says so.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -32,18 +32,22 @@ from penchant.live.views import View
 from penchant.model import MAX_ID_LENGTH, Feature
 from penchant.service import Services
 from penchant.service.access import Access, Session, Sessions
+from penchant.service.browsing import PieceCard
 from penchant.settings import closed_image_hosts
 from penchant.web.dashboard import shown
 from penchant.web.dashboard.forms import FOREIGN_FORM, ForeignForm, Form, cookie, read_form, require_own
 from penchant.web.dashboard.shown import image_sources, is_shown
 from penchant.web.operations import Answer, Call, Handler, body_tag
 from penchant.web.problems import KINDS
+from penchant.web.system import COVER
 from penchant.wire import id_problem, source_problem
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 HOME = "/-/dashboard"
+MAX_COVER_TITLE = 120
+"""Characters of a title in the address of its cover: more make no other initials, and addresses longer."""
 SESSION_COOKIE = "penchant-session"
 HTML = "text/html; charset=utf-8"
 _ASSETS = {
@@ -142,6 +146,15 @@ class Visit:
         self.services.access.require_tenant(self.access)
         return await self.services.views.view(self.access.account_id, self.source)
 
+    async def cards(self, view: View, ids: Iterable[str]) -> dict[str, PieceCard]:
+        """Return some pieces, a few hundred at most, as pages show them, with pictures of allowed hosts alone."""
+        hosts = self.services.settings.image_hosts
+        cards = await self.services.browsing.cards(view, list(dict.fromkeys(ids)))
+        return {
+            each.id: each if each.picture is None or is_shown(each.picture, hosts) else replace(each, picture=None)
+            for each in cards.values()
+        }
+
     async def pictures(self, view: View, ids: Sequence[str]) -> Mapping[str, str]:
         """Return the addresses of the pictures of some pieces, a few hundred at most, of those that may be shown."""
         hosts, pointer = self.services.settings.image_hosts, view.settings.image_attribute
@@ -172,6 +185,7 @@ class DashboardSite:
     def __init__(self, base_path: str) -> None:
         """Load the files of the dashboard for pages below a base path."""
         self.home = base_path + HOME
+        self._cover = base_path + COVER.path
         self._assets: dict[str, tuple[bytes, str]] = {}
         for name in _ASSETS:
             body = resources.files("penchant.web.dashboard").joinpath("static", name).read_bytes()
@@ -192,6 +206,8 @@ class DashboardSite:
         templates.filters |= shown.FILTERS
         templates.globals |= {
             "link": self.link,
+            "cover_link": self._cover_link,
+            "titles": (),
             "asset": self._asset_link,
             "Feature": Feature,
             "max_searched": MAX_ID_LENGTH,
@@ -297,6 +313,9 @@ class DashboardSite:
             "cross-origin-resource-policy": "same-origin",
         }
         return Answer(body=body, media_type=_ASSETS[name], etag=version, headers=headers)
+
+    def _cover_link(self, title: str) -> str:
+        return f"{self._cover}?title={quote(title[:MAX_COVER_TITLE], safe='', errors='replace')}"
 
     def _asset_link(self, name: str) -> str:
         return self.link(f"static/{name}", v=self._assets[name][1])

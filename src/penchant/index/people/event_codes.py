@@ -1,0 +1,73 @@
+"""Event codes: what the code of an interaction says, as tables that whole columns of codes are looked up in.
+
+A code has the type below and what the portion lacks above (`penchant.model.event_code`), so there are few of them, and
+under any settings each has one weight and one grade. The tables of settings are made once and never written to.
+"""
+
+import functools
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penchant.index.layout import BoolArray, FloatArray
+from penchant.model import CODE_BITS, TYPE_BITS, TYPE_MASK, WHOLE, InteractionType, SourceSettings, grades_of_weight
+
+CODES = 1 << CODE_BITS
+LACKS_MASK = (CODES - 1) & ~TYPE_MASK
+"""The bits of a code that say what its portion lacks, 0 for the whole."""
+_WeightsByType = tuple[float, ...]
+
+
+def _whatever_portion(kinds: set[InteractionType]) -> BoolArray:
+    """Return a mask of the codes of some types."""
+    return np.isin(np.arange(CODES) & TYPE_MASK, [kind.code for kind in kinds])
+
+
+_IS_RATING = _whatever_portion({kind for kind in InteractionType if kind.is_rating})
+_MARKS_SEEN = _whatever_portion({kind for kind in InteractionType if kind.marks_seen})
+
+
+def are_ratings(codes: NDArray[Any]) -> BoolArray:
+    """Return which interactions are ratings, by their codes."""
+    found: BoolArray = _IS_RATING[codes]
+    return found
+
+
+def marks_seen(codes: NDArray[Any]) -> BoolArray:
+    """Return which interactions mark a piece as seen, by their codes."""
+    found: BoolArray = _MARKS_SEEN[codes]
+    return found
+
+
+def grades_by_code(settings: SourceSettings) -> NDArray[np.uint8]:
+    """Return the grade of a like by code, 0 for those that make no like."""
+    return _grades(_weights_by_type(settings))
+
+
+def weights_by_code(settings: SourceSettings) -> FloatArray:
+    """Return the weight of an interaction by code: that of its type times its portion."""
+    return _weights(_weights_by_type(settings))
+
+
+def _weights_by_type(settings: SourceSettings) -> _WeightsByType:
+    weights = settings.interaction_weights
+    return tuple([weights[kind] for kind in InteractionType])
+
+
+@functools.lru_cache(maxsize=64)
+def _grades(weights: _WeightsByType) -> NDArray[np.uint8]:
+    table = np.zeros(CODES, dtype=np.uint8)
+    for kind, weight in zip(InteractionType, weights, strict=True):
+        if weight > 0:
+            table[kind.code : WHOLE << TYPE_BITS : 1 << TYPE_BITS] = grades_of_weight(weight)[:0:-1]
+    return table
+
+
+@functools.lru_cache(maxsize=64)
+def _weights(weights: _WeightsByType) -> FloatArray:
+    table = np.zeros(CODES)
+    portions = np.arange(WHOLE, 0, -1) / WHOLE
+    for kind, weight in zip(InteractionType, weights, strict=True):
+        table[kind.code : WHOLE << TYPE_BITS : 1 << TYPE_BITS] = weight * portions
+    return table
