@@ -10,6 +10,7 @@ import pytest
 import audience_reference
 from factories import piece
 from serving import Service, ok
+from visitors import Visitor, text_of, words
 
 PARTS = [f"part-{number:02}" for number in range(20)]
 DAY_MS = 86_400_000
@@ -190,3 +191,29 @@ def test_whom_a_piece_suits_is_what_their_own_lists_say(parts: Service) -> None:
     for each in people:
         own = {entry["id"]: entry["score"] for entry in listed(parts, each["id"], headers)}
         assert own["part-12"] == each["score"]
+
+
+@pytest.mark.parametrize(
+    ("use", "gap_s", "said"),
+    (
+        ("auto", None, "it depends strongly on what they liked last"),
+        ("auto", 1, "they look made up. Lists do not go by it; where the order is real all the same"),
+        ("on", 1, "Lists go by it: what is often liked soon after somebody's latest likes comes first."),
+        ("off", None, "Lists do not go by it."),
+    ),
+)
+def test_the_page_of_health_tells_of_the_order_of_likes(
+    parts: Service, use: str, gap_s: float | None, said: str
+) -> None:
+    ok(parts.put("/s/settings", json={"order": use}))
+    listed(parts, "ada", record(parts, course(150, gap_s=gap_s)))
+
+    assert said in words(Visitor(parts, parts.key).get("health", source="s"), "order")
+
+
+def test_the_page_of_a_person_says_what_is_often_liked_soon_after(parts: Service) -> None:
+    listed(parts, "ada", record(parts, [*course(150), liking("ada", "part-05")]))
+
+    shown = text_of(Visitor(parts, parts.key).get("user", source="s", id="ada").text)
+
+    assert "often liked soon after part-05" in shown

@@ -125,7 +125,7 @@ async def _page(
         "findings": findings,
         "standing": standing,
         "grade": telling_grade,
-        "degree": order_degree,
+        "order_degree": order_degree,
         "few": FEW_LIKES,
         "seen": vocabulary.digest,
         "alias_count": len(vocabulary.aliases),
