@@ -15,15 +15,25 @@ import msgspec
 
 from penchant.client.errors import ClientError, ServiceError, moved
 from penchant.client.operations import (
+    AgainContentOptions,
     ListIdsOptions,
+    NewContentOptions,
+    PlacementListOptions,
+    PopularContentOptions,
     RankOptions,
+    RecommendOptions,
     RecommendToEachOptions,
     RecordInteractionOptions,
     SimilarContentOptions,
     TakeBackOptions,
+    again_content,
     list_content,
     list_ids,
     list_interactions,
+    new_content,
+    placement_list,
+    popular_content,
+    recommend,
 )
 from penchant.client.requests import Flow, ListingRequest, Pages, Request, encode, request_of, several
 from penchant.wire import (
@@ -33,15 +43,18 @@ from penchant.wire import (
     IssuedKeyAnswer,
     KeyAnswer,
     PageResult,
+    PlacedPiece,
     PlacementPreview,
     PlacementResults,
     Receipt,
     RecordedInteraction,
     Removal,
+    RevisitPiece,
     SettingsPreview,
     SourceStatus,
 )
-from penchant.wire.explanations import NeighboursOfOne, PersonalPieces, RankedPieces
+from penchant.wire.drafts.answers import PublishedVersion, SourceDraft
+from penchant.wire.explanations import NeighboursOfOne, PersonalPiece, PersonalPieces, RankedPieces
 from penchant.wire.pieces import Piece
 from penchant.wire.placements import PageList, Placement
 from penchant.wire.recording import Interaction, SeenList
@@ -50,6 +63,7 @@ from penchant.wire.settings import Settings
 MAX_BODY_BYTES = 8 * 1024 * 1024
 """How large a body grows before another is begun: half of what the service takes by default."""
 
+R = TypeVar("R")
 Counted = TypeVar("Counted", Receipt, BulkReceipt)
 
 
@@ -319,8 +333,43 @@ def iterate_interactions(
 
     Of those that come in meanwhile none is seen, but one that was seen may come again.
     """
+    size = PAGE_SIZE
     return Pages(
-        page=lambda skip: list_interactions(source, user_id, **options, skip=skip, limit=PAGE_SIZE), size=PAGE_SIZE
+        page=lambda skip: list_interactions(source, user_id, **options, skip=skip or 0, limit=size),
+        read=lambda entries, skip: (entries, None if len(entries) < size else (skip or 0) + size),
+    )
+
+
+def iterate_recommended(source: str, user_id: str, **options: Unpack[RecommendOptions]) -> Pages[PersonalPiece]:
+    """Iterate over what a person may like, up to 300 pieces, page by page of ``take`` or ``limit``."""
+    return _going_on(lambda after: recommend(source, user_id, **after), options)
+
+
+def iterate_again(source: str, user_id: str, **options: Unpack[AgainContentOptions]) -> Pages[RevisitPiece[datetime]]:
+    """Iterate over what a person began or keeps coming back to, as `iterate_recommended`."""
+    return _going_on(lambda after: again_content(source, user_id, **after), options)
+
+
+def iterate_popular(source: str, **options: Unpack[PopularContentOptions]) -> Pages[PersonalPiece]:
+    """Iterate over what most people like, as `iterate_recommended`."""
+    return _going_on(lambda after: popular_content(source, **after), options)
+
+
+def iterate_new(source: str, **options: Unpack[NewContentOptions]) -> Pages[PersonalPiece]:
+    """Iterate over what became available last, as `iterate_recommended`."""
+    return _going_on(lambda after: new_content(source, **after), options)
+
+
+def iterate_placement(source: str, name: str, **options: Unpack[PlacementListOptions]) -> Pages[PlacedPiece]:
+    """Iterate over the list of a placement, as `iterate_recommended`."""
+    return _going_on(lambda after: placement_list(source, name, **after), options)
+
+
+def _going_on(request: Callable[[Any], Request[Any]], options: Mapping[str, Any]) -> Pages[Any]:
+    """Return the pages of a list: each has the options of the first, and goes on where the one before ends."""
+    return Pages(
+        page=lambda after: request(dict(options) if after is None else {**options, "after": after}),
+        read=lambda answer, _: (answer.content, answer.next),
     )
 
 
@@ -396,6 +445,41 @@ def roll_back_placement(source: str, name: str, *, version: int | None = None) -
         options={"version": version},
         # A second time without a version it would lead back to where it began.
         repeatable=version is not None,
+    )
+
+
+def propose_draft(source: str, name: str, *, note: str = "") -> Request[SourceDraft]:
+    """Ask others to look at a draft, and say something with it."""
+    return _step("propose", source, name, {"note": note}, SourceDraft)
+
+
+def send_back_draft(source: str, name: str, *, note: str = "") -> Request[SourceDraft]:
+    """Give a draft that was proposed or scheduled back to who wrote it."""
+    return _step("send-back", source, name, {"note": note}, SourceDraft)
+
+
+def accept_draft(source: str, name: str, *, note: str = "", force: bool | None = None) -> Request[PublishedVersion]:
+    """Publish a draft that was proposed; with ``force`` also where what it edits has changed since it was written."""
+    return _step("accept", source, name, {"note": note}, PublishedVersion, options={"force": force})
+
+
+def schedule_draft(source: str, name: str, at: datetime | str | None) -> Request[SourceDraft]:
+    """Have a draft published at a moment; ``None`` takes the schedule back."""
+    return _step("schedule", source, name, {"at": at}, SourceDraft)
+
+
+def _step(
+    step: str, source: str, name: str, body: object, answer: type[R], options: Mapping[str, Any] | None = None
+) -> Request[R]:
+    return request_of(
+        "POST",
+        "/{source}/drafts/{name}/" + step,
+        answer,
+        {"source": source, "name": name},
+        body=encode(body),
+        options=options or {},
+        # A second time it would be refused, in the state to which the first one has led.
+        repeatable=False,
     )
 
 

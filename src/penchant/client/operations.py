@@ -15,6 +15,7 @@ from penchant.wire import (
     Addresses,
     AuditLog,
     ChangeLine,
+    DraftListing,
     InteractionAnswer,
     InteractionType,
     KeyAnswer,
@@ -24,6 +25,7 @@ from penchant.wire import (
     PlacementResult,
     Profile,
     ProspectList,
+    PublishedVersion,
     SigningSecret,
     TasteSegments,
     UsageReport,
@@ -31,6 +33,8 @@ from penchant.wire import (
     WordsPreview,
 )
 from penchant.wire.answers import Health, KnownPieces
+from penchant.wire.drafts.answers import SourceDraft
+from penchant.wire.drafts.edits import DraftMembers
 from penchant.wire.explanations import (
     AnonymousPieces,
     DraftNeighbours,
@@ -58,6 +62,13 @@ class AuditOptions(TypedDict, total=False):
 
     limit: int | None
     """How many entries to return, 1 to 1,000; more counts as 1,000. Default 100."""
+
+
+class PublishDraftOptions(TypedDict, total=False):
+    """Options of `publish_draft`."""
+
+    force: bool | None
+    """Publish also where what the draft edits has changed since it was written."""
 
 
 class ListIdsOptions(TypedDict, total=False):
@@ -134,30 +145,6 @@ class ContentAudienceOptions(TypedDict, total=False):
     """Wait until what other people like is known up to this version of the interactions."""
 
 
-class AgainContentOptions(TypedDict, total=False):
-    """Options of `again_content`."""
-
-    limit: int | None
-    """How many entries to return, 1 to 30; more counts as 30. Wins over `take`; without both, 30."""
-    catalogs: Iterable[str] | None
-    """Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` belongs to a
-    name)."""
-    filter: Mapping[str, object] | str | None
-    """Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`,
-    or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings."""
-    boost: Mapping[str, object] | Sequence[Mapping[str, object]] | str | None
-    """What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100,
-    `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is
-    multiplied."""
-    at: date | str | None
-    """The moment for availability and interactions: the end of this day, UTC; today means now."""
-    exclude: Iterable[str] | None
-    """Leave out the piece with this id, in this request; may be repeated, up to 1,000 times."""
-    include: Iterable[str] | None
-    """What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated,
-    or separated by commas that are not encoded."""
-
-
 class RankOptions(TypedDict, total=False):
     """Options of `rank`."""
 
@@ -184,6 +171,60 @@ class RankOptions(TypedDict, total=False):
     """Wait until what other people like is known up to this version of the interactions."""
 
 
+class AgainContentOptions(TypedDict, total=False):
+    """Options of `again_content`."""
+
+    limit: int | None
+    """How many entries to return, 1 to 30; more counts as 30. Wins over `take`; without both, 30."""
+    catalogs: Iterable[str] | None
+    """Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` belongs to a
+    name)."""
+    filter: Mapping[str, object] | str | None
+    """Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`,
+    or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings."""
+    boost: Mapping[str, object] | Sequence[Mapping[str, object]] | str | None
+    """What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100,
+    `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is
+    multiplied."""
+    at: date | str | None
+    """The moment for availability and interactions: the end of this day, UTC; today means now."""
+    exclude: Iterable[str] | None
+    """Leave out the piece with this id, in this request; may be repeated, up to 1,000 times."""
+    include: Iterable[str] | None
+    """What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated,
+    or separated by commas that are not encoded."""
+    after: str | None
+    """Go on after what was listed: the `x-penchant-next` of the page before, with that page's parameters (`take`,
+    `limit`, `include` and `explain` may differ)."""
+
+
+class PreviewSimilarOptions(TypedDict, total=False):
+    """Options of `preview_similar`."""
+
+    limit: int | None
+    """How many entries to return, 1 to 30; more counts as 30. Wins over `take`; without both, 30."""
+    catalogs: Iterable[str] | None
+    """Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` belongs to a
+    name)."""
+    filter: Mapping[str, object] | str | None
+    """Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`,
+    or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings."""
+    boost: Mapping[str, object] | Sequence[Mapping[str, object]] | str | None
+    """What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100,
+    `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is
+    multiplied."""
+    algo: Algorithm | None
+    """`jaccard` (also `jaccard index`) or `cosine` (also `cosine similarity`), in any case, with `-`, `_`, a space or
+    nothing between the words. Without it cosine for a piece with a weighted keyword, otherwise jaccard."""
+    at: date | str | None
+    """The moment for availability and interactions: the end of this day, UTC; today means now."""
+    exclude: Iterable[str] | None
+    """Leave out the piece with this id, in this request; may be repeated, up to 1,000 times."""
+    include: Iterable[str] | None
+    """What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated,
+    or separated by commas that are not encoded."""
+
+
 class NewContentOptions(AgainContentOptions, total=False):
     """Options of `new_content`."""
 
@@ -202,6 +243,9 @@ class PlacementListOptions(TypedDict, total=False):
     """How many entries to return, 1 to 30; more counts as 30. Wins over `take`; without both, 30."""
     take: int | None
     """How many entries to return, 1 to 30; more counts as 30."""
+    after: str | None
+    """Go on after what was listed: the `x-penchant-next` of the page before, with that page's parameters (`take`,
+    `limit`, `include` and `explain` may differ)."""
     exclude: Iterable[str] | None
     """Leave out the piece with this id, in this request; may be repeated, up to 1,000 times."""
     include: Iterable[str] | None
@@ -209,21 +253,6 @@ class PlacementListOptions(TypedDict, total=False):
     or separated by commas that are not encoded."""
     explain: bool | None
     """`true` adds to each entry why it is there."""
-    min_audience_version: int | None
-    """Wait until what other people like is known up to this version of the interactions."""
-
-
-class PreviewSimilarOptions(AgainContentOptions, total=False):
-    """Options of `preview_similar`."""
-
-    algo: Algorithm | None
-    """`jaccard` (also `jaccard index`) or `cosine` (also `cosine similarity`), in any case, with `-`, `_`, a space or
-    nothing between the words. Without it cosine for a piece with a weighted keyword, otherwise jaccard."""
-
-
-class PopularContentOptions(NewContentOptions, total=False):
-    """Options of `popular_content`."""
-
     min_audience_version: int | None
     """Wait until what other people like is known up to this version of the interactions."""
 
@@ -257,6 +286,13 @@ class WhySimilarOptions(TypedDict, total=False):
     """Wait until what other people like is known up to this version of the interactions."""
 
 
+class PopularContentOptions(NewContentOptions, total=False):
+    """Options of `popular_content`."""
+
+    min_audience_version: int | None
+    """Wait until what other people like is known up to this version of the interactions."""
+
+
 class SimilarContentOptions(WhySimilarOptions, total=False):
     """Options of `similar_content`."""
 
@@ -282,11 +318,19 @@ class RecommendToEachOptions(PreviewSimilarOptions, total=False):
     """Wait until what other people like is known up to this version of the interactions."""
 
 
-class RecommendOptions(RecommendToEachOptions, total=False):
-    """Options of `recommend`."""
+class PreviewRecommendationOptions(RecommendToEachOptions, total=False):
+    """Options of `preview_recommendation`."""
 
     explain: bool | None
     """`true` adds to each entry why it is there."""
+
+
+class RecommendOptions(PreviewRecommendationOptions, total=False):
+    """Options of `recommend`."""
+
+    after: str | None
+    """Go on after what was listed: the `x-penchant-next` of the page before, with that page's parameters (`take`,
+    `limit`, `include` and `explain` may differ)."""
 
 
 def addresses() -> Request[Addresses]:
@@ -618,7 +662,7 @@ def preview_similar(
 
 
 def preview_recommendation(
-    source: str, likings: Likings | Mapping[str, object], **options: Unpack[RecommendOptions]
+    source: str, likings: Likings | Mapping[str, object], **options: Unpack[PreviewRecommendationOptions]
 ) -> Request[AnonymousPieces]:
     """What somebody may like who likes and dislikes these pieces and keywords; nothing is stored."""
     return request_of(
@@ -670,6 +714,47 @@ def get_settings(source: str) -> Request[Settings]:
 def put_settings(source: str, settings: Settings | Mapping[str, object]) -> Request[Settings]:
     """Replace the settings; members left out return to their defaults."""
     return request_of("PUT", "/{source}/settings", Settings, {"source": source}, body=encode(settings))
+
+
+def list_drafts(source: str) -> Request[DraftListing[datetime]]:
+    """The drafts of the source, those of which something was done last first."""
+    return request_of("GET", "/{source}/drafts", DraftListing[datetime], {"source": source})
+
+
+def get_draft(source: str, name: str) -> Request[SourceDraft]:
+    """Read a draft: what it edits, and where it stands."""
+    return request_of("GET", "/{source}/drafts/{name}", SourceDraft, {"source": source, "name": name})
+
+
+def put_draft(source: str, name: str, edits: DraftMembers | Mapping[str, object]) -> Request[SourceDraft]:
+    """Store a draft; nothing of it is in force before it is published."""
+    return request_of(
+        "PUT", "/{source}/drafts/{name}", SourceDraft, {"source": source, "name": name}, body=encode(edits)
+    )
+
+
+def delete_draft(source: str, name: str) -> Request[None]:
+    """Delete a draft; what was published with it stays in force."""
+    return request_of("DELETE", "/{source}/drafts/{name}", NoneType, {"source": source, "name": name})
+
+
+def publish_draft(source: str, name: str, **options: Unpack[PublishDraftOptions]) -> Request[PublishedVersion]:
+    """Put all that a draft edits in force at once, as one version, or nothing of it."""
+    return request_of(
+        "POST",
+        "/{source}/drafts/{name}/publish",
+        PublishedVersion,
+        {"source": source, "name": name},
+        options=options,
+        repeatable=False,
+    )
+
+
+def undo_draft(source: str, name: str) -> Request[PublishedVersion]:
+    """Take a published draft back as one version, while nothing of it has changed."""
+    return request_of(
+        "POST", "/{source}/drafts/{name}/undo", PublishedVersion, {"source": source, "name": name}, repeatable=False
+    )
 
 
 def docs() -> Request[str]:
@@ -730,4 +815,10 @@ class OperationMethods:
     delete_blacklist = RequestMethod(delete_blacklist)
     get_settings = RequestMethod(get_settings)
     put_settings = RequestMethod(put_settings)
+    list_drafts = RequestMethod(list_drafts)
+    get_draft = RequestMethod(get_draft)
+    put_draft = RequestMethod(put_draft)
+    delete_draft = RequestMethod(delete_draft)
+    publish_draft = RequestMethod(publish_draft)
+    undo_draft = RequestMethod(undo_draft)
     docs = RequestMethod(docs)

@@ -47,6 +47,26 @@ from penchant.wire.answers import (
     UserExport,
 )
 from penchant.wire.attributes import decode_stored_extra, decode_stored_marks
+from penchant.wire.drafts.answers import (
+    DraftEffect,
+    DraftEvent,
+    DraftListing,
+    DraftSummary,
+    PlacementEffect,
+    PublishedVersion,
+    ReachEffect,
+    encode_draft,
+)
+from penchant.wire.drafts.edits import (
+    DRAFT_NOTE,
+    DRAFT_SCHEDULE,
+    EFFECT_WISH,
+    DraftEdits,
+    EffectWish,
+    decode_edits,
+    decode_effect_wish,
+    encode_edits,
+)
 from penchant.wire.explanations import (
     ExplainedPiece,
     ExplainedResult,
@@ -82,7 +102,14 @@ from penchant.wire.lines import (
     end_line,
     upsert_line,
 )
-from penchant.wire.list_ids import MAX_LIST_NAMES_BYTES, decode_list_id, encode_list_id
+from penchant.wire.list_ids import (
+    MAX_LIST_NAMES_BYTES,
+    ListCursor,
+    decode_cursor,
+    decode_list_id,
+    encode_cursor,
+    encode_list_id,
+)
 from penchant.wire.lists import MAX_RANKED, RankWish, decode_asked, decode_ids, decode_list, decode_rank_wish
 from penchant.wire.pieces import (
     DEFAULT_LIMITS,

@@ -20,6 +20,7 @@ from penchant.model import (
     MAX_TAKE,
     Blend,
     InteractionType,
+    OrderUse,
     SourceSettings,
 )
 from penchant.vocabulary import Vocabulary
@@ -27,12 +28,14 @@ from penchant.wire.attributes import MAX_POINTER_LENGTH, read_attributes, read_p
 from penchant.wire.fields import (
     BOOLEAN,
     Body,
+    Description,
     Example,
     Json,
     Label,
     Number,
     Shape,
     by_category,
+    choice,
     integer,
     number,
     ref,
@@ -185,6 +188,9 @@ class Settings(Record, frozen=True, kw_only=True, rename="camel"):
     new_piece_half_life_days: Annotated[Number, number(0, MAX_DAYS), Label("Half-life of newness, days")] = (
         _DEFAULTS.new_piece_half_life_days
     )
+    order: Annotated[OrderUse, choice(OrderUse, "use of the order of likes"), Label("The order of likes")] = (
+        _DEFAULTS.order
+    )
     max_per_value: Annotated[Mapping[str, int] | UnsetType, by_category(integer(1, MAX_TAKE))] = UNSET
     attributes: Annotated[
         Mapping[str, AttributeSettings] | UnsetType,
@@ -209,6 +215,13 @@ class Settings(Record, frozen=True, kw_only=True, rename="camel"):
         VocabularySettings | UnsetType,
         VOCABULARY_SHAPE,
         Example({"aliases": [{"from": ["genre/film noir"], "to": "genre/noir"}], "ignore": ["genre/other"]}),
+    ] = UNSET
+    four_eyes: Annotated[
+        bool | UnsetType,
+        BOOLEAN,
+        Description("Whether who wrote a draft is kept from publishing it."),
+        Example(False),  # a sample's value
+        Label("Who wrote a draft does not publish it"),
     ] = UNSET
 
 
