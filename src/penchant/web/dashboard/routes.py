@@ -39,7 +39,7 @@ def dashboard_operations(base_path: str) -> tuple[Operation, ...]:
         *_pair(site, "placements", placement.placements),
         *_pair(site, "placement", placement.placement, partial(placement.change_placement, site=site)),
         *_pair(site, "front", front.front),
-        *_pair(site, "results", results.results),
+        *_pair(site, "results", results.results, partial(results.decide, site=site)),
         *_pair(site, "card", card.card),
         *_pair(site, "settings", settings.settings, partial(settings.change_settings, site=site)),
         *_pair(site, "health", health.health, health.change_vocabulary),
