@@ -379,7 +379,8 @@ class SourceSettings:
     attributed to the last one that showed its piece. ``image_attribute`` leads to the address of a piece's picture in
     its extras. ``public_extras`` names the members of extras that pages may read, ``True`` for all; ``None`` is what
     the picture's pointer names. ``public_cards`` lets pages read the cards of rows. By ``words`` pieces get words of
-    their texts, none without; ``vocabulary`` tells what keywords count as.
+    their texts, none without; ``vocabulary`` tells what keywords count as. With ``four_eyes`` who
+    wrote a draft does not publish it.
     """
 
     category_weights: Mapping[str, float] = field(default_factory=dict)
@@ -397,6 +398,7 @@ class SourceSettings:
     public_cards: bool = False
     words: WordRule | None = None
     vocabulary: Vocabulary = NO_VOCABULARY
+    four_eyes: bool = False
 
     @property
     def category_factors(self) -> Mapping[str, float]:

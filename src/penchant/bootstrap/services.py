@@ -37,6 +37,7 @@ from penchant.service.administration import Administration
 from penchant.service.browsing import SourceBrowser, SourceSearch
 from penchant.service.changes import Changes
 from penchant.service.content import Content, Curation
+from penchant.service.drafts import Drafts
 from penchant.service.health import AudienceHealth, CatalogueHealth
 from penchant.service.lists.inclusion import PieceInclusion
 from penchant.service.lists.inputs import LiveInputs
@@ -206,6 +207,7 @@ def background_tasks(services: Services, election: Election) -> list[BackgroundT
         BackgroundTask(name="erasures", interval_s=5.0, work=watch.look),
         BackgroundTask(name="words", interval_s=60.0, work=services.words.look, elected=election),
         BackgroundTask(name="prospects", interval_s=5.0, work=prospects.forget_idle),
+        BackgroundTask(name="drafts", interval_s=5.0, work=services.drafts.publish_due, elected=election),
         BackgroundTask(name="pulls", interval_s=5.0, work=pulls.look, elected=election),
         # Well within the day after which the interface promises that rows past their life are gone.
         BackgroundTask(
@@ -267,6 +269,7 @@ def wire(
         people_cache=people_cache,
         curation=Curation(database, views, words),
         words=words,
+        drafts=Drafts(database, views, words, access, metrics, clock=present),
         lists=lists,
         similar_answers=similar_answers,
         page_shares=shares,
@@ -277,9 +280,7 @@ def wire(
         placement_lists=placement_lists,
         placement_previews=PlacementPreviews(placements, placement_lists),
         administration=Administration(database, current),
-        measuring=GaugeUpdater(
-            database.storage, views, metrics, access=access, answers=similar_answers, people=people_cache
-        ),
+        measuring=GaugeUpdater(storage, views, metrics, access=access, answers=similar_answers, people=people_cache),
         browsing=SourceBrowser(database, views, metrics, clock=present),
         search=SourceSearch(database, clock=present),
         health=health,
@@ -290,7 +291,7 @@ def wire(
         impressions=Impressions(database, list_ids, metrics, clock=present),
         results=Results(database, clock=present),
         cards=Cards(database, inputs, clock=present),
-        tag_secret=database.storage.tag_secret(),
+        tag_secret=storage.tag_secret(),
     )
 
 

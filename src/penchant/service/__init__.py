@@ -12,6 +12,7 @@ from penchant.service.administration import Administration
 from penchant.service.browsing import SourceBrowser, SourceSearch
 from penchant.service.changes import Changes
 from penchant.service.content import Content, Curation
+from penchant.service.drafts import Drafts
 from penchant.service.health import AudienceHealth, CatalogueHealth
 from penchant.service.lists.inclusion import PieceInclusion
 from penchant.service.lists.previews import Previews
@@ -51,6 +52,7 @@ class Services:
     people: People
     people_cache: PeopleCache
     curation: Curation
+    drafts: Drafts
     lists: Lists
     inclusion: PieceInclusion
     similar_answers: SimilarAnswers

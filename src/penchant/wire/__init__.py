@@ -47,6 +47,26 @@ from penchant.wire.answers import (
     UserExport,
 )
 from penchant.wire.attributes import decode_stored_extra, decode_stored_marks
+from penchant.wire.drafts.answers import (
+    DraftEffect,
+    DraftEvent,
+    DraftListing,
+    DraftSummary,
+    PlacementEffect,
+    PublishedVersion,
+    ReachEffect,
+    encode_draft,
+)
+from penchant.wire.drafts.edits import (
+    DRAFT_NOTE,
+    DRAFT_SCHEDULE,
+    EFFECT_WISH,
+    DraftEdits,
+    EffectWish,
+    decode_edits,
+    decode_effect_wish,
+    encode_edits,
+)
 from penchant.wire.explanations import (
     ExplainedPiece,
     ExplainedResult,

@@ -99,12 +99,16 @@ class PageResult(Record, frozen=True, kw_only=True, rename="camel"):
 
 
 class PlacementVersion(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel"):
-    """A version of a placement: when it was stored, with which key, and what it is."""
+    """A version of a placement: when it was stored, with which key, and what it is.
+
+    ``draft`` names the draft that it was published with, or that was taken back.
+    """
 
     name: str
     version: int
     timestamp: Moment
     key_id: str
+    draft: str | UnsetType = UNSET
     placement: Annotated[dict[str, Any], stated(ref("Placement"))]
 
 
@@ -281,6 +285,7 @@ class StoredPlacement(Record, frozen=True, kw_only=True, rename="camel"):
     version: int
     timestamp: datetime
     key_id: str
+    draft: str | UnsetType = UNSET
     placement: Placement
 
 
