@@ -19,7 +19,8 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, func, insert, select, update
 
-from penchant.errors import StorageIncompatible, TooManyPieces, TooManySources, UnknownSource
+from penchant.errors import StorageIncompatible, TooManyEntries, TooManyPieces, TooManySources, UnknownSource
+from penchant.model import MAX_LIST_LENGTH
 from penchant.storage import statements
 from penchant.storage.accounts import note
 from penchant.storage.bodies import BodyWriter, Dictionaries, forget_dictionaries
@@ -35,6 +36,7 @@ from penchant.storage.records import (
     DeletePieces,
     DeletePlacement,
     DeleteSource,
+    EditList,
     EraseUser,
     Outcome,
     PieceRow,
@@ -82,6 +84,8 @@ class WriteTransaction:
                 return self._delete_source(command)
             case ReplaceList():
                 return self._replace_list(command)
+            case EditList():
+                return self._edit_list(command)
             case ReplaceSettings():
                 return self._replace_settings(command)
             case StoreWords():
@@ -349,6 +353,27 @@ class WriteTransaction:
             ]
             self.connection.execute(insert(lists), rows)
         note(self.connection, command.account_id, command.actor, f"{kind}.replace", command.source, now=self.now)
+        return Outcome(version=self._raise_version(row, 1, self._moment(row)))
+
+    def _edit_list(self, command: EditList) -> Outcome:
+        """Put a piece on a list or take it off, in the audit log under its id."""
+        row = self._require(command, CONTENT)
+        kind = command.kind.value
+        own = (lists.c.source_id == row.source_id) & (lists.c.kind == kind)
+        found = self.connection.execute(select(lists.c.position, lists.c.piece_id).where(own)).all()
+        if any(each.piece_id == command.piece_id for each in found) == command.is_listed:
+            return Outcome(version=row.version)
+        if command.is_listed and len(found) >= MAX_LIST_LENGTH:
+            raise TooManyEntries(f"The list has {len(found)} ids already; {MAX_LIST_LENGTH} are accepted.")
+        if command.is_listed:
+            position = max((each.position for each in found), default=-1) + 1
+            entry = {"source_id": row.source_id, "kind": kind, "position": position, "piece_id": command.piece_id}
+            self.connection.execute(insert(lists), entry)
+        else:
+            self.connection.execute(delete(lists).where(own, lists.c.piece_id == command.piece_id))
+        action = f"{kind}.{'add' if command.is_listed else 'remove'}"
+        subject = f"{command.source}/{command.piece_id}"
+        note(self.connection, command.account_id, command.actor, action, subject, now=self.now)
         return Outcome(version=self._raise_version(row, 1, self._moment(row)))
 
     def _replace_settings(self, command: ReplaceSettings) -> Outcome:

@@ -122,6 +122,7 @@ from penchant.wire.placements import (
     MAX_PLACEMENTS,
     ListRules,
     PageWish,
+    PlacementPin,
     PlacementSpec,
     PlacementWish,
     check_filters,
@@ -130,6 +131,7 @@ from penchant.wire.placements import (
     decode_placement_preview,
     encode_placement,
     placement_problem,
+    read_placement,
 )
 from penchant.wire.preferences import (
     PersonPreferences,
