@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Counts the house: lines and files of the code, files a folder, lines of tests, words of documents.
 
-    sh scripts/count            this checkout
-    sh scripts/count OTHER ...  others, such as a worktree of the revision before
+sh scripts/count            this checkout
+sh scripts/count OTHER ...  others, such as a worktree of the revision before
 """
 
 import ast

@@ -13,6 +13,7 @@ from prometheus_client.metrics import MetricWrapperBase
 from documents.reading import matches
 from penchant.settings import RELOADED, NodeSettings, PlanSettings, load_settings
 from penchant.telemetry import Metrics
+from penchant.web.openapi import description_of
 from penchant.web.routes import OPERATIONS
 from penchant.web.site.library import Library
 from serving import Service
@@ -57,6 +58,14 @@ def test_every_operation_is_described_and_has_an_example() -> None:
             assert operation.path in page
         else:
             assert any(re.fullmatch(pattern, line) for line in asked), operation.name
+
+
+def test_what_a_key_needs_for_an_operation_stands_in_its_row_alone() -> None:
+    for operation in OPERATIONS:
+        description = description_of(operation, Library().interface)
+        assert ("monthly quota" in description) == operation.counted, operation.name
+        assert (f"Needs the scope `{operation.scope}`" in description) == (operation.scope is not None), operation.name
+        assert operation.feature is None or f"`{operation.feature.value}`" in description, operation.name
 
 
 def rows(first_cell: str) -> dict[str, list[str]]:

@@ -124,6 +124,30 @@ class PlacementChanged(PenchantError):
     """Others changed the placement at the same moment."""
 
 
+class UnknownDraft(PenchantError):
+    """The source has no draft of this name."""
+
+
+class TooManyDrafts(PenchantError):
+    """The source has as many open drafts as one may have."""
+
+
+class DraftChanged(PenchantError):
+    """Others changed the draft, or what it edits, at the same moment."""
+
+
+class OutdatedDraft(PenchantError):
+    """What the draft edits has changed since: since its last edit, or to be undone since its publication."""
+
+
+class WrongDraftState(PenchantError):
+    """The draft is not in a state in which this can be done, such as undoing what is not published."""
+
+
+class FourEyes(PenchantError):
+    """Who wrote a draft may not publish it: the source asks for another person."""
+
+
 class UnknownProblem(PenchantError):
     """No problem of the service has this code."""
 

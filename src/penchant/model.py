@@ -378,8 +378,9 @@ class SourceSettings:
     by key what lists can be filtered by. For ``attribution_window_hours`` an interaction that names no list is
     attributed to the last one that showed its piece. ``image_attribute`` leads to the address of a piece's picture in
     its extras. ``public_extras`` names the members of extras that pages may read, ``True`` for all; ``None`` is what
-    the picture's pointer names. By ``words`` pieces get words of their texts, none without; ``vocabulary`` tells what
-    keywords count as.
+    the picture's pointer names. ``public_cards`` lets pages read the cards of rows. By ``words`` pieces get words of
+    their texts, none without; ``vocabulary`` tells what keywords count as. With ``four_eyes`` who
+    wrote a draft does not publish it.
     """
 
     category_weights: Mapping[str, float] = field(default_factory=dict)
@@ -394,8 +395,10 @@ class SourceSettings:
     attribution_window_hours: int = 24
     image_attribute: str | None = None
     public_extras: tuple[str, ...] | Literal[True] | None = None
+    public_cards: bool = False
     words: WordRule | None = None
     vocabulary: Vocabulary = NO_VOCABULARY
+    four_eyes: bool = False
 
     @property
     def category_factors(self) -> Mapping[str, float]:

@@ -114,6 +114,7 @@ class Metrics:
         )
         self.rows_purged = counter("penchant_rows_purged", "Rows removed by housekeeping.")
         self.pulls = counter("penchant_pulls", "Runs of pulls, by what came of them.", "outcome")
+        self.drafts_due = counter("penchant_drafts_due", "Scheduled drafts, by what came of them.", "outcome")
         self.failing_pulls = self._gauge("penchant_failing_pulls", "Pulls that failed the last time.", mode="max")
 
     def _add_storage_metrics(self) -> None:

@@ -25,6 +25,7 @@ from penchant.settings import NodeSettings
 from penchant.web.parameters import MAX_LISTED_INTERACTIONS
 from penchant.web.problems import KINDS
 from penchant.wire import PersonPreferences
+from penchant.wire.drafts.edits import DraftMembers
 from penchant.wire.pieces import Piece, Texts
 from penchant.wire.placements import PageList, Placement, PlacementVariant
 from penchant.wire.preferences import Likings
@@ -93,7 +94,9 @@ SAMPLES: dict[str, Any] = {
         attribution_window_hours=3,
         image_attribute="/poster",
         public_extras=["poster"],
+        public_cards=True,
         words=WordSettings(keep=30),
+        four_eyes=True,
         vocabulary=VocabularySettings(aliases=[AliasSettings(sources=["g/a"], target="g/b")], ignore=["g/c"]),
     ),
     "words": "auto",
@@ -142,7 +145,11 @@ SAMPLES: dict[str, Any] = {
     "month": "2026-01",
     "generators": True,
     "name": "p",
-    "placement": Placement(kind="similar", experiment="e", auto_stop=True, variants=[VARIANT], **LIST_MEMBERS),
+    "note": "n",
+    "force": True,
+    "placement": Placement(
+        kind="similar", title="t", purpose="p", experiment="e", auto_stop=True, variants=[VARIANT], **LIST_MEMBERS
+    ),
     "version": 3,
     "user": "u",
     "variant": "v",
@@ -150,6 +157,18 @@ SAMPLES: dict[str, Any] = {
 }
 """A value for every parameter that methods have, by its name."""
 OWN_SAMPLES: dict[str, dict[str, Any]] = {
+    "put_draft": {
+        "edits": DraftMembers(
+            title="t",
+            note="n",
+            placements={"p": None},
+            settings=SourceSettings(),
+            blacklist=["a"],
+            whitelist=["b"],
+            content=[Piece(id="c", categories={})],
+        )
+    },
+    "schedule_draft": {"at": "2027-01-01T00:00:00Z"},
     "page_lists": {"lists": [PageList(placement="p", content="c", take=3)]},
     "preview_settings": {"pieces": ["c"]},
     "submit_frame": {

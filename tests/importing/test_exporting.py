@@ -23,7 +23,7 @@ from penchant.storage import Storage, open_storage, source_id
 from penchant.storage.hashing import account_id
 from penchant.storage.schema import marks, metadata
 from serving import Service
-from strategies import examples
+from strategies import VALUES, examples
 
 NOW = time.time_ns() // 1_000_000
 EVERYTHING = ExportParts(interactions=True, lists=True, settings=True, placements=True, preferences=True)
@@ -38,7 +38,8 @@ INTERACTIONS = st.lists(
             "contentId": IDS,
             "timestamp": st.integers(0, 3).map(lambda n: f"{time.strftime('%Y')}-01-01T00:00:00.00{n}Z"),
             "eventId": st.sampled_from("123"),
-        }
+        },
+        optional={"value": VALUES},
     ),
     max_size=12,
 )
@@ -54,7 +55,7 @@ CARRIED = {
     "lists": ("kind", "position", "piece_id"),
     "placements": ("name",),
     "placement_versions": ("name", "body", "assignment"),
-    "interactions": ("user_id", "piece_id", "type", "occurred_at", "event_id"),
+    "interactions": ("user_id", "piece_id", "type", "occurred_at", "event_id", "portion"),
     "preferences": ("user_id", "body"),
 }
 """The tables that an export carries, by the columns that people have given."""

@@ -157,6 +157,15 @@ def test_gorse_feedback_goes_by_its_type(folder: Folder) -> None:
     assert folder.left_out()["feedback.jsonl", "Value"][1] == 3
 
 
+def test_a_value_of_gorse_that_is_a_portion_is_one(folder: Folder) -> None:
+    values = [("read", 0.4), ("read", 0.001), ("read", 0), ("read", 1), ("read", 7.5), ("star", 0.4), ("read", "x")]
+    lines = [{"FeedbackType": kind, "UserId": "u", "ItemId": "i", "Value": value} for kind, value in values]
+    folder.write("feedback.jsonl", *map(json.dumps, lines))
+    folder.write("feedback.csv", "feedback_type,user_id,item_id,value", "read,u,1,0.25", "read,u,1,much")
+
+    assert [each.get("value") for each in folder.read("gorse")] == [0.4, 0.01, *[None] * 5, 0.25, None]
+
+
 def test_gorse_of_old_exports_csv(folder: Folder) -> None:
     folder.write(
         "items.csv",
@@ -210,15 +219,16 @@ def test_recombee_has_five_kinds_of_interactions_and_portions(folder: Folder) ->
     folder.write("ratings.csv", f"{head},rating", "u,i,,0.6", "u,i,,0", "u,i,,-0.2", "u,i,,2")
     folder.write("bookmarks.csv", head, "007,i,")
     folder.write("cart_additions.csv", f"{head},amount", "u,i,,2")
-    folder.write("view_portions.csv", f"{head},portion", "u,i,,0.75", "u,i,,0.1")
+    folder.write("view_portions.csv", f"{head},portion", "u,i,,0.75", "u,i,,0.1", "u,i,,0", "u,i,,1")
 
     found = folder.read("recombee")
 
     types = [each["type"] if isinstance(each, dict) else each.pointer for each in found]
     assert types == [
         *("Click", "Purchase", "RateLike", "Watch", "RateDislike", "rating"),
-        *("Bookmark", "Bookmark", "Watch", "Play"),
+        *("Bookmark", "Bookmark", "Watch", "Play", "Play", "Watch"),
     ]
+    assert [each["value"] for each in found[-4:]] == [0.75, 0.1, 0, 1]
     assert found[6]["userId"] == "007"
     assert folder.left_out()["detail_views.csv", "recomm_id"][1:] == (1, 2)
     assert folder.left_out()["cart_additions.csv", "amount"][1:] == (1, 2)

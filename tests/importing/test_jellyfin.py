@@ -104,6 +104,23 @@ def test_what_has_no_time_happens_now_where_that_is_asked_for(folder: Folder) ->
     assert opinions_in(folder.read("jellyfin", user="ann", without_times=True)) == [("ee05", "RateDislike", "")]
 
 
+def test_how_far_a_film_was_played_is_its_value(folder: Folder) -> None:
+    begun = {
+        "UserData": {"PlaybackPositionTicks": 900, "LastPlayedDate": "2026-08-02T06:41:00Z"},
+        "RunTimeTicks": 1_500,
+    }
+    film, part = {"Name": "Jaws", "Id": "a", "Type": "Movie"}, {"Id": "c", "Type": "Episode", "SeriesId": "b"}
+    show = {"Name": "Lost", "Id": "b", "Type": "Series"}
+    folder.write("items.json", json.dumps([film | begun, show, part | begun]))
+
+    found = [each for each in folder.read("jellyfin", user="ann") if "userId" in each]
+
+    assert [(each["contentId"], each["type"], each.get("value")) for each in found] == [
+        ("a", "Play", 0.6),
+        ("b", "Play", None),
+    ]
+
+
 MOVIE = """\ufeff<?xml version="1.0" encoding="utf-8" standalone="yes"?>
 <!-- written by Jellyfin -->
 <movie>

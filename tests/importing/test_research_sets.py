@@ -138,11 +138,12 @@ ITEM = message((2, "rope"), (3, 1), (4, "deck"), (4, "sale"), (5, TIME), (6, '{"
 def test_a_dump_of_gorse_gives_items_and_feedback(folder: Folder) -> None:
     old = message((2, "star"), (3, "kim"), (4, "rope"), (5, TIME), (6, "fine"))
     new = message((2, "star"), (3, "lee"), (4, "rope"), (5, 2.0), (6, TIME))
+    half = message((2, "read"), (3, "lee"), (4, "rope"), (5, 0.5), (6, TIME))
     strange = message((2, "knot"), (3, "kim"), (4, "rope"), (5, TIME))
-    content = dump(-1, message((1, "kim"), (2, "null")), -2, ITEM, -3, old, new, strange, 0)
+    content = dump(-1, message((1, "kim"), (2, "null")), -2, ITEM, -3, old, new, half, strange, 0)
     (folder.path / "gorse.bin").write_bytes(content)
 
-    rope, first, second = folder.read("gorse")
+    rope, first, second, third = folder.read("gorse")
 
     assert rope == drafted(
         "rope",
@@ -156,6 +157,7 @@ def test_a_dump_of_gorse_gives_items_and_feedback(folder: Folder) -> None:
     )
     assert first == {"userId": "kim", "type": "RateLike", "contentId": "rope", "timestamp": "2026-11-01T10:00:00.500Z"}
     assert second == first | {"userId": "lee"}
+    assert third == second | {"type": "Click", "value": 0.5}
     assert "'knot' is not mapped" in folder.left_out()["gorse.bin", "FeedbackType"][0]
 
 

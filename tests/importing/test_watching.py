@@ -191,6 +191,21 @@ def test_what_is_said_of_a_piece_of_trakt_counts_once(folder: Folder) -> None:
     assert folder.left_out()["ratings-episodes.json", "rating"][0] == "a rating of an episode or a season"
 
 
+def test_how_far_a_paused_film_was_watched_is_its_value(folder: Folder) -> None:
+    paused = {"progress": 28.6, "paused_at": "2026-01-25T22:01:32.000Z"}
+    entries = [paused | {"movie": HEAT}, paused | {"episode": PILOT, "show": LOST}, paused | {"movie": JAWS_MOVIE}]
+    write_json(folder, {"playback.json": entries, "watched-history-1.json": TRAKT["watched-history-1.json"][:1]})
+
+    found = [each for each in folder.read("trakt", user="ann") if "userId" in each]
+
+    # What was paused and then watched to its end was watched.
+    assert [(each["contentId"], each["type"], each.get("value")) for each in found] == [
+        ("movie:1", "Watch", None),
+        ("show:1", "Play", None),
+        ("movie:7", "Play", 0.29),
+    ]
+
+
 def test_answers_of_trakt_with_all_they_know_give_keywords_and_a_poster(folder: Folder) -> None:
     full: dict[str, Any] = HEAT | {
         "overview": "Cops &amp; robbers.",

@@ -149,5 +149,19 @@ def test_the_page_of_a_person_takes_one_back(shop: Service) -> None:
     assert visitor.fill(page, f"{HOME}/user", type="Watch", piece="a", moment="x").status_code == 422
 
 
+def test_of_several_at_a_moment_the_page_takes_the_one_of_its_event_id(shop: Service) -> None:
+    moment = datetime(2026, 1, 2, tzinfo=UTC)
+    for event in ("x", "y"):
+        ok(shop.post(path("s", "lee", "Watch", "a") + f"?event-id={event}&timestamp={moment:%Y-%m-%dT%H:%M:%SZ}"))
+    visitor = Visitor(shop, shop.key)
+    page = visitor.get("user", source="s", id="lee")
+
+    fields = {"type": "Watch", "piece": "a", "moment": str(int(moment.timestamp()) * 1000), "event": "x"}
+    assert visitor.fill(page, f"{HOME}/user", **fields).status_code == 303
+
+    assert page.text.count('name="event" value="x"') == 1
+    assert [each["eventId"] for each in ok(shop.get("/s/users/lee/export"))["interactions"]] == ["y"]
+
+
 def test_an_unknown_type_is_refused(shop: Service) -> None:
     assert shop.delete(path("s", "kim", "watch", "a")).status_code == 422

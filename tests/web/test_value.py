@@ -6,6 +6,7 @@ import pytest
 
 from factories import piece
 from serving import Service, ok
+from visitors import Visitor, text_of
 
 DAY = "2026-11-01T00:00:00.000Z"
 
@@ -134,3 +135,16 @@ def test_a_value_counts_in_the_next_list_of_one_who_is_remembered(films: Service
     record(films, "kim", {"contentId": "c", "value": 0.1})
 
     assert set(shown(films, "kim")) == {"b", "d"}
+
+
+def test_the_page_of_a_person_says_what_part_it_was(films: Service) -> None:
+    done = [("Watch", "a", 0.6), ("Purchase", "b", 0.5), ("Click", "c", 0), ("RateLike", "d", 0.4), ("Play", "d", None)]
+    record(films, "kim", *({"type": kind, "contentId": each, "value": value} for kind, each, value in done))
+
+    said = text_of(Visitor(films, films.key).get("user", source="s", id="kim").text)
+
+    assert "Watch (60 % watched)" in said
+    assert "Purchase (50 % of it)" in said
+    assert "Click (nothing of it: counts for nothing)" in said
+    assert "RateLike (" not in said
+    assert "Play (" not in said

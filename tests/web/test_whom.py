@@ -23,7 +23,9 @@ OTHERS = ("alice@people.example", "bob@people.example")
 SECRETS = ("embargoed-piece", "embargoed-keyword", "embargoed-extra", "what-it-cost")
 ANY_RATE = 10_000
 OWN = {"source": "s", "contentID": "a", "other": "b", "userID": "kim", "type": "Click", "name": "home"}
-LAST = ("deletePlacement", "eraseUser", "deleteOneContent", "deleteContent", "deleteSource")
+DRAFTS = {"sendBackDraft": "asked", "acceptDraft": "proposed", "undoDraft": "published"}
+"""Operations of drafts that are in another state than that of the usual name."""
+LAST = ("deleteDraft", "deletePlacement", "eraseUser", "deleteOneContent", "deleteContent", "deleteSource")
 """After all others: they remove what the others ask for."""
 
 
@@ -60,6 +62,11 @@ def bodies(user: str, piece_id: str) -> Mapping[str, Any]:
         "putSettings": {},
         "putPreferences": {},
         "putPlacement": {"kind": "popular"},
+        "putDraft": {"title": "embargoed-keyword"},
+        "proposeDraft": {},
+        "sendBackDraft": {},
+        "acceptDraft": {},
+        "scheduleDraft": {"at": "2999-01-01T00:00:00Z"},
     }
 
 
@@ -86,7 +93,7 @@ def requests(service: Service, user: str = "kim", piece_id: str = "a") -> Iterat
         yield Request(
             operation,
             operation.method,
-            operation.path.format_map(values),
+            operation.path.format_map(values | {"name": DRAFTS.get(operation.name, OWN["name"])}),
             query.get(operation.name, {}) | ({"explain": "true"} if "explain" in names_of(operation) else {}),
             bodies(user, piece_id).get(operation.name),
         )
@@ -120,10 +127,14 @@ def filled(service: Service) -> Service:
         },
     )
     attributes = {"cost": {"pointer": "/cost", "type": "keyword"}, "url": {"pointer": "/url", "type": "keyword"}}
-    settings = {"publicExtras": ["url"], "attributes": attributes}
+    settings = {"publicExtras": ["url"], "publicCards": True, "attributes": attributes}
     assert service.put("/s/settings", json=settings).status_code == 200
     assert service.put("/s/placements/home", json={"kind": "recommendations"}).status_code == 200
     assert service.put("/s/placements/beside", json={"kind": "similar"}).status_code == 200
+    for name in (OWN["name"], *DRAFTS.values()):
+        assert service.put(f"/s/drafts/{name}", json={"title": "embargoed-keyword"}).status_code == 200
+    for name, step in (("asked", "propose"), ("proposed", "propose"), ("published", "publish")):
+        assert service.post(f"/s/drafts/{name}/{step}", json={}).status_code == 200
     clicks = [
         {"userId": user, "type": "Click", "contentId": each} for user in (*OTHERS, "kim", "lee") for each in ("a", "b")
     ]

@@ -93,7 +93,7 @@ def test_an_open_body_passes_over_members_that_it_does_not_know() -> None:
     (
         (SETTINGS, SourceSettings, set()),
         (BLEND, Blend, set()),
-        (PLACEMENT, ListRules, {"blacklisted", "experiment", "auto_stop", "variants"}),
+        (PLACEMENT, ListRules, {"blacklisted", "title", "purpose", "experiment", "auto_stop", "variants"}),
     ),
 )
 def test_what_is_read_is_what_the_service_goes_by(body: Body[Any], record: type[Any], others: set[str]) -> None:

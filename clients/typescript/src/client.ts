@@ -236,6 +236,11 @@ export class Client {
     return this.#service.json("GET", path(source, "placements", name, "versions"), { query: options });
   }
 
+  /** Read what a placement is and does, in words and weekly figures: for everybody, about nobody. */
+  placementCard(source: string, name: string, query?: Query<"placementCard">): Promise<Answer<"placementCard">> {
+    return this.#service.json("GET", path(source, "placements", name, "card"), { query });
+  }
+
   /** Put an earlier version in force again; without a version, the one before the present. */
   rollBackPlacement(source: string, name: string, query?: Query<"rollBackPlacement">): Promise<Answer<"rollBackPlacement">> {
     const repeatable = query?.version !== undefined;
@@ -245,6 +250,50 @@ export class Client {
   /** Read what the variants of a placement showed, and what came of it. */
   placementResults(source: string, name: string, query?: Query<"placementResults">): Promise<Answer<"placementResults">> {
     return this.#service.json("GET", path(source, "placements", name, "results"), { query });
+  }
+
+  // Drafts
+
+  listDrafts(source: string, options?: Abortable): Promise<Answer<"listDrafts">> {
+    return this.#service.json("GET", path(source, "drafts"), { query: options });
+  }
+
+  getDraft(source: string, name: string, options?: Abortable): Promise<Answer<"getDraft">> {
+    return this.#service.json("GET", path(source, "drafts", name), { query: options });
+  }
+
+  putDraft(source: string, name: string, edits: Body<"putDraft">, options?: Abortable): Promise<Answer<"putDraft">> {
+    return this.#service.json("PUT", path(source, "drafts", name), { query: options, body: JSON.stringify(edits) });
+  }
+
+  async deleteDraft(source: string, name: string, options?: Abortable): Promise<void> {
+    await this.#service.send("DELETE", path(source, "drafts", name), { query: options });
+  }
+
+  proposeDraft(source: string, name: string, note = "", options?: Abortable): Promise<Answer<"proposeDraft">> {
+    return this.#draft(source, name, "propose", { note }, options);
+  }
+
+  sendBackDraft(source: string, name: string, note = "", options?: Abortable): Promise<Answer<"sendBackDraft">> {
+    return this.#draft(source, name, "send-back", { note }, options);
+  }
+
+  /** Publish a draft that was proposed. */
+  acceptDraft(source: string, name: string, note = "", query?: Query<"acceptDraft">): Promise<Answer<"acceptDraft">> {
+    return this.#draft(source, name, "accept", { note }, query);
+  }
+
+  /** Have a draft published at a moment; null takes the schedule back. */
+  scheduleDraft(source: string, name: string, at: string | null, options?: Abortable): Promise<Answer<"scheduleDraft">> {
+    return this.#draft(source, name, "schedule", { at }, options);
+  }
+
+  publishDraft(source: string, name: string, query?: Query<"publishDraft">): Promise<Answer<"publishDraft">> {
+    return this.#draft(source, name, "publish", undefined, query);
+  }
+
+  undoDraft(source: string, name: string, options?: Abortable): Promise<Answer<"undoDraft">> {
+    return this.#draft(source, name, "undo", undefined, options);
   }
 
   // Previews: nothing is stored
@@ -272,6 +321,12 @@ export class Client {
 
   previewSettings(source: string, changes: Body<"previewSettings">, options?: Abortable): Promise<Answer<"previewSettings">> {
     return this.#preview(source, "settings", changes, options);
+  }
+
+  // A second time a step would be refused, in the state to which the first one has led.
+  #draft<Result>(source: string, name: string, step: string, body?: object, query?: object): Promise<Result> {
+    const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+    return this.#service.json("POST", path(source, "drafts", name, step), { query, ...sent, repeatable: false });
   }
 
   #preview<Result>(source: string, kind: string, body: object, query?: object): Promise<Result> {

@@ -369,7 +369,7 @@ export interface paths {
         };
         /**
          * The nearest pieces, nearest first.
-         * @description The nearest pieces, at most 30, nearest first, ties by id. `score` is the distance: 1 − shared terms / all terms for `algo=jaccard` (or `jaccard index`), 1 − the cosine of the weights for `algo=cosine` (or `cosine similarity`), in any case, with `-`, `_`, a space or nothing between two words. Without `algo` it is cosine where the piece has a keyword with a weight. `limit` (old name `take`) cuts the list, `catalogs` restricts it (any of several), `filter` (JSON) goes by attributes of the pieces and `boost` makes some count more or less (filters.md), `at=YYYY-MM-DD` takes availability as of the end of that day. Blacklisted pieces take up no place; whitelisted ones among the 30 come first. 404 unknown piece; 409 fewer than two pieces in the source. Needs the scope `read`.
+         * @description The nearest pieces, at most 30, nearest first, ties by id. `score` is the distance: 1 − shared terms / all terms for `algo=jaccard` (or `jaccard index`), 1 − the cosine of the weights for `algo=cosine` (or `cosine similarity`), in any case, with `-`, `_`, a space or nothing between two words. Without `algo` it is cosine where the piece has a keyword with a weight. `limit` (old name `take`) cuts the list, `catalogs` restricts it (any of several), `filter` (JSON) goes by attributes of the pieces and `boost` makes some count more or less (filters.md), `at=YYYY-MM-DD` takes availability as of the end of that day. Blacklisted pieces take up no place; whitelisted ones among the 30 come first. 404 unknown piece; 409 fewer than two pieces in the source. Needs the scope `read`. Counts against the monthly quota.
          */
         get: operations["similarContent"];
         put?: never;
@@ -389,7 +389,7 @@ export interface paths {
         };
         /**
          * What this person may like, best first.
-         * @description What this person may like, best first; `score` is 1 − max(0, s), so it ascends. `limit` (also `take`), `catalogs`, `filter`, `boost`, `at` as above; `include-seen=true` keeps what the person knows, `fill=false` leaves out what nothing speaks for; with `algo` the content alone counts. An unknown person gets popular pieces. Plan feature `personalized`. Needs the scope `personal`.
+         * @description What this person may like, best first; `score` is 1 − max(0, s), so it ascends. `limit` (also `take`), `catalogs`, `filter`, `boost`, `at` as above; `include-seen=true` keeps what the person knows, `fill=false` leaves out what nothing speaks for; with `algo` the content alone counts. An unknown person gets popular pieces. Needs the scope `personal`. Needs the plan feature `personalized`. Counts against the monthly quota.
          */
         get: operations["recommend"];
         put?: never;
@@ -411,7 +411,7 @@ export interface paths {
         put?: never;
         /**
          * Given pieces, such as hits of a search, in the order in which they suit this person.
-         * @description Pieces that somebody else chose, such as the hits of a search or what editors picked, in the order in which they suit this person: up to 500 ids in `content` (413), each once (422). With `weight` 1, the default, the order is that of the person's recommendations, and with 0 the one given; between, pieces stand by weight · r + (1 − weight) · g, r being the place by s and g the one given, both from 0 among those that may be shown, ties as given. Scores stay what they are. `catalogs`, `filter`, `boost`, `at`, `include-seen`, `include` and `explain` are as for a recommendation; rules of lists (whitelist, `maxPerValue`) move nothing. What may not be shown stands in `left`, with the first code that `why` has for it. With a weight below 1 each reason has `{"rule": "given", "position": …}`, the place at which the piece was given, from 0. Plan feature `personalized`; counts as one answer. Needs the scope `personal`.
+         * @description Pieces that somebody else chose, such as the hits of a search or what editors picked, in the order in which they suit this person: up to 500 ids in `content` (413), each once (422). With `weight` 1, the default, the order is that of the person's recommendations, and with 0 the one given; between, pieces stand by weight · r + (1 − weight) · g, r being the place by s and g the one given, both from 0 among those that may be shown, ties as given. Scores stay what they are. `catalogs`, `filter`, `boost`, `at`, `include-seen`, `include` and `explain` are as for a recommendation; rules of lists (whitelist, `maxPerValue`) move nothing. What may not be shown stands in `left`, with the first code that `why` has for it. With a weight below 1 each reason has `{"rule": "given", "position": …}`, the place at which the piece was given, from 0. Needs the scope `personal`. Needs the plan feature `personalized`. Counts against the monthly quota.
          */
         post: operations["rank"];
         delete?: never;
@@ -429,7 +429,7 @@ export interface paths {
         };
         /**
          * What this person began or keeps coming back to.
-         * @description What the person may take up again: pieces that were begun (the latest Play is not followed by an interaction that marks a piece as seen), or that the person did something with on several UTC days. Their order is that of v, the value that a piece has for the profile, forgetting and the weights of the settings included (scoring.md); pieces with v of 0 or less and those last rated with a dislike are not among them. `score` is 1 − v / the greatest v of such a piece. Each entry says why it is there: `began`, on how many `days`, and when last. `limit` (or `take`), `catalogs`, `filter`, `boost`, `exclude` and `at` are as for a recommendation; the blacklist holds, the whitelist lifts nothing. Plan feature `personalized`, not counted against the monthly quota. Needs the scope `personal`.
+         * @description What the person may take up again: pieces that were begun (the latest Play is not followed by an interaction that marks a piece as seen), or that the person did something with on several UTC days. Their order is that of v, the value that a piece has for the profile, forgetting and the weights of the settings included (scoring.md); pieces with v of 0 or less and those last rated with a dislike are not among them. `score` is 1 − v / the greatest v of such a piece. Each entry says why it is there: `began`, on how many `days`, and when last. `limit` (or `take`), `catalogs`, `filter`, `boost`, `exclude` and `at` are as for a recommendation; the blacklist holds, the whitelist lifts nothing. Needs the scope `personal`. Needs the plan feature `personalized`.
          */
         get: operations["againContent"];
         put?: never;
@@ -449,7 +449,7 @@ export interface paths {
         };
         /**
          * This person's taste.
-         * @description The taste: terms with scores from −1000 to 1000, preferences included. Of somebody who has done and said nothing: `[]`. Plan feature `profile`. Needs the scope `personal`.
+         * @description The taste: terms with scores from −1000 to 1000, preferences included. Of somebody who has done and said nothing: `[]`. Needs the scope `personal`. Needs the plan feature `profile`.
          */
         get: operations["getProfile"];
         put?: never;
@@ -469,7 +469,7 @@ export interface paths {
         };
         /**
          * The keywords of a category that this person likes, with enough pieces to show.
-         * @description The keywords of `category` that this person likes: those of the profile with a score above 0, the strongest first, ties by keyword, each with at least five pieces that may be shown to the person now (nothing seen, unless the setting `excludeSeen` is false, nothing hidden, blacklisted or out of its window). Each is a row that a page can show, by a filter or the search. `limit` (or `take`) is 1 to 30. Without `category`: 422. Plan feature `profile`, not counted against the monthly quota. Needs the scope `personal`.
+         * @description The keywords of `category` that this person likes: those of the profile with a score above 0, the strongest first, ties by keyword, each with at least five pieces that may be shown to the person now (nothing seen, unless the setting `excludeSeen` is false, nothing hidden, blacklisted or out of its window). Each is a row that a page can show, by a filter or the search. `limit` (or `take`) is 1 to 30. Without `category`: 422. Needs the scope `personal`. Needs the plan feature `profile`.
          */
         get: operations["listSegments"];
         put?: never;
@@ -491,7 +491,7 @@ export interface paths {
         put?: never;
         /**
          * Record an interaction.
-         * @description Types: Click, Play, Watch, Bookmark, Preview, Purchase, RateLike, RateDislike. `timestamp` (RFC 3339, at most five minutes ahead) says when; the same `event-id` of the same person is stored once and answered alike. A piece may be unknown yet. `list=` names the list from which the person took it, by the `x-penchant-list` of its answer (below, impressions). Needs the scope `interact`.
+         * @description Types: Click, Play, Watch, Bookmark, Preview, Purchase, RateLike, RateDislike. `timestamp` (RFC 3339, at most five minutes ahead) says when; the same `event-id` of the same person is stored once and answered alike. A piece may be unknown yet. `list=` names the list from which the person took it, by the `x-penchant-list` of its answer (below, impressions). `value=` says what part of the piece was watched, read or listened to, from 0 to 1 with at most two decimals; without it, the whole. Needs the scope `interact`.
          */
         post: operations["recordInteraction"];
         /**
@@ -513,7 +513,7 @@ export interface paths {
         };
         /**
          * List a person's interactions, newest first.
-         * @description Newest first; `content-id`, `type` and `catalogs` narrow, `skip` and `limit` (10 by default, at most 1,000) page. Plan feature `interactionsListing`. Needs the scope `personal`.
+         * @description Newest first; `content-id`, `type` and `catalogs` narrow, `skip` and `limit` (10 by default, at most 1,000) page. Needs the scope `personal`. Needs the plan feature `interactionsListing`.
          */
         get: operations["listInteractions"];
         put?: never;
@@ -535,7 +535,7 @@ export interface paths {
         put?: never;
         /**
          * Record up to 10,000 interactions, all or none.
-         * @description Up to 10,000 at once, all or none, as a JSON array or as NDJSON (`application/x-ndjson`, `application/ndjson` or `application/jsonl`; pointers begin with the line). `listId` names the list of an interaction. `eventId` is an id of its person, as above: `duplicates` counts what the same person has sent before, or twice in the request. Needs the scope `interact`.
+         * @description Up to 10,000 at once, all or none, as a JSON array or as NDJSON (`application/x-ndjson`, `application/ndjson` or `application/jsonl`; pointers begin with the line). `listId` names the list of an interaction. `eventId` is an id of its person, `value` what part of the piece it was, as above: `duplicates` counts what the same person has sent before, or twice in the request. Needs the scope `interact`.
          */
         post: operations["recordInteractions"];
         delete?: never;
@@ -553,7 +553,7 @@ export interface paths {
         };
         /**
          * What this person has said: keywords liked and disliked, pieces hidden, categories never used.
-         * @description Scope `personal`, plan feature `personalized`. What it answers can be put back. Needs the scope `personal`.
+         * @description What it answers can be put back. Needs the scope `personal`. Needs the plan feature `personalized`.
          */
         get: operations["getPreferences"];
         /**
@@ -621,7 +621,7 @@ export interface paths {
         };
         /**
          * What most people like, the most popular first; whoever asks.
-         * @description What most people like, the most popular first, the same for everybody; pieces that nobody likes are not in it. A person counts half after `halfLifeDays` days (default 30): a few days tell what is popular lately, 0 counts everybody alike. `score` is 1 − p, the part that popularity has in recommendations (scoring.md). `limit` (or `take`), `catalogs`, `filter`, `boost`, `at` and `exclude` are as above, and so are both lists of the source; popularity is that of now, also with `at`. Not counted against the monthly quota. Needs the scope `read`.
+         * @description What most people like, the most popular first, the same for everybody; pieces that nobody likes are not in it. A person counts half after `halfLifeDays` days (default 30): a few days tell what is popular lately, 0 counts everybody alike. `score` is 1 − p, the part that popularity has in recommendations (scoring.md). `limit` (or `take`), `catalogs`, `filter`, `boost`, `at` and `exclude` are as above, and so are both lists of the source; popularity is that of now, also with `at`. Needs the scope `read`.
          */
         get: operations["popularContent"];
         put?: never;
@@ -661,7 +661,7 @@ export interface paths {
         };
         /**
          * Which people would like this piece most, for a newsletter or a push.
-         * @description The people whom a piece would suit best, for a newsletter or a push. A person's `score` is the very one that the piece has in that person's own list of recommendations at this moment, under the source's settings and the person's preferences (scoring.md); people are ordered by s, the greatest first, ties by id. Everybody counts who has done something within the retention or has preferences. Left out is in whose own list the piece could not be: who knows it already (unless `include-seen=true`, or the setting `excludeSeen` is false) and who has hidden it; a piece that is blacklisted or outside of its window is for nobody. What depends on the other pieces of a list (its length, the whitelist, `maxPerValue`) does not matter. `fill=false` leaves out people for whom nothing speaks for the piece; `at` is as for recommendations. `limit` (or `take`) is 1 to 10,000, by default 100. Needs the scope `personal`. Not for browser keys. Needs the plan feature `personalized`.
+         * @description The people whom a piece would suit best, for a newsletter or a push. A person's `score` is the very one that the piece has in that person's own list of recommendations at this moment, under the source's settings and the person's preferences (scoring.md); people are ordered by s, the greatest first, ties by id. Everybody counts who has done something within the retention or has preferences. Left out is in whose own list the piece could not be: who knows it already (unless `include-seen=true`, or the setting `excludeSeen` is false) and who has hidden it; a piece that is blacklisted or outside of its window is for nobody. What depends on the other pieces of a list (its length, the whitelist, `maxPerValue`) does not matter. `fill=false` leaves out people for whom nothing speaks for the piece; `at` is as for recommendations. `limit` (or `take`) is 1 to 10,000, by default 100. Needs the scope `personal`. Not for browser keys. Needs the plan feature `personalized`. Counts against the monthly quota.
          */
         get: operations["contentAudience"];
         put?: never;
@@ -683,7 +683,7 @@ export interface paths {
         put?: never;
         /**
          * What each of up to 1,000 people may like, in one request.
-         * @description The lists of up to 1,000 people in one request, in the order of their ids; parameters as for one person, but without `explain`. Every list counts against the monthly quota, the request as one at least. One such request of an account is served at a time in each worker, and as long as it took the next one waits; 503 with `Retry-After` after 5 seconds. 413 more than 1,000 ids. Needs the scope `personal`. Not for browser keys. Needs the plan feature `personalized`.
+         * @description The lists of up to 1,000 people in one request, in the order of their ids; parameters as for one person, but without `explain`. Every list counts against the monthly quota, the request as one at least. One such request of an account is served at a time in each worker, and as long as it took the next one waits; 503 with `Retry-After` after 5 seconds. 413 more than 1,000 ids. Needs the scope `personal`. Not for browser keys. Needs the plan feature `personalized`. Counts against the monthly quota.
          */
         post: operations["recommendToEach"];
         delete?: never;
@@ -701,7 +701,7 @@ export interface paths {
         };
         /**
          * The placements of the source, ascending by name.
-         * @description Every placement as it is in force, ascending by name: its `version` (that of the source which it was stored at), when, and the id of the key. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
+         * @description Every placement as it is in force, ascending by name: its `version` (that of the source which it was stored at), when, the id of the key, and the draft that it was published with, if it was. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
          */
         get: operations["listPlacements"];
         put?: never;
@@ -721,12 +721,12 @@ export interface paths {
         };
         /**
          * Read a placement.
-         * @description Stores a placement as the next version of its name; it is in force in the next request. `kind` says which list it is: `similar`, `recommendations`, `popular`, `new` or `again`. All else may be left out, or null, and is then as the source has it: `algorithm` (`content`, `audience` or `both`), `blend`, `categoryWeights`, `maxPerValue`, `excludeSeen`, `diversity`, `rotation`, `halfLifeDays`, `catalogs`, `filter` and `boosts` (as of a list, as JSON), `whitelist` and `blacklist` (up to 1,000 ids each), `fallback` (the kind of list that is shown where this one is empty), `experiment`, `autoStop` (whether variants that are certainly worse are stopped, true or false; absent: by what keys of servers reported), and up to 8 `variants`, each with a `name`, a `share` (0 to 1, four decimals, 1 together at most) and members of its own; null lifts that of the placement. 422 names each fault, a member too that no list shown takes account of. GET gives back what was PUT. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
+         * @description Stores a placement as the next version of its name; it is in force in the next request. `kind` says which list it is. All else may be left out, or null, and is then as the source has it: `algorithm` (`content`, `audience` or `both`), `blend`, `categoryWeights`, `maxPerValue`, `excludeSeen`, `diversity`, `rotation`, `halfLifeDays`, `catalogs`, `filter` and `boosts` (as of a list, as JSON), `whitelist` and `blacklist` (up to 1,000 ids each), `fallback` (the kind of list that is shown where this one is empty), `experiment`, `autoStop` (whether variants that are certainly worse are stopped, true or false; absent: by what keys of servers reported), and up to 8 `variants`, each with a `name`, a `share` (0 to 1, four decimals, 1 together at most) and members of its own; null lifts that of the placement. 422 names each fault, a member too that no list shown takes account of. GET gives back what was PUT. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
          */
         get: operations["getPlacement"];
         /**
          * Store a placement; members left out are as the source has them.
-         * @description Stores a placement as the next version of its name; it is in force in the next request. `kind` says which list it is: `similar`, `recommendations`, `popular`, `new` or `again`. All else may be left out, or null, and is then as the source has it: `algorithm` (`content`, `audience` or `both`), `blend`, `categoryWeights`, `maxPerValue`, `excludeSeen`, `diversity`, `rotation`, `halfLifeDays`, `catalogs`, `filter` and `boosts` (as of a list, as JSON), `whitelist` and `blacklist` (up to 1,000 ids each), `fallback` (the kind of list that is shown where this one is empty), `experiment`, `autoStop` (whether variants that are certainly worse are stopped, true or false; absent: by what keys of servers reported), and up to 8 `variants`, each with a `name`, a `share` (0 to 1, four decimals, 1 together at most) and members of its own; null lifts that of the placement. 422 names each fault, a member too that no list shown takes account of. GET gives back what was PUT. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
+         * @description Stores a placement as the next version of its name; it is in force in the next request. `kind` says which list it is. All else may be left out, or null, and is then as the source has it: `algorithm` (`content`, `audience` or `both`), `blend`, `categoryWeights`, `maxPerValue`, `excludeSeen`, `diversity`, `rotation`, `halfLifeDays`, `catalogs`, `filter` and `boosts` (as of a list, as JSON), `whitelist` and `blacklist` (up to 1,000 ids each), `fallback` (the kind of list that is shown where this one is empty), `experiment`, `autoStop` (whether variants that are certainly worse are stopped, true or false; absent: by what keys of servers reported), and up to 8 `variants`, each with a `name`, a `share` (0 to 1, four decimals, 1 together at most) and members of its own; null lifts that of the placement. 422 names each fault, a member too that no list shown takes account of. GET gives back what was PUT. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
          */
         put: operations["putPlacement"];
         post?: never;
@@ -791,9 +791,29 @@ export interface paths {
         put?: never;
         /**
          * Lists as they are and as they would be under a draft of a placement; nothing is stored.
-         * @description Lists as they are and as they would be under a draft of the placement `name`, for up to 20 `users`, or for nobody; nothing is stored. `content` names the piece that they are shown beside, and `variant` the variant of the draft that all of these people see; without it each sees the one that would be theirs. `moves` are as for a preview of settings. `before` is empty where there is no such placement. Needs the scope `write`; each list counts against the monthly quota. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
+         * @description Lists as they are and as they would be under a draft of the placement `name`, for up to 20 `users`, or for nobody; nothing is stored. `content` names the piece that they are shown beside, and `variant` the variant of the draft that all of these people see; without it each sees the one that would be theirs. `moves` are as for a preview of settings. `before` is empty where there is no such placement. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`. Counts against the monthly quota.
          */
         post: operations["previewPlacement"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/{source}/placements/{name}/card": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What a placement is and does: in words, and by figures of whole weeks in which nobody can be seen.
+         * @description What a placement is and does, about nobody: its `title` and `purpose`, `since` when there is one and `changedAt`; what `counts`, in parts of 1; its `rules`, the data that it `uses`, and how a person has `control` of it, as sentences; `weeks`, the whole ones (Monday to Sunday, UTC) of the days for which impressions are kept, newest first, with figures that placements.md defines. A week, and a value in `shares`, that some but fewer than `leastPeople` known people saw is left out. Scope `read`; plan feature `placements`. Browser keys get it where the source's setting `publicCards` is true, otherwise 403 `not-in-browsers`. Needs the scope `read`.
+         */
+        get: operations["placementCard"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -809,7 +829,7 @@ export interface paths {
         };
         /**
          * The list of a placement, for a person and beside a piece.
-         * @description The list of a placement: that of its kind, as if the source had the placement's settings and lists. `user` is the person it is for, by whom the variant is chosen, and `content` the piece it is shown beside. `limit` (or `take`) and `exclude` are as for other lists. `variant` is `base` where the placement itself is shown, and `kind` which list it came to be: the fallback is shown where the list has no entry, or cannot be made for want of a piece. The header `x-penchant-list` has the id of this list, up to 320 letters, which tells placement, variant and, by hashes that only the service can make, the person and the pieces. A browser key signs the person in `x-penchant-user`. Needs the scope `read`. Needs the plan feature `placements`.
+         * @description The list of a placement: that of its kind, as if the source had the placement's settings and lists. `user` is the person it is for, by whom the variant is chosen, and `content` the piece it is shown beside. `limit` (or `take`) and `exclude` are as for other lists. `variant` is `base` where the placement itself is shown, and `kind` which list it came to be: the fallback is shown where the list has no entry, or cannot be made for want of a piece. The header `x-penchant-list` has the id of this list, up to 320 letters, which tells placement, variant and, by hashes that only the service can make, the person and the pieces. A browser key signs the person in `x-penchant-user`. Needs the scope `read`. Needs the plan feature `placements`. Counts against the monthly quota.
          */
         get: operations["placementList"];
         put?: never;
@@ -831,7 +851,7 @@ export interface paths {
         put?: never;
         /**
          * The lists of several placements for a page, in which no piece comes twice.
-         * @description Up to 20 lists of placements for a page, for one person or nobody. No piece comes twice: each list is made without what those before it show, and without `exclude`, and is as full as what is left allows. `listId` is its id, as in `x-penchant-list`. Where a list cannot be made its entry has an `error`, and the others are answered. `explain=true` is as for one list. Each list counts against the monthly quota. 413 more than 20 lists or 1,000 excluded ids. Needs the scope `read`.
+         * @description Up to 20 lists of placements for a page, for one person or nobody. No piece comes twice: each list is made without what those before it show, and without `exclude`, and is as full as what is left allows. `listId` is its id, as in `x-penchant-list`. Where a list cannot be made its entry has an `error`, and the others are answered. `explain=true` is as for one list. 413 more than 20 lists or 1,000 excluded ids. Needs the scope `read`. Needs the plan feature `placements`. Counts against the monthly quota.
          */
         post: operations["pageLists"];
         delete?: never;
@@ -869,7 +889,7 @@ export interface paths {
         };
         /**
          * Why a piece is recommended to a person, or why not.
-         * @description Where any piece stands among those recommended to a person, and why, or why not: as for similar content above, with the parameters of a recommendation (`limit`, `take`, `algo`, `catalogs`, `filter`, `boost`, `at`, `include-seen`, `fill`). Plan feature `personalized`. Needs the scope `personal`.
+         * @description Where any piece stands among those recommended to a person, and why, or why not: as for similar content above, with the parameters of a recommendation (`limit`, `take`, `algo`, `catalogs`, `filter`, `boost`, `at`, `include-seen`, `fill`). Needs the scope `personal`. Needs the plan feature `personalized`.
          */
         get: operations["whyRecommended"];
         put?: never;
@@ -891,7 +911,7 @@ export interface paths {
         put?: never;
         /**
          * The neighbours that a piece would have, with reasons; it is not stored.
-         * @description The neighbours that a piece would have, always with reasons; nothing is stored. The body is one piece as it would be submitted, and is checked like one; its `id` may be left out. Where the source has a piece with that id, it is not among its own neighbours. Takes `limit`, `take`, `algo`, `catalogs`, `filter`, `boost` and `at`. Counts as one answer. Needs the scope `read`.
+         * @description The neighbours that a piece would have, always with reasons; nothing is stored. The body is one piece as it would be submitted, and is checked like one; its `id` may be left out. Where the source has a piece with that id, it is not among its own neighbours. Takes `limit`, `take`, `algo`, `catalogs`, `filter`, `boost` and `at`. Needs the scope `read`. Counts against the monthly quota.
          */
         post: operations["previewSimilar"];
         delete?: never;
@@ -911,7 +931,7 @@ export interface paths {
         put?: never;
         /**
          * What somebody may like who likes and dislikes these pieces and keywords; nothing is stored.
-         * @description What somebody may like of whom nothing is stored: `liked` and `disliked` are ids, `likedKeywords` and `dislikedKeywords` keywords by category, up to 1,000 together. Pieces count as ratings of this moment, keywords as preferences (below) of weight 1 and −1; what is in both is liked, unknown ids count for nothing. Parameters as of a recommendation, `explain=true` too. Plan feature `personalized`; counts as one answer. Needs the scope `read`.
+         * @description What somebody may like of whom nothing is stored: `liked` and `disliked` are ids, `likedKeywords` and `dislikedKeywords` keywords by category, up to 1,000 together. Pieces count as ratings of this moment, keywords as preferences (below) of weight 1 and −1; what is in both is liked, unknown ids count for nothing. Parameters as of a recommendation, `explain=true` too. Needs the scope `read`. Needs the plan feature `personalized`. Counts against the monthly quota.
          */
         post: operations["previewRecommendation"];
         delete?: never;
@@ -931,7 +951,7 @@ export interface paths {
         put?: never;
         /**
          * Lists as they are and as they would be under other settings; nothing is stored.
-         * @description Lists as they are and as they would be: nothing is stored. `settings` has members of the settings below; those left out keep the value now in force, those given are taken as `PUT` takes them. `whitelist` and `blacklist` stand for the whole lists. `pieces` and `users`, up to 20 together, say whose lists, `take` how long (1 to 30). `moves` has the pieces whose rank differs, `null` where a piece is not in the list. Lists for users need the plan feature `personalized`; trying other lists needs no `lists`, since nothing is stored. Counts as many answers as lists are asked for, at least one. Needs the scope `write`. Not for browser keys.
+         * @description Lists as they are and as they would be: nothing is stored. `settings` has members of the settings below; those left out keep the value now in force, those given are taken as `PUT` takes them. `whitelist` and `blacklist` stand for the whole lists. `pieces` and `users`, up to 20 together, say whose lists, `take` how long (1 to 30). `moves` has the pieces whose rank differs, `null` where a piece is not in the list. Lists for users need the plan feature `personalized`; trying other lists needs no `lists`, since nothing is stored. Counts as many answers as lists are asked for, at least one. Needs the scope `write`. Not for browser keys. Counts against the monthly quota.
          */
         post: operations["previewSettings"];
         delete?: never;
@@ -951,7 +971,7 @@ export interface paths {
         put?: never;
         /**
          * The nearest pieces of up to 100 pieces, in one request.
-         * @description The lists for up to 100 pieces in one request, in the order of the ids; parameters as above, `explain` included. An unknown id has `error`, the members of a problem, in place of `content`. Counts as many answers as ids are asked for, at least one. 413 more than 100 ids. Needs the scope `read`.
+         * @description The lists for up to 100 pieces in one request, in the order of the ids; parameters as above, `explain` included. An unknown id has `error`, the members of a problem, in place of `content`. Counts as many answers as ids are asked for, at least one. 413 more than 100 ids. Needs the scope `read`. Counts against the monthly quota.
          */
         post: operations["similarToEach"];
         delete?: never;
@@ -969,18 +989,18 @@ export interface paths {
         };
         /**
          * Read the whitelist.
-         * @description Up to 10,000 ids, order kept, no duplicates; ids that do not exist yet are fine. Each answers with the list as it is now. Plan feature `lists`. Needs the scope `write`. Not for browser keys.
+         * @description Up to 10,000 ids, order kept, no duplicates; ids that do not exist yet are fine. Each answers with the list as it is now. Needs the scope `write`. Not for browser keys. Needs the plan feature `lists`.
          */
         get: operations["getWhitelist"];
         /**
          * Replace the whitelist: up to 10,000 ids, order kept.
-         * @description Up to 10,000 ids, order kept, no duplicates; ids that do not exist yet are fine. Each answers with the list as it is now. Plan feature `lists`. Needs the scope `write`. Not for browser keys.
+         * @description Up to 10,000 ids, order kept, no duplicates; ids that do not exist yet are fine. Each answers with the list as it is now. Needs the scope `write`. Not for browser keys. Needs the plan feature `lists`.
          */
         put: operations["putWhitelist"];
         post?: never;
         /**
          * Empty the whitelist.
-         * @description Up to 10,000 ids, order kept, no duplicates; ids that do not exist yet are fine. Each answers with the list as it is now. Plan feature `lists`. Needs the scope `write`. Not for browser keys.
+         * @description Up to 10,000 ids, order kept, no duplicates; ids that do not exist yet are fine. Each answers with the list as it is now. Needs the scope `write`. Not for browser keys. Needs the plan feature `lists`.
          */
         delete: operations["deleteWhitelist"];
         options?: never;
@@ -997,18 +1017,18 @@ export interface paths {
         };
         /**
          * Read the blacklist.
-         * @description Up to 10,000 ids, order kept, no duplicates; ids that do not exist yet are fine. Each answers with the list as it is now. Plan feature `lists`. Needs the scope `write`. Not for browser keys.
+         * @description Up to 10,000 ids, order kept, no duplicates; ids that do not exist yet are fine. Each answers with the list as it is now. Needs the scope `write`. Not for browser keys. Needs the plan feature `lists`.
          */
         get: operations["getBlacklist"];
         /**
          * Replace the blacklist: up to 10,000 ids, order kept.
-         * @description Up to 10,000 ids, order kept, no duplicates; ids that do not exist yet are fine. Each answers with the list as it is now. Plan feature `lists`. Needs the scope `write`. Not for browser keys.
+         * @description Up to 10,000 ids, order kept, no duplicates; ids that do not exist yet are fine. Each answers with the list as it is now. Needs the scope `write`. Not for browser keys. Needs the plan feature `lists`.
          */
         put: operations["putBlacklist"];
         post?: never;
         /**
          * Empty the blacklist.
-         * @description Up to 10,000 ids, order kept, no duplicates; ids that do not exist yet are fine. Each answers with the list as it is now. Plan feature `lists`. Needs the scope `write`. Not for browser keys.
+         * @description Up to 10,000 ids, order kept, no duplicates; ids that do not exist yet are fine. Each answers with the list as it is now. Needs the scope `write`. Not for browser keys. Needs the plan feature `lists`.
          */
         delete: operations["deleteBlacklist"];
         options?: never;
@@ -1025,12 +1045,12 @@ export interface paths {
         };
         /**
          * Read the settings of the source.
-         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. `attributes`, by key, names members of pieces' `extras` by which lists can be filtered: `{"year": {"pointer": "/year", "type": "integer"}}` (filters.md). `imageAttribute` is a JSON pointer into `extras` as well, such as `/poster` or `/images/0`: where the address of a piece's picture is, for the dashboard. `publicExtras` names the members of `extras` that browser keys may read and filter by, or is `true` for all; without it that is the member in which `imageAttribute` begins. `words` gives pieces keywords out of their texts, and `vocabulary` joins keywords or leaves them out: words.md. Needs the scope `write`. Not for browser keys.
+         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. `attributes`, by key, names members of pieces' `extras` by which lists can be filtered: `{"year": {"pointer": "/year", "type": "integer"}}` (filters.md). `imageAttribute` is a JSON pointer into `extras` as well, such as `/poster` or `/images/0`: where the address of a piece's picture is, for the dashboard. `publicExtras` names the members of `extras` that browser keys may read and filter by, or is `true` for all; without it that is the member in which `imageAttribute` begins. With `publicCards` (false) they may read the cards of rows. `words` gives pieces keywords out of their texts, and `vocabulary` joins keywords or leaves them out: words.md. With `fourEyes` who wrote a draft does not publish it. Needs the scope `write`. Not for browser keys.
          */
         get: operations["getSettings"];
         /**
          * Replace the settings; members left out return to their defaults.
-         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. `attributes`, by key, names members of pieces' `extras` by which lists can be filtered: `{"year": {"pointer": "/year", "type": "integer"}}` (filters.md). `imageAttribute` is a JSON pointer into `extras` as well, such as `/poster` or `/images/0`: where the address of a piece's picture is, for the dashboard. `publicExtras` names the members of `extras` that browser keys may read and filter by, or is `true` for all; without it that is the member in which `imageAttribute` begins. `words` gives pieces keywords out of their texts, and `vocabulary` joins keywords or leaves them out: words.md. Needs the scope `write`. Not for browser keys.
+         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. `attributes`, by key, names members of pieces' `extras` by which lists can be filtered: `{"year": {"pointer": "/year", "type": "integer"}}` (filters.md). `imageAttribute` is a JSON pointer into `extras` as well, such as `/poster` or `/images/0`: where the address of a piece's picture is, for the dashboard. `publicExtras` names the members of `extras` that browser keys may read and filter by, or is `true` for all; without it that is the member in which `imageAttribute` begins. With `publicCards` (false) they may read the cards of rows. `words` gives pieces keywords out of their texts, and `vocabulary` joins keywords or leaves them out: words.md. With `fourEyes` who wrote a draft does not publish it. Needs the scope `write`. Not for browser keys.
          */
         put: operations["putSettings"];
         post?: never;
@@ -1064,6 +1084,174 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/{source}/drafts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The drafts of the source, those of which something was done last first.
+         * @description All drafts without what they edit, those of which something was done last first. Needs the scope `write`. Not for browser keys.
+         */
+        get: operations["listDrafts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/{source}/drafts/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a draft: what it edits, and where it stands.
+         * @description Stores a draft; nothing of it is in force. Every member may be left out: `title` (up to 200 characters), `note` (2,000), `placements` (by name, each as its own route takes it; null removes one), `settings` (they replace the whole, as their route does), `blacklist`, `whitelist`, and `content` (pieces to be submitted). Each is checked as its route does: 422 with pointers. Filters go by the attributes that the draft's own settings have. The answer is what GET gives: the edits, as they would be stored, `by` and `changedAt` (who wrote it last, and when), `writers` (all who wrote it since it was published), `state` (`draft`, `proposed`, `sent-back`, `scheduled`, `published` or `undone`), and `steps`, what was done to it, newest first. What GET gives can be PUT. Writing a draft makes its state `draft`, whatever it was; a schedule is taken back by it. Needs the scope `write`. Not for browser keys.
+         */
+        get: operations["getDraft"];
+        /**
+         * Store a draft; nothing of it is in force before it is published.
+         * @description Stores a draft; nothing of it is in force. Every member may be left out: `title` (up to 200 characters), `note` (2,000), `placements` (by name, each as its own route takes it; null removes one), `settings` (they replace the whole, as their route does), `blacklist`, `whitelist`, and `content` (pieces to be submitted). Each is checked as its route does: 422 with pointers. Filters go by the attributes that the draft's own settings have. The answer is what GET gives: the edits, as they would be stored, `by` and `changedAt` (who wrote it last, and when), `writers` (all who wrote it since it was published), `state` (`draft`, `proposed`, `sent-back`, `scheduled`, `published` or `undone`), and `steps`, what was done to it, newest first. What GET gives can be PUT. Writing a draft makes its state `draft`, whatever it was; a schedule is taken back by it. Needs the scope `write`. Not for browser keys.
+         */
+        put: operations["putDraft"];
+        post?: never;
+        /**
+         * Delete a draft; what was published with it stays in force.
+         * @description Deletes a draft; an unknown one is no error. What was published with it stays in force, and can't be undone any more. Needs the scope `write`. Not for browser keys.
+         */
+        delete: operations["deleteDraft"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/{source}/drafts/{name}/propose": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask others to look at a draft.
+         * @description Asks others to look at a draft, with a `note` or without. For drafts that wait or were undone, 409 for others. Needs the scope `write`. Not for browser keys.
+         */
+        post: operations["proposeDraft"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/{source}/drafts/{name}/send-back": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give a proposed draft back to who wrote it, with a note.
+         * @description Gives a draft that was proposed or scheduled back to who wrote it, with a `note`. Needs the scope `write`. Not for browser keys.
+         */
+        post: operations["sendBackDraft"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/{source}/drafts/{name}/accept": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Publish a draft that was proposed, with a note.
+         * @description Publishes a draft that was proposed, with a `note`; as `publish`, `force=true` included. Needs the scope `write`. Not for browser keys.
+         */
+        post: operations["acceptDraft"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/{source}/drafts/{name}/schedule": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Have a draft published at a moment, or not any more.
+         * @description Has a draft published `at` a moment to come, by one of the nodes, some seconds after it; null takes that back. It is published as by who scheduled it: their key has to be valid then. What fails is told as a step `fail` of the draft, whose state is `draft` again. Needs the scope `write`. Not for browser keys.
+         */
+        post: operations["scheduleDraft"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/{source}/drafts/{name}/publish": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Put all that a draft edits in force at once, as one version, or nothing of it.
+         * @description Puts everything that a draft edits in force at once, as one version, or nothing of it. Where something of it is no longer as it was when the draft was last written, 409 `outdated-draft` names it; `force=true` publishes all the same. What is stored otherwise than by this draft is looked at by what it is: changed and changed back is not changed. With the setting `fourEyes` of the source 403 `four-eyes` to everybody who wrote the draft since it was last published, also where the draft turns that setting off, and for schedules alike. Needs the scope `write`. Not for browser keys.
+         */
+        post: operations["publishDraft"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/{source}/drafts/{name}/undo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take a published draft back as one version, while nothing of it has changed.
+         * @description Puts what the publication replaced in force again, as one version: pieces that it brought are deleted, people see the variants of placements that they saw before. 409 `wrong-draft-state` where the draft is not published, and 409 `outdated-draft` where something of it has changed since. Of a placement that the draft had removed the version in force comes back; those before it are gone, as after `DELETE`. What was undone can be published again. Needs the scope `write`. Not for browser keys.
+         */
+        post: operations["undoDraft"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/{source}/impressions": {
         parameters: {
             query?: never;
@@ -1075,7 +1263,7 @@ export interface paths {
         put?: never;
         /**
          * Report up to 10,000 pieces of lists as seen, all or none.
-         * @description What people saw of the lists of placements: up to 10,000 pieces, all or none. `listId` is the `x-penchant-list` of a list's answer: it says which placement, variant and person the list was for, and no other text is accepted. `content` has the ids of the pieces that were seen, or objects with `id` and `position`. The id of the list proves which pieces were in it, and where: any other piece is 422, and the position that counts is the one that the piece had. `timestamp` says when (now, unless it is given); with `userId` the list must be one for this person. A piece of a list counts once, however often it is reported, and so does each of 20 lists of a placement a day and person; of lists for nobody a source keeps 200,000 pieces a day. What is known or beyond that is told as `duplicates`. Lists are reported for 30 days (less with shorter `retentionDays`), later ones are 422. Scope `interact`, with a browser key for lists of its signed person and for lists that are for nobody in particular; plan feature `placements`. Needs the scope `interact`.
+         * @description What people saw of the lists of placements: up to 10,000 pieces, all or none. `listId` is the `x-penchant-list` of a list's answer: it says which placement, variant and person the list was for, and no other text is accepted. `content` has the ids of the pieces that were seen, or objects with `id` and `position`. The id of the list proves which pieces were in it, and where: any other piece is 422, and the position that counts is the one that the piece had. `timestamp` says when (now, unless it is given); with `userId` the list must be one for this person. A piece of a list counts once, however often it is reported, and so does each of 20 lists of a placement a day and person; of lists for nobody a source keeps 200,000 pieces a day. What is known or beyond that is told as `duplicates`. Lists are reported for 30 days (less with shorter `retentionDays`), later ones are 422. A browser key reports lists of its signed person and lists that are for nobody in particular. Needs the scope `interact`. Needs the plan feature `placements`.
          */
         post: operations["recordImpressions"];
         delete?: never;
@@ -1378,6 +1566,8 @@ export interface components {
             /** Format: date-time */
             timestamp: string;
             /** @default null */
+            value?: number | null;
+            /** @default null */
             eventId?: string | null;
         } & {
             [key: string]: unknown;
@@ -1394,7 +1584,7 @@ export interface components {
         };
         /**
          * InteractionAnswer
-         * @description A recorded interaction.
+         * @description A recorded interaction; ``value``, what part of the piece it was of, is there where it was given.
          */
         InteractionAnswer: {
             key: components["schemas"]["InteractionKey"];
@@ -1402,6 +1592,8 @@ export interface components {
             contentId: string;
             /** Format: date-time */
             timestamp: string;
+            /** @default null */
+            value?: number | null;
         } & {
             [key: string]: unknown;
         };
@@ -1415,6 +1607,8 @@ export interface components {
             contentId: string;
             /** Format: date-time */
             timestamp: string;
+            /** @default null */
+            value?: number | null;
             /** @default true */
             stored?: boolean;
         } & {
@@ -1622,6 +1816,76 @@ export interface components {
             shown: number;
             /** Format: int64 */
             successes: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * PlacementCard
+         * @description What a row is and does, for everybody: in words, and by figures of whole weeks, the newest first.
+         *
+         *         ``least_people`` is to how many known people a week, or a value in it, was shown at least to be told at all.
+         */
+        PlacementCard: {
+            placement: string;
+            title?: string;
+            purpose?: string;
+            kind: components["schemas"]["PlacementKind"];
+            /** Format: date-time */
+            since: string;
+            /** Format: date-time */
+            changedAt: string;
+            counts: components["schemas"]["CardPart"][];
+            rules: string[];
+            uses: string[];
+            /** Format: int64 */
+            retentionDays: number;
+            control: string[];
+            /** Format: int64 */
+            leastPeople: number;
+            weeks: components["schemas"]["CardWeek"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * PlacementKind
+         * @description The lists that a placement can show, each of which has an address of its own as well.
+         * @enum {unknown}
+         */
+        PlacementKind: "again" | "because" | "keyword" | "new" | "picks" | "popular" | "recommendations" | "similar";
+        /**
+         * CardPart
+         * @description What counts in a row, and which part of 1 it is.
+         */
+        CardPart: {
+            part: string;
+            /** Format: double */
+            share: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * CardWeek
+         * @description What a row showed in a week, by figures of all people together; ``pinned`` is what editors pinned, in no other.
+         *
+         *         ``complete`` is false where only a part of what was shown was counted. What there is nothing to tell of is null.
+         */
+        CardWeek: {
+            from: string;
+            to: string;
+            /** Format: int64 */
+            shown: number;
+            /** Format: int64 */
+            pinned: number;
+            complete: boolean;
+            coverage: number | null;
+            popularity: number | null;
+            newness: number | null;
+            diversity: number | null;
+            shares: {
+                [key: string]: {
+                    [key: string]: number;
+                };
+            };
         } & {
             [key: string]: unknown;
         };
@@ -2012,12 +2276,6 @@ export interface components {
             [key: string]: unknown;
         };
         /**
-         * PlacementKind
-         * @description The lists that a placement can show, each of which has an address of its own as well.
-         * @enum {unknown}
-         */
-        PlacementKind: "again" | "because" | "keyword" | "new" | "picks" | "popular" | "recommendations" | "similar";
-        /**
          * ListSeed
          * @description What a list of a page is about: a piece that the person likes, or a keyword of a category.
          */
@@ -2123,6 +2381,8 @@ export interface components {
         /**
          * PlacementVersion
          * @description A version of a placement: when it was stored, with which key, and what it is.
+         *
+         *         ``draft`` names the draft that it was published with, or that was taken back.
          */
         PlacementVersion: {
             name: string;
@@ -2131,6 +2391,7 @@ export interface components {
             /** Format: date-time */
             timestamp: string;
             keyId: string;
+            draft?: string;
             placement: components["schemas"]["Placement"];
         } & {
             [key: string]: unknown;
@@ -2167,6 +2428,112 @@ export interface components {
             after: components["schemas"]["PlacedPiece"][];
             moves: components["schemas"]["Move"][];
             unmet?: components["schemas"]["UnmetRule"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * DraftListing
+         * @description The drafts of a source without what they edit, those of which something was done last first.
+         */
+        DraftListing: {
+            drafts: components["schemas"]["DraftSummary"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * DraftSummary
+         * @description Where a draft stands: who wrote it last and when, everybody who did since it was published, what was done.
+         *
+         *         ``steps`` are the newest ones, newest first; ``due`` is when a scheduled one is to be published.
+         */
+        DraftSummary: {
+            name: string;
+            title?: string;
+            state: string;
+            by: string;
+            /** Format: date-time */
+            changedAt: string;
+            /** Format: date-time */
+            due?: string;
+            writers: string[];
+            steps: components["schemas"]["DraftEvent"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * DraftEvent
+         * @description Something that was done to a draft: saved, proposed, sent back, scheduled, published, undone, or failed to be.
+         *
+         *         ``version`` is that of the source after it, ``due`` the moment of a schedule.
+         */
+        DraftEvent: {
+            step: string;
+            by: string;
+            /** Format: date-time */
+            timestamp: string;
+            note?: string;
+            /** Format: int64 */
+            version?: number;
+            /** Format: date-time */
+            due?: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * PublishedVersion
+         * @description The version of the source at which all of a draft came into force, or what it had replaced.
+         */
+        PublishedVersion: {
+            /** Format: int64 */
+            version: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * DraftEffect
+         * @description Lists as they are and as they would be, and what becomes of all pieces.
+         *
+         *         ``left`` counts the lists for which there was no time, ``without`` names edits that are left out of it.
+         */
+        DraftEffect: {
+            users: components["schemas"]["PreviewedList"][];
+            pieces: components["schemas"]["PreviewedList"][];
+            placements: components["schemas"]["PlacementEffect"][];
+            reach: components["schemas"]["ReachEffect"];
+            /** Format: int64 */
+            left: number;
+            without: string[];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * PlacementEffect
+         * @description What people would see in a placement that a draft edits, as previews of placements show it.
+         */
+        PlacementEffect: {
+            placement: string;
+            lists: components["schemas"]["PreviewedPlacement"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * ReachEffect
+         * @description How many pieces come into the first 10 similar ones of another piece, or drop out of all of these.
+         *
+         *         ``lists`` of ``of`` were looked at, evenly chosen where it was not all of them; ``moved`` of these are others than
+         *         before.
+         */
+        ReachEffect: {
+            /** Format: int64 */
+            into: number;
+            /** Format: int64 */
+            out: number;
+            /** Format: int64 */
+            moved: number;
+            /** Format: int64 */
+            lists: number;
+            /** Format: int64 */
+            of: number;
         } & {
             [key: string]: unknown;
         };
@@ -2372,6 +2739,11 @@ export interface components {
             /** @description Your id of the event: the same one of the same person is stored once. */
             eventId?: string | null;
             listId?: string | null;
+            /**
+             * Format: double
+             * @description What part of it was watched, read or listened to; without it the whole. Of ratings it says nothing.
+             */
+            value?: number | null;
         } & {
             [key: string]: unknown;
         };
@@ -2453,9 +2825,12 @@ export interface components {
             imageAttribute?: string;
             /** @description Members of extras that browser keys may read, or true for all; without it what `imageAttribute` names. */
             publicExtras?: true | string[];
+            publicCards?: boolean;
             /** @description Words of texts as keywords; null for none. */
             words?: components["schemas"]["Words"] | null;
             vocabulary?: components["schemas"]["Vocabulary"];
+            /** @description Whether who wrote a draft is kept from publishing it. */
+            fourEyes?: boolean;
             /** @description Members of extras that lists can be filtered by. */
             attributes?: {
                 [key: string]: components["schemas"]["Attribute"];
@@ -2513,6 +2888,10 @@ export interface components {
             of: number;
         };
         Placement: {
+            /** @description What the row is called where people see it; lists are the same without it. */
+            title?: string;
+            /** @description What the row is for, in its editor's words; its card tells it. */
+            purpose?: string;
             /** @enum {string} */
             kind: "similar" | "recommendations" | "popular" | "new" | "again" | "picks" | "because" | "keyword";
             /** @enum {string} */
@@ -2641,6 +3020,60 @@ export interface components {
             /**
              * Format: int64
              * @default 30
+             */
+            take?: number | null;
+        };
+        DraftEdits: {
+            title?: string | null;
+            note?: string | null;
+            /** @description Placements by name; null removes one. */
+            placements?: {
+                [key: string]: components["schemas"]["Placement"] | null;
+            } | null;
+            settings?: components["schemas"]["Settings"] | null;
+            blacklist?: string[] | null;
+            whitelist?: string[] | null;
+            content?: components["schemas"]["Submission"] | null;
+        } & {
+            [key: string]: unknown;
+        };
+        SourceDraft: {
+            title?: string | null;
+            note?: string | null;
+            /** @description Placements by name; null removes one. */
+            placements?: {
+                [key: string]: components["schemas"]["Placement"] | null;
+            } | null;
+            settings?: components["schemas"]["Settings"] | null;
+            blacklist?: string[] | null;
+            whitelist?: string[] | null;
+            content?: components["schemas"]["Submission"] | null;
+            name: string;
+            state: string;
+            by: string;
+            /** Format: date-time */
+            changedAt: string;
+            /** Format: date-time */
+            due?: string;
+            writers: string[];
+            steps: components["schemas"]["DraftEvent"][];
+        } & {
+            [key: string]: unknown;
+        };
+        DraftNote: {
+            /** @default  */
+            note?: string | null;
+        };
+        DraftSchedule: {
+            /** Format: date-time */
+            at: string | null;
+        };
+        EffectWish: {
+            users?: string[] | null;
+            pieces?: string[] | null;
+            /**
+             * Format: int64
+             * @default 10
              */
             take?: number | null;
         };
@@ -7762,6 +8195,8 @@ export interface operations {
                 "event-id"?: string;
                 /** @description The list that the person took it from, by its `x-penchant-list`; without it, the last one shown. */
                 list?: string;
+                /** @description What part of it was watched, read or listened to, with at most two decimals; without it, the whole. */
+                value?: number;
             };
             header?: never;
             path: {
@@ -8381,7 +8816,8 @@ export interface operations {
                  *         "type": "Watch",
                  *         "contentId": "alien",
                  *         "timestamp": "2026-11-21T08:15:30.123Z",
-                 *         "eventId": "e-1"
+                 *         "eventId": "e-1",
+                 *         "value": 0.6
                  *       }
                  *     ]
                  */
@@ -12302,6 +12738,233 @@ export interface operations {
             };
         };
     };
+    placementCard: {
+        parameters: {
+            query?: {
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "min-version"?: number;
+            };
+            header?: {
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "x-penchant-min-version"?: number;
+            };
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+                /**
+                 * @description The name of a placement; percent-encoded once.
+                 * @example home
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    "x-penchant-stale": components["headers"]["x-penchant-stale"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "placement": "home",
+                     *       "title": "For you",
+                     *       "purpose": "What to watch tonight.",
+                     *       "kind": "recommendations",
+                     *       "since": "2026-11-21T08:15:30.123Z",
+                     *       "changedAt": "2026-11-21T08:15:30.123Z",
+                     *       "counts": [
+                     *         {
+                     *           "part": "audience",
+                     *           "share": 0.8
+                     *         }
+                     *       ],
+                     *       "rules": [
+                     *         "Only from the catalog screen."
+                     *       ],
+                     *       "uses": [
+                     *         "Keywords of the pieces."
+                     *       ],
+                     *       "retentionDays": 396,
+                     *       "control": [
+                     *         "What the person does next counts in the next list."
+                     *       ],
+                     *       "leastPeople": 10,
+                     *       "weeks": [
+                     *         {
+                     *           "from": "2026-11-16",
+                     *           "to": "2026-11-22",
+                     *           "shown": 1200,
+                     *           "pinned": 40,
+                     *           "complete": true,
+                     *           "coverage": 0.42,
+                     *           "popularity": 0.31,
+                     *           "newness": 0.08,
+                     *           "diversity": 0.66,
+                     *           "shares": {
+                     *             "language": {
+                     *               "en": 0.7,
+                     *               "cy": 0.2
+                     *             }
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PlacementCard"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-placement`: No such placement; `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `overloaded`: Overloaded; `storage-unavailable`: The database is away; `not-yet-visible`: Not yet visible */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     placementList: {
         parameters: {
             query?: {
@@ -15873,6 +16536,7 @@ export interface operations {
                      *         "images",
                      *         "url"
                      *       ],
+                     *       "publicCards": true,
                      *       "words": {
                      *         "from": [
                      *           "label",
@@ -15892,7 +16556,8 @@ export interface operations {
                      *         "ignore": [
                      *           "genre/other"
                      *         ]
-                     *       }
+                     *       },
+                     *       "fourEyes": false
                      *     }
                      */
                     "application/json": components["schemas"]["Settings"];
@@ -16072,6 +16737,7 @@ export interface operations {
                  *         "images",
                  *         "url"
                  *       ],
+                 *       "publicCards": true,
                  *       "words": {
                  *         "from": [
                  *           "label",
@@ -16091,7 +16757,8 @@ export interface operations {
                  *         "ignore": [
                  *           "genre/other"
                  *         ]
-                 *       }
+                 *       },
+                 *       "fourEyes": false
                  *     }
                  */
                 "application/json": components["schemas"]["Settings"];
@@ -16126,6 +16793,7 @@ export interface operations {
                      *         "images",
                      *         "url"
                      *       ],
+                     *       "publicCards": true,
                      *       "words": {
                      *         "from": [
                      *           "label",
@@ -16145,7 +16813,8 @@ export interface operations {
                      *         "ignore": [
                      *           "genre/other"
                      *         ]
-                     *       }
+                     *       },
+                     *       "fourEyes": false
                      *     }
                      */
                     "application/json": components["schemas"]["Settings"];
@@ -16627,6 +17296,2425 @@ export interface operations {
             };
             /** @description `unknown-source`: No such source */
             404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage-unavailable`: The database is away; `overloaded`: Overloaded */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listDrafts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "drafts": [
+                     *         {
+                     *           "name": "spring",
+                     *           "title": "Crime in spring",
+                     *           "state": "proposed",
+                     *           "by": "Zk4tQ9",
+                     *           "changedAt": "2026-11-21T08:15:30.123Z",
+                     *           "writers": [
+                     *             "Zk4tQ9"
+                     *           ],
+                     *           "steps": [
+                     *             {
+                     *               "step": "propose",
+                     *               "by": "Zk4tQ9",
+                     *               "timestamp": "2026-11-21T08:15:30.123Z",
+                     *               "note": "Please look."
+                     *             },
+                     *             {
+                     *               "step": "save",
+                     *               "by": "Zk4tQ9",
+                     *               "timestamp": "2026-11-21T08:15:30.123Z"
+                     *             }
+                     *           ]
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DraftListing"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage-unavailable`: The database is away */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getDraft: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+                /**
+                 * @description The name of a placement; percent-encoded once.
+                 * @example home
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "name": "spring",
+                     *       "title": "Crime in spring",
+                     *       "state": "proposed",
+                     *       "by": "Zk4tQ9",
+                     *       "changedAt": "2026-11-21T08:15:30.123Z",
+                     *       "writers": [
+                     *         "Zk4tQ9"
+                     *       ],
+                     *       "steps": [
+                     *         {
+                     *           "step": "propose",
+                     *           "by": "Zk4tQ9",
+                     *           "timestamp": "2026-11-21T08:15:30.123Z",
+                     *           "note": "Please look."
+                     *         },
+                     *         {
+                     *           "step": "save",
+                     *           "by": "Zk4tQ9",
+                     *           "timestamp": "2026-11-21T08:15:30.123Z"
+                     *         }
+                     *       ],
+                     *       "blacklist": [
+                     *         "alien"
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SourceDraft"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-draft`: No such draft; `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage-unavailable`: The database is away */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    putDraft: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+                /**
+                 * @description The name of a placement; percent-encoded once.
+                 * @example home
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        /** @description See the description above. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "title": "Crime in spring",
+                 *       "note": "For the weeks of the festival.",
+                 *       "placements": {
+                 *         "home": {
+                 *           "kind": "recommendations",
+                 *           "blend": {
+                 *             "content": 1,
+                 *             "audience": 2,
+                 *             "popularity": 0.5
+                 *           },
+                 *           "pins": [
+                 *             {
+                 *               "id": "alien",
+                 *               "position": 1,
+                 *               "until": "2099-01-01T00:00:00Z"
+                 *             }
+                 *           ],
+                 *           "fallback": "popular",
+                 *           "variants": [
+                 *             {
+                 *               "name": "mixed",
+                 *               "share": 0.2,
+                 *               "diversity": 0.4
+                 *             }
+                 *           ]
+                 *         },
+                 *         "old": null
+                 *       },
+                 *       "settings": {
+                 *         "halfLifeDays": 60
+                 *       },
+                 *       "blacklist": [
+                 *         "alien"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["DraftEdits"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "name": "spring",
+                     *       "title": "Crime in spring",
+                     *       "state": "proposed",
+                     *       "by": "Zk4tQ9",
+                     *       "changedAt": "2026-11-21T08:15:30.123Z",
+                     *       "writers": [
+                     *         "Zk4tQ9"
+                     *       ],
+                     *       "steps": [
+                     *         {
+                     *           "step": "propose",
+                     *           "by": "Zk4tQ9",
+                     *           "timestamp": "2026-11-21T08:15:30.123Z",
+                     *           "note": "Please look."
+                     *         },
+                     *         {
+                     *           "step": "save",
+                     *           "by": "Zk4tQ9",
+                     *           "timestamp": "2026-11-21T08:15:30.123Z"
+                     *         }
+                     *       ],
+                     *       "blacklist": [
+                     *         "alien"
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SourceDraft"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query; `invalid-syntax`: The body cannot be read */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `request-timeout`: The request did not arrive in time */
+            408: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-many-drafts`: Too many drafts */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-many-entries`: Too many entries; `body-too-large`: The body is too large */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported-media-type`: Unsupported media type */
+            415: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage-unavailable`: The database is away; `overloaded`: Overloaded */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deleteDraft: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+                /**
+                 * @description The name of a placement; percent-encoded once.
+                 * @example home
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Accepted and stored. */
+            202: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example [] */
+                    "application/json": components["schemas"]["EmptyArray"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage-unavailable`: The database is away; `overloaded`: Overloaded */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    proposeDraft: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+                /**
+                 * @description The name of a placement; percent-encoded once.
+                 * @example home
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        /** @description See the description above. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "note": "Quieter evenings, please look."
+                 *     }
+                 */
+                "application/json": components["schemas"]["DraftNote"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "name": "spring",
+                     *       "title": "Crime in spring",
+                     *       "state": "proposed",
+                     *       "by": "Zk4tQ9",
+                     *       "changedAt": "2026-11-21T08:15:30.123Z",
+                     *       "writers": [
+                     *         "Zk4tQ9"
+                     *       ],
+                     *       "steps": [
+                     *         {
+                     *           "step": "propose",
+                     *           "by": "Zk4tQ9",
+                     *           "timestamp": "2026-11-21T08:15:30.123Z",
+                     *           "note": "Please look."
+                     *         },
+                     *         {
+                     *           "step": "save",
+                     *           "by": "Zk4tQ9",
+                     *           "timestamp": "2026-11-21T08:15:30.123Z"
+                     *         }
+                     *       ],
+                     *       "blacklist": [
+                     *         "alien"
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SourceDraft"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query; `invalid-syntax`: The body cannot be read */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-draft`: No such draft; `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `request-timeout`: The request did not arrive in time */
+            408: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `wrong-draft-state`: Not in this state of the draft */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `body-too-large`: The body is too large */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported-media-type`: Unsupported media type */
+            415: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage-unavailable`: The database is away; `overloaded`: Overloaded */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    sendBackDraft: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+                /**
+                 * @description The name of a placement; percent-encoded once.
+                 * @example home
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        /** @description See the description above. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "note": "Quieter evenings, please look."
+                 *     }
+                 */
+                "application/json": components["schemas"]["DraftNote"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "name": "spring",
+                     *       "title": "Crime in spring",
+                     *       "state": "proposed",
+                     *       "by": "Zk4tQ9",
+                     *       "changedAt": "2026-11-21T08:15:30.123Z",
+                     *       "writers": [
+                     *         "Zk4tQ9"
+                     *       ],
+                     *       "steps": [
+                     *         {
+                     *           "step": "propose",
+                     *           "by": "Zk4tQ9",
+                     *           "timestamp": "2026-11-21T08:15:30.123Z",
+                     *           "note": "Please look."
+                     *         },
+                     *         {
+                     *           "step": "save",
+                     *           "by": "Zk4tQ9",
+                     *           "timestamp": "2026-11-21T08:15:30.123Z"
+                     *         }
+                     *       ],
+                     *       "blacklist": [
+                     *         "alien"
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SourceDraft"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query; `invalid-syntax`: The body cannot be read */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-draft`: No such draft; `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `request-timeout`: The request did not arrive in time */
+            408: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `wrong-draft-state`: Not in this state of the draft */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `body-too-large`: The body is too large */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported-media-type`: Unsupported media type */
+            415: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage-unavailable`: The database is away; `overloaded`: Overloaded */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    acceptDraft: {
+        parameters: {
+            query?: {
+                /** @description Publish also where what the draft edits has changed since it was written. */
+                force?: boolean;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+                /**
+                 * @description The name of a placement; percent-encoded once.
+                 * @example home
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        /** @description See the description above. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "note": "Quieter evenings, please look."
+                 *     }
+                 */
+                "application/json": components["schemas"]["DraftNote"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "version": 18
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PublishedVersion"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query; `invalid-syntax`: The body cannot be read */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `feature-not-in-plan`: Not in the plan; `four-eyes`: Somebody else has to publish this; `too-many-pieces`: Too many pieces; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-draft`: No such draft; `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `request-timeout`: The request did not arrive in time */
+            408: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `wrong-draft-state`: Not in this state of the draft; `outdated-draft`: What the draft edits has changed; `draft-changed`: The draft is being changed; `too-many-placements`: Too many placements */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `body-too-large`: The body is too large */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported-media-type`: Unsupported media type */
+            415: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage-unavailable`: The database is away; `overloaded`: Overloaded */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    scheduleDraft: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+                /**
+                 * @description The name of a placement; percent-encoded once.
+                 * @example home
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        /** @description See the description above. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "at": "2027-03-01T06:00:00Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["DraftSchedule"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "name": "spring",
+                     *       "title": "Crime in spring",
+                     *       "state": "proposed",
+                     *       "by": "Zk4tQ9",
+                     *       "changedAt": "2026-11-21T08:15:30.123Z",
+                     *       "writers": [
+                     *         "Zk4tQ9"
+                     *       ],
+                     *       "steps": [
+                     *         {
+                     *           "step": "propose",
+                     *           "by": "Zk4tQ9",
+                     *           "timestamp": "2026-11-21T08:15:30.123Z",
+                     *           "note": "Please look."
+                     *         },
+                     *         {
+                     *           "step": "save",
+                     *           "by": "Zk4tQ9",
+                     *           "timestamp": "2026-11-21T08:15:30.123Z"
+                     *         }
+                     *       ],
+                     *       "blacklist": [
+                     *         "alien"
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SourceDraft"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query; `invalid-syntax`: The body cannot be read */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `feature-not-in-plan`: Not in the plan; `four-eyes`: Somebody else has to publish this; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-draft`: No such draft; `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `request-timeout`: The request did not arrive in time */
+            408: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `wrong-draft-state`: Not in this state of the draft; `draft-changed`: The draft is being changed */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `body-too-large`: The body is too large */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported-media-type`: Unsupported media type */
+            415: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage-unavailable`: The database is away; `overloaded`: Overloaded */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    publishDraft: {
+        parameters: {
+            query?: {
+                /** @description Publish also where what the draft edits has changed since it was written. */
+                force?: boolean;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+                /**
+                 * @description The name of a placement; percent-encoded once.
+                 * @example home
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "version": 18
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PublishedVersion"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `feature-not-in-plan`: Not in the plan; `four-eyes`: Somebody else has to publish this; `too-many-pieces`: Too many pieces; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-draft`: No such draft; `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `wrong-draft-state`: Not in this state of the draft; `outdated-draft`: What the draft edits has changed; `draft-changed`: The draft is being changed; `too-many-placements`: Too many placements */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage-unavailable`: The database is away; `overloaded`: Overloaded */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    undoDraft: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+                /**
+                 * @description The name of a placement; percent-encoded once.
+                 * @example home
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "version": 18
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PublishedVersion"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-draft`: No such draft; `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `wrong-draft-state`: Not in this state of the draft; `outdated-draft`: What the draft edits has changed; `draft-changed`: The draft is being changed */
+            409: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
                     [name: string]: unknown;

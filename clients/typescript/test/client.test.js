@@ -81,6 +81,16 @@ test("what a person does counts in the next request", async () => {
   assert.deepEqual(await client.listInteractions(source, "kim"), []);
 });
 
+test("a value says what part of a piece it was", async () => {
+  const source = newSource();
+  await client.submitContent(source, films);
+  const stored = await client.recordInteraction(source, "kim", "Watch", "moon", { value: 0.6 });
+  await client.recordInteractions(source, [{ userId: "kim", type: "Watch", contentId: "alien/1", value: 0.25 }]);
+
+  assert.equal(stored.value, 0.6);
+  assert.deepEqual((await client.listInteractions(source, "kim")).map((each) => each.value), [0.25, 0.6]);
+});
+
 test("a list can wait until it knows what was just recorded", async () => {
   const source = newSource();
   assert.deepEqual(client.versions(source), { content: 0, interactions: 0, audience: 0 });

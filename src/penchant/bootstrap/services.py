@@ -38,6 +38,7 @@ from penchant.service.browsing import SourceBrowser, SourceSearch
 from penchant.service.changes import Changes
 from penchant.service.content import Content, Curation
 from penchant.service.desk import Desk
+from penchant.service.drafts import Drafts
 from penchant.service.health import AudienceHealth, CatalogueHealth
 from penchant.service.lists.inclusion import PieceInclusion
 from penchant.service.lists.inputs import LiveInputs
@@ -48,6 +49,7 @@ from penchant.service.lists.similar import SimilarAnswers
 from penchant.service.maps import CatalogueMaps
 from penchant.service.measuring import GaugeUpdater
 from penchant.service.people import People
+from penchant.service.placements.cards import Cards
 from penchant.service.placements.curves import CurveCounter
 from penchant.service.placements.impressions import Impressions, ListIds
 from penchant.service.placements.lists import PlacementLists, PlacementPreviews, VariantGuard
@@ -206,6 +208,7 @@ def background_tasks(services: Services, election: Election) -> list[BackgroundT
         BackgroundTask(name="erasures", interval_s=5.0, work=watch.look),
         BackgroundTask(name="words", interval_s=60.0, work=services.words.look, elected=election),
         BackgroundTask(name="prospects", interval_s=5.0, work=prospects.forget_idle),
+        BackgroundTask(name="drafts", interval_s=5.0, work=services.drafts.publish_due, elected=election),
         BackgroundTask(name="pulls", interval_s=5.0, work=pulls.look, elected=election),
         # Well within the day after which the interface promises that rows past their life are gone.
         BackgroundTask(
@@ -241,15 +244,14 @@ def wire(
     clock: Callable[[], float],
 ) -> Services:
     """Return the services over an open database."""
-    settings, present = current.now, Clock(seconds=clock)
+    settings, present, storage = current.now, Clock(seconds=clock), database.storage
     people_cache = PeopleCache(database, limit_bytes=settings.person_memory_bytes, recent_changes=views.recent_changes)
     inputs = LiveInputs(database, views, people=people_cache, clock=clock)
     lists, placements = Lists(database, inputs, shares := page_shares()), Placements(database)
     placement_lists = PlacementLists(placements, lists, VariantGuard(database, clock=present), metrics)
     similar_answers = SimilarAnswers(limit_bytes=settings.answer_memory_bytes)
     access = _access(database, current, rates, metrics, present)
-    words = WordTasks(database, WordWriter(database.storage))
-    list_ids = ListIds(database.storage.list_secret(), clock=present)
+    words, list_ids = WordTasks(database, WordWriter(database.storage)), ListIds(storage.list_secret(), clock=present)
     content = Content(database, views, metrics, current, words)
     health, results = CatalogueHealth(metrics, clock=present), Results(database, clock=present)
     return Services(
@@ -267,6 +269,7 @@ def wire(
         people_cache=people_cache,
         curation=Curation(database, views, words),
         words=words,
+        drafts=Drafts(database, views, words, access, metrics, clock=present),
         lists=lists,
         similar_answers=similar_answers,
         page_shares=shares,
@@ -277,9 +280,7 @@ def wire(
         placement_lists=placement_lists,
         placement_previews=PlacementPreviews(placements, placement_lists),
         administration=Administration(database, current),
-        measuring=GaugeUpdater(
-            database.storage, views, metrics, access=access, answers=similar_answers, people=people_cache
-        ),
+        measuring=GaugeUpdater(storage, views, metrics, access=access, answers=similar_answers, people=people_cache),
         browsing=SourceBrowser(database, views, metrics, clock=present),
         search=SourceSearch(database, clock=present),
         health=health,
@@ -290,7 +291,8 @@ def wire(
         impressions=Impressions(database, list_ids, metrics, clock=present),
         results=results,
         desk=Desk(database, placements, results, clock=present),
-        tag_secret=database.storage.tag_secret(),
+        cards=Cards(database, inputs, clock=present),
+        tag_secret=storage.tag_secret(),
     )
 
 

@@ -41,6 +41,7 @@ from penchant.wire import (
     SettingsPreview,
     SourceStatus,
 )
+from penchant.wire.drafts.answers import PublishedVersion, SourceDraft
 from penchant.wire.explanations import NeighboursOfOne, PersonalPieces, RankedPieces
 from penchant.wire.pieces import Piece
 from penchant.wire.placements import PageList, Placement
@@ -50,6 +51,7 @@ from penchant.wire.settings import Settings
 MAX_BODY_BYTES = 8 * 1024 * 1024
 """How large a body grows before another is begun: half of what the service takes by default."""
 
+R = TypeVar("R")
 Counted = TypeVar("Counted", Receipt, BulkReceipt)
 
 
@@ -396,6 +398,41 @@ def roll_back_placement(source: str, name: str, *, version: int | None = None) -
         options={"version": version},
         # A second time without a version it would lead back to where it began.
         repeatable=version is not None,
+    )
+
+
+def propose_draft(source: str, name: str, *, note: str = "") -> Request[SourceDraft]:
+    """Ask others to look at a draft, and say something with it."""
+    return _step("propose", source, name, {"note": note}, SourceDraft)
+
+
+def send_back_draft(source: str, name: str, *, note: str = "") -> Request[SourceDraft]:
+    """Give a draft that was proposed or scheduled back to who wrote it."""
+    return _step("send-back", source, name, {"note": note}, SourceDraft)
+
+
+def accept_draft(source: str, name: str, *, note: str = "", force: bool | None = None) -> Request[PublishedVersion]:
+    """Publish a draft that was proposed; with ``force`` also where what it edits has changed since it was written."""
+    return _step("accept", source, name, {"note": note}, PublishedVersion, options={"force": force})
+
+
+def schedule_draft(source: str, name: str, at: datetime | str | None) -> Request[SourceDraft]:
+    """Have a draft published at a moment; ``None`` takes the schedule back."""
+    return _step("schedule", source, name, {"at": at}, SourceDraft)
+
+
+def _step(
+    step: str, source: str, name: str, body: object, answer: type[R], options: Mapping[str, Any] | None = None
+) -> Request[R]:
+    return request_of(
+        "POST",
+        "/{source}/drafts/{name}/" + step,
+        answer,
+        {"source": source, "name": name},
+        body=encode(body),
+        options=options or {},
+        # A second time it would be refused, in the state to which the first one has led.
+        repeatable=False,
     )
 
 

@@ -15,14 +15,17 @@ from penchant.wire import (
     Addresses,
     AuditLog,
     ChangeLine,
+    DraftListing,
     InteractionAnswer,
     InteractionType,
     KeyAnswer,
     KeyList,
     PersonPreferences,
+    PlacementCard,
     PlacementResult,
     Profile,
     ProspectList,
+    PublishedVersion,
     SigningSecret,
     TasteSegments,
     UsageReport,
@@ -30,6 +33,8 @@ from penchant.wire import (
     WordsPreview,
 )
 from penchant.wire.answers import Health, KnownPieces
+from penchant.wire.drafts.answers import SourceDraft
+from penchant.wire.drafts.edits import DraftMembers
 from penchant.wire.explanations import (
     AnonymousPieces,
     DraftNeighbours,
@@ -57,6 +62,13 @@ class AuditOptions(TypedDict, total=False):
 
     limit: int | None
     """How many entries to return, 1 to 1,000; more counts as 1,000. Default 100."""
+
+
+class PublishDraftOptions(TypedDict, total=False):
+    """Options of `publish_draft`."""
+
+    force: bool | None
+    """Publish also where what the draft edits has changed since it was written."""
 
 
 class ListIdsOptions(TypedDict, total=False):
@@ -554,6 +566,13 @@ def list_placement_versions(source: str, name: str) -> Request[PlacementVersions
     )
 
 
+def placement_card(source: str, name: str) -> Request[PlacementCard[datetime]]:
+    """What a placement is and does: in words, and by figures of whole weeks in which nobody can be seen."""
+    return request_of(
+        "GET", "/{source}/placements/{name}/card", PlacementCard[datetime], {"source": source, "name": name}, reads=True
+    )
+
+
 def placement_list(source: str, name: str, **options: Unpack[PlacementListOptions]) -> Request[PlacementResult]:
     """The list of a placement, for a person and beside a piece."""
     return request_of(
@@ -664,6 +683,47 @@ def put_settings(source: str, settings: Settings | Mapping[str, object]) -> Requ
     return request_of("PUT", "/{source}/settings", Settings, {"source": source}, body=encode(settings))
 
 
+def list_drafts(source: str) -> Request[DraftListing[datetime]]:
+    """The drafts of the source, those of which something was done last first."""
+    return request_of("GET", "/{source}/drafts", DraftListing[datetime], {"source": source})
+
+
+def get_draft(source: str, name: str) -> Request[SourceDraft]:
+    """Read a draft: what it edits, and where it stands."""
+    return request_of("GET", "/{source}/drafts/{name}", SourceDraft, {"source": source, "name": name})
+
+
+def put_draft(source: str, name: str, edits: DraftMembers | Mapping[str, object]) -> Request[SourceDraft]:
+    """Store a draft; nothing of it is in force before it is published."""
+    return request_of(
+        "PUT", "/{source}/drafts/{name}", SourceDraft, {"source": source, "name": name}, body=encode(edits)
+    )
+
+
+def delete_draft(source: str, name: str) -> Request[None]:
+    """Delete a draft; what was published with it stays in force."""
+    return request_of("DELETE", "/{source}/drafts/{name}", NoneType, {"source": source, "name": name})
+
+
+def publish_draft(source: str, name: str, **options: Unpack[PublishDraftOptions]) -> Request[PublishedVersion]:
+    """Put all that a draft edits in force at once, as one version, or nothing of it."""
+    return request_of(
+        "POST",
+        "/{source}/drafts/{name}/publish",
+        PublishedVersion,
+        {"source": source, "name": name},
+        options=options,
+        repeatable=False,
+    )
+
+
+def undo_draft(source: str, name: str) -> Request[PublishedVersion]:
+    """Take a published draft back as one version, while nothing of it has changed."""
+    return request_of(
+        "POST", "/{source}/drafts/{name}/undo", PublishedVersion, {"source": source, "name": name}, repeatable=False
+    )
+
+
 def docs() -> Request[str]:
     """The documents and this reference, as pages."""
     return request_of("GET", "/-/docs", str, {})
@@ -708,6 +768,7 @@ class OperationMethods:
     put_placement = RequestMethod(put_placement)
     delete_placement = RequestMethod(delete_placement)
     list_placement_versions = RequestMethod(list_placement_versions)
+    placement_card = RequestMethod(placement_card)
     placement_list = RequestMethod(placement_list)
     why_similar = RequestMethod(why_similar)
     why_recommended = RequestMethod(why_recommended)
@@ -721,4 +782,10 @@ class OperationMethods:
     delete_blacklist = RequestMethod(delete_blacklist)
     get_settings = RequestMethod(get_settings)
     put_settings = RequestMethod(put_settings)
+    list_drafts = RequestMethod(list_drafts)
+    get_draft = RequestMethod(get_draft)
+    put_draft = RequestMethod(put_draft)
+    delete_draft = RequestMethod(delete_draft)
+    publish_draft = RequestMethod(publish_draft)
+    undo_draft = RequestMethod(undo_draft)
     docs = RequestMethod(docs)

@@ -7,7 +7,9 @@ from penchant.client.errors import Forbidden, NotAcceptable, NotFound, ServiceEr
 
 __all__ = [
     "BodyTooLarge",
+    "DraftChanged",
     "FeatureNotInPlan",
+    "FourEyes",
     "IndexNotReady",
     "InternalError",
     "InvalidInput",
@@ -20,6 +22,7 @@ __all__ = [
     "NotSigned",
     "NotYetVisible",
     "OriginNotAllowed",
+    "OutdatedDraft",
     "OutsideScope",
     "Overloaded",
     "PlacementChanged",
@@ -29,18 +32,21 @@ __all__ = [
     "RequestTimeout",
     "StorageUnavailable",
     "TooFewPieces",
+    "TooManyDrafts",
     "TooManyEntries",
     "TooManyPeople",
     "TooManyPieces",
     "TooManyPlacements",
     "TooManySources",
     "Unauthenticated",
+    "UnknownDraft",
     "UnknownPiece",
     "UnknownPlacement",
     "UnknownProblem",
     "UnknownRoute",
     "UnknownSource",
     "UnsupportedMediaType",
+    "WrongDraftState",
     "WrongMethod",
 ]
 
@@ -49,8 +55,16 @@ class BodyTooLarge(NotAcceptable, code="body-too-large"):
     """The body is larger than the service accepts."""
 
 
+class DraftChanged(NotAcceptable, code="draft-changed"):
+    """Others changed the draft, or what it edits, at the same moment."""
+
+
 class FeatureNotInPlan(Forbidden, code="feature-not-in-plan"):
     """The key's plan does not include the feature that the request needs."""
+
+
+class FourEyes(Forbidden, code="four-eyes"):
+    """Who wrote a draft may not publish it: the source asks for another person."""
 
 
 class IndexNotReady(Unavailable, code="index-not-ready"):
@@ -101,6 +115,10 @@ class OriginNotAllowed(Forbidden, code="origin-not-allowed"):
     """Pages of this origin may not call the service."""
 
 
+class OutdatedDraft(NotAcceptable, code="outdated-draft"):
+    """What the draft edits has changed since: since its last edit, or to be undone since its publication."""
+
+
 class OutsideScope(Forbidden, code="outside-scope"):
     """The key is limited to other scopes."""
 
@@ -137,6 +155,10 @@ class TooFewPieces(NotAcceptable, code="too-few-pieces"):
     """Similar content needs at least two pieces in the source."""
 
 
+class TooManyDrafts(NotAcceptable, code="too-many-drafts"):
+    """The source has as many open drafts as one may have."""
+
+
 class TooManyEntries(NotAcceptable, code="too-many-entries"):
     """The body holds more entries than one request may."""
 
@@ -161,6 +183,10 @@ class Unauthenticated(ServiceError, code="unauthenticated"):
     """The API key is missing, given twice, unknown, revoked or expired."""
 
 
+class UnknownDraft(NotFound, code="unknown-draft"):
+    """The source has no draft of this name."""
+
+
 class UnknownPiece(NotFound, code="unknown-piece"):
     """The source has no piece with this id."""
 
@@ -183,6 +209,10 @@ class UnknownSource(NotFound, code="unknown-source"):
 
 class UnsupportedMediaType(NotAcceptable, code="unsupported-media-type"):
     """The body's content type or encoding is not accepted here."""
+
+
+class WrongDraftState(NotAcceptable, code="wrong-draft-state"):
+    """The draft is not in a state in which this can be done, such as undoing what is not published."""
 
 
 class WrongMethod(NotAcceptable, code="wrong-method"):

@@ -8,13 +8,14 @@ import enum
 import hashlib
 import re
 from collections.abc import Mapping
+from math import inf
 from typing import Any, NamedTuple
 
 import msgspec
 
 from penchant.importing.moments import read_moment, shown
 from penchant.model import InteractionType, NewInteraction
-from penchant.wire import encode, format_timestamp
+from penchant.wire import encode, format_timestamp, number_of
 
 ANY = "*"
 """Stands for rows that name no action, in `ImportOptions.types`."""
@@ -81,10 +82,13 @@ def interaction_draft(
     who: tuple[Any, Any],
     kind: InteractionType,
     time: tuple[str, Any] | None = None,
-    event_id: Any = None,
     time_format: str | None = None,
+    more: Mapping[str, Any] | None = None,
 ) -> Draft:
-    """Return the interaction of a row: ``who`` is the person and the piece, ``time`` its field and value."""
+    """Return the interaction of a row: ``who`` is the person and the piece, ``time`` its field and value.
+
+    ``more`` are further members of it; those of ``None`` are left out.
+    """
     user_id, piece_id = (str(each) if isinstance(each, int) else each for each in who)
     members: dict[str, Any] = {"userId": user_id, "type": kind.value, "contentId": piece_id}
     if time is not None:
@@ -95,9 +99,17 @@ def interaction_draft(
             return problem_draft(DraftKind.INTERACTION, where, field, str(error))
         if moment is not None:
             members["timestamp"] = moment
-    if event_id is not None:
-        members["eventId"] = event_id
+    members |= {name: told for name, told in (more or {}).items() if told is not None}
     return Draft(DraftKind.INTERACTION, *where, encode(members))
+
+
+def share_of(part: Any, whole: Any = 1) -> float | None:
+    """Return what share of a whole a part is, in two decimals, 0 of nothing alone; ``None`` where they are no such."""
+    if any(isinstance(each, bool) or not isinstance(each, int | float) for each in (part, whole)):
+        return None
+    if not 0 <= part <= whole or not 0 < whole < inf:
+        return None
+    return max(0.01, round(part / whole, 2)) if part else 0
 
 
 class _PieceMembers(msgspec.Struct):
@@ -112,20 +124,26 @@ def extras_of(body: bytes) -> dict[str, Any]:
     return _members_of.decode(body).extras
 
 
-def interaction_members(interaction: NewInteraction) -> dict[str, str]:
+def interaction_members(interaction: NewInteraction) -> dict[str, str | float]:
     """Return an interaction as the members of a request."""
-    members = {"userId": interaction.user_id, "type": interaction.type.value, "contentId": interaction.piece_id}
+    members: dict[str, str | float] = {
+        "userId": interaction.user_id,
+        "type": interaction.type.value,
+        "contentId": interaction.piece_id,
+    }
     if interaction.occurred_at is not None:
         members["timestamp"] = format_timestamp(interaction.occurred_at)
     if interaction.event_id is not None:
         members["eventId"] = interaction.event_id
+    if interaction.portion is not None:
+        members["value"] = number_of(interaction.portion)
     return members
 
 
 def stable_event_id(interaction: NewInteraction, repeat: int = 1) -> str:
     """Return the event id of an interaction by what it says, the same wherever and however often it is imported.
 
-    ``repeat`` counts equal ones from 1.
+    ``repeat`` counts equal ones from 1; they may differ in their portions (D188 of docs/decisions.md).
     """
     parts = [interaction.user_id, interaction.type.value, interaction.piece_id, interaction.occurred_at]
     content = encode(parts if repeat == 1 else [*parts, repeat])

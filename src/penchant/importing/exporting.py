@@ -15,6 +15,7 @@ from penchant.wire import (
     encode_settings,
     encode_stated_preferences,
     format_timestamp,
+    number_of,
     word_rule_numbers,
 )
 
@@ -75,7 +76,7 @@ def _interaction_line(interaction: StoredInteraction, repeat: int) -> bytes:
     An import gives it an event id by what it says: without another one the second would be a duplicate of the first.
     One that an import gave is made anew, so that what was imported and what was recorded since stay apart.
     """
-    members = {
+    members: dict[str, str | float] = {
         "userId": interaction.user_id,
         "type": interaction.type.value,
         "contentId": interaction.piece_id,
@@ -91,4 +92,6 @@ def _interaction_line(interaction: StoredInteraction, repeat: int) -> bytes:
             occurred_at=interaction.occurred_at,
         )
         members["eventId"] = stable_event_id(new, repeat)
+    if interaction.portion is not None:
+        members["value"] = number_of(interaction.portion)
     return encode(members) + b"\n"

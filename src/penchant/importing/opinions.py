@@ -40,13 +40,17 @@ _TYPES = {
 
 
 class _Opinion(NamedTuple):
-    """The greatest attitude so far, where it is said, and when; ``latest`` is the last time of any."""
+    """The greatest attitude so far, where it is said, and when; ``latest`` is the last time of any.
+
+    ``portion`` is what part of the piece it was, where that is told.
+    """
 
     attitude: Attitude
     kind: InteractionType
     where: tuple[str, int]
     moment: str
     latest: str
+    portion: float | None = None
 
 
 class Opinions:
@@ -75,6 +79,13 @@ class Opinions:
         ``kind`` is what it becomes where ``--type`` says so.
         """
         self._add(where, field, piece_id, attitude, kind or _TYPES[attitude], time)
+
+    def start(self, where: tuple[str, int], field: str, piece_id: str, time: Any, portion: float | None) -> None:
+        """Take what a field says of a piece that was begun, and how far the person has come, where that is known."""
+        self.add(where, field, piece_id, Attitude.STARTED, time)
+        known = self._by_piece.get(piece_id)
+        if portion and known is not None and known.where == where and known.attitude is Attitude.STARTED:
+            self._by_piece[piece_id] = known._replace(portion=portion)
 
     def rate(self, where: tuple[str, int], field: str, piece_id: str, rating: Any, scale: float, time: Any) -> None:
         """Take a rating from 0 to ``scale``; one that is none is a problem of its row."""
@@ -128,4 +139,5 @@ class Opinions:
                 continue
             time = ("", moment) if moment else None
             who = self._options.user, piece_id
-            yield interaction_draft(opinion.where, who=who, kind=opinion.kind, time=time)
+            more = {"value": opinion.portion}
+            yield interaction_draft(opinion.where, who=who, kind=opinion.kind, time=time, more=more)

@@ -1,11 +1,6 @@
-"""Fill order: the pieces that nothing speaks for or against, newest days first, and within a day as chance has it.
-
-Chance is a hash of the id and the date of a request (interface, section 10): everybody sees the same order on a day,
-another one on the next, and nobody the alphabet (D184 of docs/decisions.md).
-"""
+"""Fill order: the pieces that nothing speaks for or against, in the order of a day (`penchant.index.day_order`)."""
 
 from collections.abc import Sequence
-from datetime import date
 from typing import TypeAlias
 
 import numpy as np
@@ -20,7 +15,7 @@ from penchant.index.snapshot import Snapshot
 
 FillKey: TypeAlias = tuple[int, int, str]
 """Minus the UTC day from which a piece is shown, its hash, and its id; the least comes first."""
-_FIRST_ORDINAL = date(1970, 1, 1).toordinal()
+_NO_ROWS = np.zeros(0, dtype=np.int64)
 
 
 def fill_key(snapshot: Snapshot, piece_id: str, day: int) -> FillKey:
@@ -38,8 +33,8 @@ def fill_key(snapshot: Snapshot, piece_id: str, day: int) -> FillKey:
 
 
 def first_to_fill(parts: Sequence[Part], query: PartQuery, shown: Filter, day: int, take: int) -> list[FillKey]:
-    """Return the first of the shown pieces whose key by a query is 0; costs a scan, and hashes of a day's pieces."""
-    found = [key for part in parts for key in _first(part, _unspoken(part, query, shown), day, take)]
+    """Return the first of the shown pieces whose key by a query is 0; mostly few have to be looked at."""
+    found = [key for part in parts for key in _keys(part, _first(part, query, shown, day, take), day)]
     return sorted(found)[:take]
 
 
@@ -61,23 +56,22 @@ def _unspoken(part: Part, query: PartQuery, shown: Filter) -> IntArray:
     return neutral
 
 
-def _first(part: Part, rows: IntArray, day: int, take: int) -> list[FillKey]:
-    """Return the keys of at least the first ones of a part's pieces, in no order."""
-    days = part.segment.days[rows]
-    if len(rows) > take:
-        # Only pieces of the newest days can be among them, and only theirs are hashed.
-        rows = rows[days >= np.partition(days, len(days) - take)[len(days) - take]]
-    hashes = part.day_hashes.of(rows, _dated(day))
-    order = np.lexsort((rows, hashes, -part.segment.days[rows].astype(np.int64)))[:take]
-    return _keys(part, rows[order], day)
+def _first(part: Part, query: PartQuery, shown: Filter, day: int, take: int) -> IntArray:
+    """Return the rows of the first ones of a part's pieces in the order of a day, no more than ``take``."""
+    mask, excluded = part.allowed(shown), query.excluded_in(part, shown)
+    found: list[IntArray] = [_NO_ROWS]
+    missing = take
+    for ordered in part.day_order.rows(day):
+        rows = ordered[(mask[ordered] > 0) & ~np.isin(ordered, excluded)]
+        keys, scanned = query.scan(part, np.sort(rows))
+        found.append(rows[np.isin(rows, scanned[keys == 0])][:missing])
+        missing -= len(found[-1])
+        if missing == 0:
+            break
+    return np.concatenate(found)
 
 
 def _keys(part: Part, rows: IntArray, day: int) -> list[FillKey]:
-    hashes: NDArray[np.uint64] = part.day_hashes.of(rows, _dated(day))
+    hashes: NDArray[np.uint64] = part.day_order.hashes(rows, day)
     days = -part.segment.days[rows].astype(np.int64)
     return list(zip(days.tolist(), hashes.tolist(), part.segment.ids.take(rows), strict=True))
-
-
-def _dated(day: int) -> bytes:
-    """Return what stands before an id in what is hashed: a UTC day as YYYY-MM-DD, and NUL."""
-    return f"{date.fromordinal(day + _FIRST_ORDINAL).isoformat()}\0".encode()

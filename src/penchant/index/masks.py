@@ -1,11 +1,9 @@
 """Masks: the pieces of a segment that may be shown, a byte for each, made once for all requests with one filter."""
 
 from dataclasses import dataclass, replace
-from hashlib import blake2b
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from penchant.attributes import AttributeFilter, Clause, MarkCondition
 from penchant.index.building import term_key
@@ -19,8 +17,6 @@ MAX_MASKS = 32
 and up to 16 for a list with boosts."""
 MAX_BLACKLISTS = 4
 """Blacklists whose rows are kept for a segment: that of its source, and those before."""
-HASH_BYTES = 8
-"""Bytes of a hash of an id, as the interface has it."""
 ALWAYS = (np.iinfo(np.int64).min, np.iinfo(np.int64).max)
 
 
@@ -204,37 +200,6 @@ class RowLookup:
                 self._kept = {}
             rows = self._kept[ids] = rows_of(self._segment, ids)
         return rows
-
-
-class _DatedHashes(NamedTuple):
-    """Hashes (n,) under a prefix, of those pieces that ``known`` (n,) tells."""
-
-    prefix: bytes
-    hashes: NDArray[np.uint64]
-    known: NDArray[np.bool_]
-
-
-class DayHashes:
-    """BLAKE2b of a prefix, that of a day, and the id of pieces of a segment; each hashed once for the last prefix."""
-
-    def __init__(self, segment: Segment) -> None:
-        self._segment = segment
-        self._last = _DatedHashes(b"", np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.bool_))
-
-    def of(self, rows: IntArray, prefix: bytes) -> NDArray[np.uint64]:
-        """Return the hashes of pieces at some rows; as numbers they are in the order of their 8 bytes."""
-        # Read once, since another thread may replace it meanwhile. Two that hash the same piece write the same.
-        last, count = self._last, len(self._segment)
-        if last.prefix != prefix:
-            last = _DatedHashes(prefix, np.zeros(count, dtype=np.uint64), np.zeros(count, dtype=np.bool_))
-            self._last = last
-        missing = rows[~last.known[rows]]
-        if len(missing):
-            ids = self._segment.ids.take(missing)
-            digests = b"".join(blake2b(prefix + each.encode(), digest_size=HASH_BYTES).digest() for each in ids)
-            last.hashes[missing] = np.frombuffer(digests, dtype=">u8")
-            last.known[missing] = True
-        return last.hashes[rows]
 
 
 _NO_ROWS = np.zeros(0, dtype=np.int64)

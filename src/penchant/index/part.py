@@ -6,8 +6,9 @@ from dataclasses import replace
 import numpy as np
 
 from penchant.attributes import AttributeFilter
+from penchant.index.day_order import DayOrder
 from penchant.index.layout import FloatArray, IntArray, Mask
-from penchant.index.masks import DayHashes, Filter, Masks, RowLookup, holds_for, rows_of
+from penchant.index.masks import Filter, Masks, RowLookup, holds_for, rows_of
 from penchant.index.segment import Segment
 from penchant.index.strings import Strings
 
@@ -25,7 +26,7 @@ class Part:
         live: Mask,
         masks: Masks,
         row_lookup: RowLookup,
-        day_hashes: DayHashes,
+        day_order: DayOrder,
         gone: IntArray | None,
     ) -> None:
         self.segment = segment
@@ -33,7 +34,7 @@ class Part:
         self.live_count = int(np.count_nonzero(live))
         self._masks = masks
         self._row_lookup = row_lookup
-        self.day_hashes = day_hashes
+        self.day_order = day_order
         self._gone = gone
         """How many pieces with each term are gone; shape (n_terms,), or ``None`` for none at all."""
         self._day_counts: Mapping[int, int] | None = None
@@ -42,7 +43,7 @@ class Part:
     def whole(cls, segment: Segment) -> "Part":
         """Return a part with every piece live."""
         live = np.ones(len(segment), dtype=np.uint8)
-        return cls(segment, live, Masks(segment, live), RowLookup(segment), DayHashes(segment), None)
+        return cls(segment, live, Masks(segment, live), RowLookup(segment), DayOrder(segment), None)
 
     def without(self, ids: Strings) -> "Part":
         """Return the part without the pieces of these ids; itself where it has none of them."""
@@ -57,7 +58,7 @@ class Part:
         gone = np.zeros(len(self.segment.terms), dtype=np.int64) if self._gone is None else self._gone.copy()
         for row in rows.tolist():
             gone[self.segment.piece(row)[0]] += 1
-        return Part(self.segment, live, self._masks.without(rows, live), self._row_lookup, self.day_hashes, gone)
+        return Part(self.segment, live, self._masks.without(rows, live), self._row_lookup, self.day_order, gone)
 
     def apart(self) -> "Part":
         """Return the same pieces with a memory of their own for what is computed of them."""
@@ -66,7 +67,7 @@ class Part:
 
     def within(self, segment: Segment) -> "Part":
         """Return the same pieces out of another segment that has the same rows."""
-        return Part(segment, self.live, Masks(segment, self.live), RowLookup(segment), self.day_hashes, self._gone)
+        return Part(segment, self.live, Masks(segment, self.live), RowLookup(segment), self.day_order, self._gone)
 
     @property
     def nbytes(self) -> int:

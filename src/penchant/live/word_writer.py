@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import threading
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from penchant.bounded_cache import BoundedCache
 from penchant.errors import Overloaded, PenchantError
@@ -22,6 +23,7 @@ from penchant.model import SourceSettings
 from penchant.storage import (
     NO_WORDS,
     Outcome,
+    PublishDraft,
     ReplaceSettings,
     SourceCuration,
     Storage,
@@ -32,6 +34,8 @@ from penchant.storage import (
 )
 from penchant.wire import decode_word_rule, encode_settings, encode_word_rule, encode_words
 
+PiecesCommand = TypeVar("PiecesCommand", SubmitPieces, PublishDraft)
+"""The commands that store pieces."""
 REMEMBERED = 4_096
 """Sources whose rules are remembered; of those without words there is nothing to remember."""
 ATTEMPTS = 5
@@ -67,20 +71,20 @@ class WordWriter:
         self._rules: BoundedCache[tuple[int, str], WordRules] = BoundedCache(REMEMBERED)
         self._guard = threading.Lock()
 
-    def needs_words(self, command: SubmitPieces) -> bool:
+    def needs_words(self, command: PiecesCommand) -> bool:
         """Return whether there are words to be worked out before pieces are submitted, as far as is known."""
-        return bool(command.words) or (self._known(command) or NO_WORDS) != NO_WORDS
+        return (self._known(command) or _rules_of_new(command)) != NO_WORDS
 
-    def prepared(self, command: SubmitPieces) -> SubmitPieces:
+    def prepared(self, command: PiecesCommand) -> PiecesCommand:
         """Return a submission whose pieces have words by the rules of their source, as far as these are known."""
         known = self._known(command)
-        rules = WordRules(command.words, command.words) if known is None else known
+        rules = _rules_of_new(command) if known is None else known
         if rules == NO_WORDS:
             return replace(command, rules=rules)
         pieces = [replace(each, words=encode_words(each.body, rules)) for each in command.pieces]
         return replace(command, pieces=pieces, rules=rules)
 
-    def learn(self, command: SubmitPieces, changed: WordRulesChanged) -> None:
+    def learn(self, command: SubmitPieces | PublishDraft, changed: WordRulesChanged) -> None:
         """Remember by which rules a submission should have brought words along."""
         with self._guard:
             self._rules.put((command.account_id, command.source), changed.rules)
@@ -141,9 +145,14 @@ class WordWriter:
                 different.append((state.account_id, state.source))
         return different
 
-    def _known(self, command: SubmitPieces) -> WordRules | None:
+    def _known(self, command: SubmitPieces | PublishDraft) -> WordRules | None:
         with self._guard:
             return self._rules.get((command.account_id, command.source))
+
+
+def _rules_of_new(command: SubmitPieces | PublishDraft) -> WordRules:
+    """Return the rules of the source that a submission may make."""
+    return WordRules(command.words, command.words) if isinstance(command, SubmitPieces) else NO_WORDS
 
 
 def too_many_changes() -> Overloaded:
@@ -159,7 +168,7 @@ class WordTasks:
         self._writer = writer
         self._tasks: dict[SourceName, asyncio.Task[None]] = {}
 
-    async def submit(self, command: SubmitPieces) -> Outcome:
+    async def submit(self, command: PiecesCommand) -> Outcome:
         """Carry out a submission with its words; as `AsyncStorage.change`."""
         for _ in range(ATTEMPTS):
             needs_words = self._writer.needs_words(command)

@@ -13,6 +13,7 @@ from penchant.service.browsing import SourceBrowser, SourceSearch
 from penchant.service.changes import Changes
 from penchant.service.content import Content, Curation
 from penchant.service.desk import Desk
+from penchant.service.drafts import Drafts
 from penchant.service.health import AudienceHealth, CatalogueHealth
 from penchant.service.lists.inclusion import PieceInclusion
 from penchant.service.lists.previews import Previews
@@ -22,6 +23,7 @@ from penchant.service.lists.similar import SimilarAnswers
 from penchant.service.maps import CatalogueMaps
 from penchant.service.measuring import GaugeUpdater
 from penchant.service.people import People
+from penchant.service.placements.cards import Cards
 from penchant.service.placements.curves import CurveCounter
 from penchant.service.placements.impressions import Impressions, ListIds
 from penchant.service.placements.lists import PlacementLists, PlacementPreviews
@@ -51,6 +53,7 @@ class Services:
     people: People
     people_cache: PeopleCache
     curation: Curation
+    drafts: Drafts
     lists: Lists
     inclusion: PieceInclusion
     similar_answers: SimilarAnswers
@@ -72,6 +75,7 @@ class Services:
     list_ids: ListIds
     impressions: Impressions
     results: Results
+    cards: Cards
     tag_secret: bytes
     """The database's secret by which ETags are keyed."""
 

@@ -30,9 +30,11 @@ from penchant.storage.records import (
     Command,
     EraseUser,
     Outcome,
+    PublishDraft,
     RecordImpressions,
     RecordInteractions,
     ReplacePreferences,
+    SaveDraft,
     SubmitPieces,
     TakeBack,
 )
@@ -275,8 +277,10 @@ def is_interactions(command: Command) -> bool:
 
 def _size(command: Command) -> int:
     """Return about how many bytes a command takes while it waits; 0 for those that are always small."""
-    if isinstance(command, SubmitPieces):
+    if isinstance(command, SubmitPieces | PublishDraft):
         return sum(len(piece.body) for piece in command.pieces)
+    if isinstance(command, SaveDraft):
+        return len(command.body)
     if isinstance(command, RecordInteractions):
         return INTERACTION_BYTES * len(command.interactions)
     if isinstance(command, RecordImpressions):

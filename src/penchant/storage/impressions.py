@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from typing import Any
+from itertools import groupby, pairwise
+from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, and_, case, func, select
+from sqlalchemy import ColumnElement, Select, and_, case, func, select
 
 from penchant.model import InteractionType, StoredImpression
 from penchant.storage.databases.opening import Transactions
@@ -16,6 +16,8 @@ from penchant.storage.placement_counts import CountsTable, PlacementDay, counts_
 from penchant.storage.schema import impressions, placement_pieces
 from penchant.storage.secrets import LIST_IDS, read_secret
 
+SLICES = 168
+"""Parts of a time of which some are read where all is too much: the hours of a week."""
 STREAMED_ROWS = 5_000
 """Impressions of everybody that are in memory at a time: a megabyte or two."""
 
@@ -29,6 +31,22 @@ class PlacementCounts:
 
     table: CountsTable
     pieces: Mapping[str, int]
+
+
+class ShownPiece(NamedTuple):
+    """A piece that a list showed; of a list for nobody in particular the person is empty."""
+
+    list_key: bytes
+    person: bytes
+    piece_id: str
+
+
+def _shown_rows(own: ColumnElement[bool], since: int, until: int) -> Select[Any]:
+    """Select what lists showed that were made from one moment until before another, as the primary key has it."""
+    columns = impressions.c
+    statement = select(columns.list_key, columns.person, columns.piece_id, columns.placement)
+    between = (columns.list_key >= first_key(since)) & (columns.list_key < first_key(until))
+    return statement.where(own, between).order_by(columns.list_key, columns.piece_key)
 
 
 class ImpressionStore:
@@ -108,6 +126,29 @@ class ImpressionStore:
             table = read_counts(connection, source_id, incarnation, placement, days)
             pieces = connection.execute(shown.group_by(placement_pieces.c.variant)).all()
         return PlacementCounts(table=table, pieces={row[0]: row[1] for row in pieces})
+
+    def shown_between(
+        self, source_id: int, incarnation: int, placement: str, times: tuple[int, int], *, limit: int
+    ) -> tuple[list[ShownPiece], bool]:
+        """Return what lists of a placement that were made from one moment until before another showed, and whether all.
+
+        ``limit`` rows of the source are read at most. Where there are more an equal part of them is of each of
+        `SLICES` times of equal length, its first ones.
+        """
+        begins, ends = times
+        own = (impressions.c.source_id == source_id) & (impressions.c.incarnation == incarnation)
+        edges = [begins + (ends - begins) * number // SLICES for number in range(SLICES + 1)]
+        with self._transactions.read() as connection:
+            rows = connection.execute(_shown_rows(own, begins, ends).limit(limit + 1)).all()
+            is_whole = len(rows) <= limit
+            if not is_whole:
+                rows = [
+                    row
+                    for since, until in pairwise(edges)
+                    for row in connection.execute(_shown_rows(own, since, until).limit(limit // SLICES))
+                ]
+        shown = [ShownPiece(bytes(row[0]), bytes(row[1]), row[2]) for row in rows if row[3] == placement]
+        return shown, is_whole
 
     def count_by_day(
         self, source_id: int, incarnation: int, days: tuple[int, int], kinds: Sequence[int], *, limit: int

@@ -17,6 +17,7 @@ _COLUMNS = (
     placement_versions.c.actor,
     placement_versions.c.body,
     placement_versions.c.assignment,
+    placement_versions.c.draft,
 )
 
 
@@ -84,21 +85,21 @@ def require_turn(connection: Connection, source_id: int, command: PutPlacement) 
         raise TooManyPlacements(f"A source has up to {command.max_placements} placements; delete one first.")
 
 
-def store_placement(connection: Connection, source_id: int, command: PutPlacement, version: int, now: int) -> None:
-    """Store a placement as a version, put it in force, and forget versions past the number that is kept."""
-    of_name = (placements.c.source_id == source_id) & (placements.c.name == command.name)
+def store_placement(connection: Connection, source_id: int, placement: PlacementRow, max_versions: int) -> None:
+    """Store a version of a placement, put it in force, and forget versions past the number that is kept."""
+    of_name = (placements.c.source_id == source_id) & (placements.c.name == placement.name)
     connection.execute(delete(placements).where(of_name))
-    key = {"source_id": source_id, "name": command.name, "version": version}
+    key = {"source_id": source_id, "name": placement.name, "version": placement.version}
     connection.execute(insert(placements), key)
-    what = {"recorded_at": now, "actor": command.actor, "body": command.body, "assignment": command.assignment}
-    connection.execute(insert(placement_versions), key | what)
-    kept = _of_name(source_id, command.name)
+    what = {column.name: getattr(placement, column.name) for column in _COLUMNS}
+    connection.execute(insert(placement_versions), {"source_id": source_id} | what)
+    kept = _of_name(source_id, placement.name)
     # The greatest version that is one too many; none, and so nothing to delete, while there are few.
     oldest = (
         select(placement_versions.c.version)
         .where(kept)
         .order_by(placement_versions.c.version.desc())
-        .offset(command.max_versions)
+        .offset(max_versions)
         .limit(1)
     )
     connection.execute(delete(placement_versions).where(kept, placement_versions.c.version <= oldest.scalar_subquery()))
@@ -131,4 +132,5 @@ def _to_row(row: Any) -> PlacementRow:
         actor=row.actor,
         body=bytes(row.body),
         assignment=bytes(row.assignment),
+        draft=row.draft,
     )

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import msgspec
+
 from penchant.errors import PenchantError
 from penchant.model import (
     WHOLE,
@@ -375,6 +377,87 @@ class DeletePlacement(SourceCommand):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SaveDraft(SourceCommand):
+    """Store a draft, in the place of the one of its name; ``body`` is what it edits, as JSON.
+
+    ``subjects`` name what that is: ``settings``, ``whitelist``, ``blacklist``, ``placements/NAME``, ``content/ID``. How
+    each stands is noted in the same transaction. Fails with `TooManyDrafts` where the source has ``max_drafts`` others
+    that are open.
+    """
+
+    name: str
+    title: str
+    body: bytes
+    subjects: Sequence[str]
+    max_drafts: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteDraft(SourceCommand):
+    """Delete a draft; an unknown one is no error. What was published with it stays."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DraftAct(SourceCommand):
+    """Something that is done to a draft in one of some states; ``step`` is what it is called, ``note`` what is said.
+
+    With a ``revision`` only to the draft as it was read by that. Fails with `UnknownDraft`, `DraftChanged`,
+    `WrongDraftState`, and, where its writers may not do it (``is_theirs``), with `FourEyes`.
+    """
+
+    name: str
+    step: str
+    states: frozenset[str]
+    note: str = ""
+    revision: int | None = None
+    is_theirs: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoveDraft(DraftAct):
+    """Take a draft to another state; from ``due_at`` on it is to be published."""
+
+    state: str
+    due_at: int | None = None
+
+
+class PlacementEdit(NamedTuple):
+    """A placement to be stored, or without a body removed; both as in `PutPlacement`."""
+
+    name: str
+    body: bytes | None
+    assignment: bytes = b""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishDraft(DraftAct):
+    """Put what a draft edits in force, all of it at one version, or with ``undoes`` what its publication replaced.
+
+    The command has gone by ``settings_seen`` and ``placements_seen``, which are in force; where one of them is another
+    by now, it fails with `DraftChanged`. Without ``force`` it fails with `OutdatedDraft` where what the draft edits is
+    no longer as it was. ``settings`` and ``lists`` that are ``None`` or missing stay as they are. Pieces of ``removed``
+    ids are deleted. Fails with `TooManyPieces` and `TooManyPlacements`, too, and with `WordRulesChanged`.
+    """
+
+    undoes: bool = False
+    force: bool = False
+    settings_seen: bytes
+    placements_seen: Mapping[str, int]
+    settings: bytes | None = None
+    word_rule: bytes = b""
+    lists: Mapping[ListKind, Sequence[str]] = field(default_factory=dict)
+    placements: Sequence[PlacementEdit] = ()
+    pieces: Sequence[EncodedPiece] = ()
+    removed: Sequence[str] = ()
+    rules: WordRules = NO_WORDS
+    max_pieces: int | None = None
+    max_versions: int
+    max_placements: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RecordInteractions(SourceCommand):
     """Store interactions; one whose event id is known already (or repeats in the command) is not stored."""
 
@@ -443,6 +526,10 @@ Command = (
     | StoreWords
     | PutPlacement
     | DeletePlacement
+    | SaveDraft
+    | DeleteDraft
+    | MoveDraft
+    | PublishDraft
     | RecordInteractions
     | RecordImpressions
     | ReplacePreferences
@@ -478,7 +565,10 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacementRow:
-    """A version of a placement: when it was stored, by which key, and what; ``body`` and ``assignment`` are JSON."""
+    """A version of a placement: when it was stored, by which key, and what; ``body`` and ``assignment`` are JSON.
+
+    ``draft`` names the draft that it came with, if it did.
+    """
 
     name: str
     version: int
@@ -486,6 +576,70 @@ class PlacementRow:
     actor: str
     body: bytes
     assignment: bytes
+    draft: str | None = None
+
+
+class DraftStep(NamedTuple):
+    """Something that was done to a draft: ``version`` is that of the source after it, ``due_at`` of a schedule."""
+
+    step: str
+    actor: str
+    recorded_at: int
+    note: str = ""
+    version: int | None = None
+    due_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DraftRow:
+    """A draft as it is stored: ``writers`` are all who wrote it since it was published, ``steps`` the newest last.
+
+    ``actor`` wrote it last, at ``changed_at``. A listing leaves ``body`` empty.
+    """
+
+    name: str
+    revision: int
+    state: str
+    title: str
+    actor: str
+    changed_at: int
+    due_at: int | None
+    writers: tuple[str, ...]
+    steps: tuple[DraftStep, ...]
+    body: bytes = b""
+
+
+class ReplacedState(msgspec.Struct, frozen=True, kw_only=True):
+    """What a publication put out of force, what it put in its place by marks, and the versions of placements.
+
+    ``settings`` of ``None`` were not edited; a placement or piece of ``None`` was not there.
+    """
+
+    settings: bytes | None = None
+    lists: dict[str, list[str]] = {}
+    placements: dict[str, tuple[bytes, bytes] | None] = {}
+    pieces: dict[str, bytes | None] = {}
+    marks: dict[str, bytes] = {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DraftBasis:
+    """What publishing a draft, or undoing that, goes by, all read in one transaction."""
+
+    draft: DraftRow
+    replaced: ReplacedState | None
+    settings: bytes
+    placements: Sequence["PlacementRow"]
+
+
+class DueDraft(NamedTuple):
+    """A draft whose moment has come: whose, and who scheduled it."""
+
+    account_id: int
+    source: str
+    name: str
+    revision: int
+    actor: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

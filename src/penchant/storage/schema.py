@@ -179,8 +179,34 @@ placement_versions = Table(
     Column("actor", BY_CODE_POINT, nullable=False),
     Column("body", LargeBinary, nullable=False),
     Column("assignment", LargeBinary, nullable=False),
+    Column("draft", BY_CODE_POINT),
 )
-"""``body`` is the placement as JSON, ``assignment`` which people its variants are for; no row is ever changed."""
+"""``body`` is the placement as JSON, ``assignment`` which people its variants are for; no row is ever changed.
+
+``draft`` is the name of the draft that it was published with, or taken back with; null for none.
+"""
+drafts = Table(
+    "drafts",
+    metadata,
+    Column("source_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("name", BY_CODE_POINT, primary_key=True),
+    Column("revision", BigInteger, nullable=False),
+    Column("state", BY_CODE_POINT, nullable=False),
+    Column("title", BY_CODE_POINT, nullable=False),
+    Column("actor", BY_CODE_POINT, nullable=False),
+    Column("changed_at", BigInteger, nullable=False),
+    Column("moved_at", BigInteger, nullable=False),
+    Column("due_at", BigInteger),
+    Column("writers", LargeBinary, nullable=False),
+    Column("steps", LargeBinary, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+    Column("basis", LargeBinary, nullable=False),
+    Column("replaced", LargeBinary, nullable=False),
+)
+"""Drafts of sources (`storage.drafts`): ``body`` is what one edits, as JSON, ``revision`` a number that is another one
+after every change, ``actor`` who wrote it last and when (``changed_at``). ``basis`` is how what it edits was then,
+``replaced`` what its publication put out of force. At ``due_at`` it is to be published."""
+Index("drafts_due", drafts.c.due_at)
 interactions = Table(
     "interactions",
     metadata,

@@ -9,6 +9,7 @@ from pathlib import Path
 from penchant.storage.accounts import AccountStore
 from penchant.storage.databases.connections import ServerOptions
 from penchant.storage.databases.opening import AnyDatabase, Transactions, open_database
+from penchant.storage.drafts import DraftStore
 from penchant.storage.group_commit import GroupCommit, Lane, is_interactions
 from penchant.storage.impressions import ImpressionStore
 from penchant.storage.keys import KeyStore
@@ -39,6 +40,7 @@ class Storage:
         self.pieces = PieceStore(transactions)
         self.people = PeopleStore(transactions)
         self.placements = PlacementStore(transactions)
+        self.drafts = DraftStore(transactions)
         self.impressions = ImpressionStore(transactions)
         self.pulls = PullStore(transactions)
         self.upkeep = Upkeep(transactions, {"content": self._content, "interactions": self._interactions})

@@ -14,38 +14,76 @@ A follower with the cursor 3 reads the rows above 3, which is b alone. One with 
 again from all live rows. Housekeeping removes cleared rows later, chunk by chunk (`storage.upkeep`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+import msgspec
 from sqlalchemy import Connection, delete, func, insert, select, update
 
-from penchant.errors import StorageIncompatible, TooManyEntries, TooManyPieces, TooManySources, UnknownSource
-from penchant.model import MAX_LIST_LENGTH
+from penchant.errors import (
+    DraftChanged,
+    StorageIncompatible,
+    TooManyEntries,
+    TooManyPieces,
+    TooManyPlacements,
+    TooManySources,
+    UnknownSource,
+)
+from penchant.model import MAX_LIST_LENGTH, EncodedPiece, ListKind
 from penchant.storage import statements
 from penchant.storage.accounts import note
-from penchant.storage.bodies import BodyWriter, Dictionaries, forget_dictionaries
+from penchant.storage.bodies import BodyReader, BodyWriter, Dictionaries, forget_dictionaries
 from penchant.storage.databases.opening import AnyDatabase
+from penchant.storage.drafts import (
+    PUBLISHED,
+    UNDONE,
+    forget_drafts,
+    list_kinds,
+    mark_list,
+    mark_of,
+    move_draft,
+    names_in,
+    remove_draft,
+    require_draft,
+    require_unchanged,
+    save_draft,
+    subjects_of,
+)
 from penchant.storage.hashing import source_id, user_key
 from penchant.storage.impression_ledger import forget_impressions, record_impressions
 from penchant.storage.interaction_writes import erase, record, replace_preferences, take_back
-from penchant.storage.placements import forget_placements, remove_placement, require_turn, store_placement
+from penchant.storage.placements import (
+    forget_placements,
+    placements_in_force,
+    read_placements,
+    remove_placement,
+    require_turn,
+    store_placement,
+)
 from penchant.storage.records import (
     AddUsage,
     ClearPieces,
     Command,
+    DeleteDraft,
     DeletePieces,
     DeletePlacement,
     DeleteSource,
+    DraftStep,
     EditList,
     EraseUser,
+    MoveDraft,
     Outcome,
     PieceRow,
+    PlacementRow,
+    PublishDraft,
     PutPlacement,
     RecordImpressions,
     RecordInteractions,
+    ReplacedState,
     ReplaceList,
     ReplacePreferences,
     ReplaceSettings,
+    SaveDraft,
     SourceCommand,
     StoreWords,
     SubmitPieces,
@@ -94,6 +132,14 @@ class WriteTransaction:
                 return self._put_placement(command)
             case DeletePlacement():
                 return self._delete_placement(command)
+            case SaveDraft():
+                return self._save_draft(command)
+            case DeleteDraft():
+                return self._delete_draft(command)
+            case MoveDraft():
+                return self._move_draft(command)
+            case PublishDraft():
+                return self._publish_draft(command)
             case RecordInteractions():
                 return self.record([command])[0]
             case ReplacePreferences():
@@ -191,15 +237,18 @@ class WriteTransaction:
         # Looked up once the counter is locked: who made the source meanwhile may have stored the same pieces.
         existing = self._existing(row, [piece.id for piece in command.pieces])
         created = len(command.pieces) - len(existing)
-        if command.max_pieces is not None and created and row.live + created > command.max_pieces:
-            raise TooManyPieces(
-                f"The plan allows {command.max_pieces} pieces in a source; it would have {row.live + created}."
-            )
+        _require_room(command.max_pieces, row.live + created, created)
         now = self._moment(row)
-        bodies = [piece.body for piece in command.pieces]
+        self._store_pieces(row, command.pieces, existing, now)
+        version = self._raise_version(row, len(command.pieces), now, live=row.live + created)
+        return Outcome(version=version, created=created, replaced=len(existing))
+
+    def _store_pieces(self, row: Any, given: Sequence[EncodedPiece], existing: Mapping[str, int], now: int) -> None:
+        """Store pieces, each at the next version; ``existing`` has the first submission of those that they replace."""
+        bodies = [piece.body for piece in given]
         # Prepared first: a dictionary that this submission is large enough for compresses it, too.
         writer = BodyWriter(self.connection, row.source_id, self.dictionaries)
-        writer.prepare(bodies, row.live + created, row.version)
+        writer.prepare(bodies, row.live + len(given) - len(existing), row.version)
         codec, stored = writer.write(bodies)
         # A replaced piece keeps the moment of its first submission; by its new version followers read it again.
         rows = [
@@ -213,12 +262,10 @@ class WriteTransaction:
                 body=body,
                 words=piece.words or None,
             )
-            for offset, (piece, body) in enumerate(zip(command.pieces, stored, strict=True), start=1)
+            for offset, (piece, body) in enumerate(zip(given, stored, strict=True), start=1)
         ]
         if rows:
             self.database.upsert_pieces(self.connection, rows)
-        version = self._raise_version(row, len(rows), now, live=row.live + created)
-        return Outcome(version=version, created=created, replaced=len(existing))
 
     def _check_sources(self, command: SubmitPieces) -> None:
         if command.max_sources is None:
@@ -297,16 +344,20 @@ class WriteTransaction:
         """Delete pieces by id: each leaves a tombstone at a version of its own."""
         row = self._require(command, CONTENT)
         now = self._moment(row)
-        # A deleted piece stays as a row without body, a tombstone with a version, by which followers hear of it.
         gone = sorted(self._existing(row, list(dict.fromkeys(command.ids))))
+        self._bury(row, gone, row.version, now)
+        version = self._raise_version(row, len(gone), now, live=row.live - len(gone))
+        return Outcome(version=version, deleted=len(gone))
+
+    def _bury(self, row: Any, gone: Sequence[str], version: int, now: int) -> None:
+        """Delete pieces that are live, each at the next version after one."""
+        # A deleted piece stays as a row without body, a tombstone with a version, by which followers hear of it.
         rows = [
-            PieceRow(row.source_id, piece_id, row.version + offset, True, now, CODEC_JSON, b"", None)
+            PieceRow(row.source_id, piece_id, version + offset, True, now, CODEC_JSON, b"", None)
             for offset, piece_id in enumerate(gone, start=1)
         ]
         if rows:
             self.database.upsert_pieces(self.connection, rows)
-        version = self._raise_version(row, len(rows), now, live=row.live - len(rows))
-        return Outcome(version=version, deleted=len(rows))
 
     def _clear(self, command: ClearPieces) -> Outcome:
         row = self._require(command, CONTENT)
@@ -333,6 +384,7 @@ class WriteTransaction:
         )
         self.connection.execute(delete(lists).where(lists.c.source_id == row.source_id))
         forget_placements(self.connection, row.source_id)
+        forget_drafts(self.connection, row.source_id)
         self.connection.execute(
             update(sources)
             .where(sources.c.source_id == row.source_id)
@@ -342,18 +394,21 @@ class WriteTransaction:
         return Outcome(version=version, deleted=row.live)
 
     def _replace_list(self, command: ReplaceList) -> Outcome:
-        """Replace a list as a whole; its order is that of the ids."""
         row = self._require(command, CONTENT)
-        kind = command.kind.value
-        self.connection.execute(delete(lists).where(lists.c.source_id == row.source_id, lists.c.kind == kind))
-        if command.ids:
+        self._store_list(row, command, command.kind, command.ids)
+        return Outcome(version=self._raise_version(row, 1, self._moment(row)))
+
+    def _store_list(self, row: Any, command: SourceCommand, kind: ListKind, ids: Sequence[str]) -> None:
+        """Replace a list as a whole; its order is that of the ids."""
+        own = (lists.c.source_id == row.source_id) & (lists.c.kind == kind.value)
+        self.connection.execute(delete(lists).where(own))
+        if ids:
             rows = [
-                {"source_id": row.source_id, "kind": kind, "position": offset, "piece_id": piece_id}
-                for offset, piece_id in enumerate(command.ids)
+                {"source_id": row.source_id, "kind": kind.value, "position": offset, "piece_id": piece_id}
+                for offset, piece_id in enumerate(ids)
             ]
             self.connection.execute(insert(lists), rows)
-        note(self.connection, command.account_id, command.actor, f"{kind}.replace", command.source, now=self.now)
-        return Outcome(version=self._raise_version(row, 1, self._moment(row)))
+        note(self.connection, command.account_id, command.actor, f"{kind.value}.replace", command.source, now=self.now)
 
     def _edit_list(self, command: EditList) -> Outcome:
         """Put a piece on a list or take it off, in the audit log under its id."""
@@ -372,26 +427,28 @@ class WriteTransaction:
         else:
             self.connection.execute(delete(lists).where(own, lists.c.piece_id == command.piece_id))
         action = f"{kind}.{'add' if command.is_listed else 'remove'}"
-        subject = f"{command.source}/{command.piece_id}"
-        note(self.connection, command.account_id, command.actor, action, subject, now=self.now)
+        self._note(command, action, command.piece_id)
         return Outcome(version=self._raise_version(row, 1, self._moment(row)))
 
     def _replace_settings(self, command: ReplaceSettings) -> Outcome:
         row = self._require(command, CONTENT)
-        own = sources.c.source_id == row.source_id
         if command.expected is None:
             note(self.connection, command.account_id, command.actor, "settings.replace", command.source, now=self.now)
         elif stored_settings(self.connection, row.source_id) != command.expected:
             return Outcome(version=row.version)
-        rules = rules_of(row)
+        is_pending = self._store_settings(row, command.settings, command.words, row.live)
+        return Outcome(version=self._raise_version(row, 1, self._moment(row)), pending=is_pending)
+
+    def _store_settings(self, row: Any, settings: bytes, words: bytes, live: int) -> bool:
+        """Store settings, and by which rule pieces are to have words; return whether these are to be worked out."""
         # Without pieces, and without words, there is nothing to work out first.
-        at_once = not row.live or not command.words
-        in_force = command.words if at_once else rules.in_force
+        in_force = words if not live or not words else rules_of(row).in_force
         self.connection.execute(
-            update(sources).where(own).values(settings=command.settings, words=in_force, words_wanted=command.words)
+            update(sources)
+            .where(sources.c.source_id == row.source_id)
+            .values(settings=settings, words=in_force, words_wanted=words)
         )
-        version = self._raise_version(row, 1, self._moment(row))
-        return Outcome(version=version, pending=WordRules(in_force, command.words).are_different)
+        return WordRules(in_force, words).are_different
 
     def _store_words(self, command: StoreWords) -> Outcome:
         row = self._require(command, CONTENT)
@@ -416,18 +473,147 @@ class WriteTransaction:
         require_turn(self.connection, row.source_id, command)
         now = self._moment(row)
         version = self._raise_version(row, 1, now)
-        store_placement(self.connection, row.source_id, command, version, now)
-        self._note_placement(command, "placement.replace")
+        placement = PlacementRow(
+            name=command.name,
+            version=version,
+            recorded_at=now,
+            actor=command.actor,
+            body=command.body,
+            assignment=command.assignment,
+        )
+        store_placement(self.connection, row.source_id, placement, command.max_versions)
+        self._note(command, "placement.replace", command.name)
         return Outcome(version=version)
 
     def _delete_placement(self, command: DeletePlacement) -> Outcome:
         row = self._require(command, CONTENT)
         if remove_placement(self.connection, row.source_id, command.name):
-            self._note_placement(command, "placement.delete")
+            self._note(command, "placement.delete", command.name)
         return Outcome(version=self._raise_version(row, 1, self._moment(row)))
 
-    def _note_placement(self, command: PutPlacement | DeletePlacement, action: str) -> None:
-        subject = f"{command.source}/{command.name}"
+    def _save_draft(self, command: SaveDraft) -> Outcome:
+        row = self._require(command, CONTENT)
+        marks = self._marks(row, command.subjects)
+        save_draft(self.connection, row.source_id, command, marks, self._moment(row))
+        self._note(command, "draft.save", command.name)
+        return Outcome(version=row.version)
+
+    def _delete_draft(self, command: DeleteDraft) -> Outcome:
+        row = self._require(command, CONTENT)
+        if remove_draft(self.connection, row.source_id, command.name):
+            self._note(command, "draft.delete", command.name)
+        return Outcome(version=row.version)
+
+    def _move_draft(self, command: MoveDraft) -> Outcome:
+        row = self._require(command, CONTENT)
+        draft = require_draft(self.connection, row.source_id, command)
+        step = DraftStep(command.step, command.actor, self._moment(row), command.note, due_at=command.due_at)
+        move_draft(self.connection, draft, step, command.state, due_at=command.due_at)
+        self._note(command, f"draft.{command.step}", command.name)
+        return Outcome(version=row.version)
+
+    def _publish_draft(self, command: PublishDraft) -> Outcome:
+        """Put all that a draft edits in force at one version, or what it had replaced.
+
+        Everything is checked, and read for an undo, before the first row is written.
+        """
+        row = self._require(command, CONTENT)
+        draft = require_draft(self.connection, row.source_id, command)
+        in_force = placements_in_force(self.connection, row.source_id)
+        settings = stored_settings(self.connection, row.source_id)
+        if (in_force, settings) != (command.placements_seen, command.settings_seen):
+            raise DraftChanged("What the draft edits was changed at the same moment; send this again.")
+        if command.pieces:
+            _require_rules(command, rules_of(row))
+        subjects = list(subjects_of(draft))
+        if not command.force:
+            require_unchanged(draft, self._marks(row, subjects), undoes=command.undoes)
+        _require_places(command, in_force)
+        existing = self._existing(row, [piece.id for piece in command.pieces])
+        created = len(command.pieces) - len(existing)
+        _require_room(command.max_pieces, row.live + created, created)
+        replaced = self._standing(row, subjects)
+        version, pending = self._put_in_force(row, command, existing)
+        # What stands there now tells later whether it has changed since.
+        marked = msgspec.structs.replace(replaced, marks=self._marks(row, subjects))
+        step = DraftStep(command.step, command.actor, self._moment(row), command.note, version)
+        state = UNDONE if command.undoes else PUBLISHED
+        move_draft(self.connection, draft, step, state, replaced=None if command.undoes else marked)
+        self._note(command, f"draft.{command.step}", command.name)
+        return Outcome(version=version, pending=pending)
+
+    def _put_in_force(self, row: Any, command: PublishDraft, existing: Mapping[str, int]) -> tuple[int, bool]:
+        """Store everything of a publication; return its version, and whether words are to be worked out."""
+        now = self._moment(row)
+        self._store_pieces(row, command.pieces, existing, now)
+        gone = sorted(self._existing(row, command.removed))
+        self._bury(row, gone, row.version + len(command.pieces), now)
+        live = row.live + len(command.pieces) - len(existing) - len(gone)
+        is_pending = False
+        if command.settings is not None:
+            is_pending = self._store_settings(row, command.settings, command.word_rule, live)
+            note(self.connection, command.account_id, command.actor, "settings.replace", command.source, now=self.now)
+        for kind, ids in command.lists.items():
+            self._store_list(row, command, kind, ids)
+        version = self._raise_version(row, len(command.pieces) + len(gone), now, live=live)
+        for name, body, assignment in command.placements:
+            if body is None:
+                if remove_placement(self.connection, row.source_id, name):
+                    self._note(command, "placement.delete", name)
+                continue
+            placement = PlacementRow(
+                name=name,
+                version=version,
+                recorded_at=now,
+                actor=command.actor,
+                body=body,
+                assignment=assignment,
+                draft=command.name,
+            )
+            store_placement(self.connection, row.source_id, placement, command.max_versions)
+            self._note(command, "placement.replace", name)
+        return version, is_pending
+
+    def _marks(self, row: Any, subjects: Iterable[str]) -> dict[str, bytes]:
+        """Return how each subject of a draft stands, as a mark."""
+        now = self._standing(row, subjects)
+        marks = {} if now.settings is None else {"settings": mark_of(now.settings)}
+        marks |= {kind: mark_list(ids) for kind, ids in now.lists.items()}
+        marks |= {f"placements/{name}": mark_of(found and found[0]) for name, found in now.placements.items()}
+        return marks | {f"content/{piece_id}": mark_of(body) for piece_id, body in now.pieces.items()}
+
+    def _standing(self, row: Any, subjects: Iterable[str]) -> ReplacedState:
+        """Return how each subject of a draft stands, as it is stored."""
+        subjects = list(subjects)
+        kinds, names = list_kinds(subjects), names_in(subjects, "placements")
+        listed: dict[str, list[str]] = {kind.value: [] for kind in kinds}
+        statement = select(lists.c.kind, lists.c.piece_id).where(
+            lists.c.source_id == row.source_id, lists.c.kind.in_(listed)
+        )
+        for kind, piece_id in self.connection.execute(statement.order_by(lists.c.position)):
+            listed[kind].append(piece_id)
+        placed = read_placements(self.connection, row.source_id) if names else []
+        in_force = {each.name: (each.body, each.assignment) for each in placed}
+        return ReplacedState(
+            settings=stored_settings(self.connection, row.source_id) if "settings" in subjects else None,
+            lists=listed,
+            placements={name: in_force.get(name) for name in names},
+            pieces=self._bodies(row, names_in(subjects, "content")),
+        )
+
+    def _bodies(self, row: Any, ids: Sequence[str]) -> dict[str, bytes | None]:
+        """Return the bodies of pieces as JSON, ``None`` of those that are not there."""
+        bodies: dict[str, bytes | None] = dict.fromkeys(ids)
+        reader = BodyReader(self.connection, row.source_id, self.dictionaries)
+        live = (pieces.c.source_id == row.source_id) & pieces.c.deleted.is_(False) & (pieces.c.version > row.cleared_at)
+        for portion in statements.portions(ids):
+            statement = select(pieces.c.piece_id, pieces.c.codec, pieces.c.body)
+            for piece_id, codec, body in self.connection.execute(statement.where(live, pieces.c.piece_id.in_(portion))):
+                bodies[piece_id] = reader.read(codec, bytes(body))
+        return bodies
+
+    def _note(self, command: SourceCommand, action: str, name: str) -> None:
+        subject = f"{command.source}/{name}"
         note(self.connection, command.account_id, command.actor, action, subject, now=self.now)
 
     def _moment(self, row: Any) -> int:
@@ -453,7 +639,21 @@ class WriteTransaction:
         return version
 
 
-def _require_rules(command: SubmitPieces, rules: WordRules) -> None:
+def _require_room(most: int | None, live: int, created: int) -> None:
+    """Raise `TooManyPieces` where new pieces take a source past the most that a plan allows."""
+    if most is not None and created and live > most:
+        raise TooManyPieces(f"The plan allows {most} pieces in a source; it would have {live}.")
+
+
+def _require_places(command: PublishDraft, in_force: Collection[str]) -> None:
+    """Raise `TooManyPlacements` where a publication gives a source more placements than one may have."""
+    stored = {each.name for each in command.placements if each.body is not None}
+    removed = {each.name for each in command.placements if each.body is None}
+    if len((set(in_force) - removed) | stored) > max(len(in_force), command.max_placements):
+        raise TooManyPlacements(f"A source has up to {command.max_placements} placements; delete one first.")
+
+
+def _require_rules(command: SubmitPieces | PublishDraft, rules: WordRules) -> None:
     """Raise `WordRulesChanged` unless the pieces of a submission have words by these rules."""
     if command.rules != rules:
         raise WordRulesChanged(rules)

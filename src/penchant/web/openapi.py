@@ -33,6 +33,7 @@ TAG_DESCRIPTIONS = {
     "content": "The pieces of a source: submit, list, read and delete them, and read what is similar to one.",
     "people": "What people do with pieces: record, list, export and erase it, and read their profiles.",
     "recommendations": "Lists of pieces for a person, or for several pieces at once.",
+    "drafts": "Edits that wait, published as one version.",
     "placements": "What the rows of pages show, in which variants.",
     "pages": "The lists of rows, one by one or all of a page, and what a draft of a row would show.",
     "results": "What people saw of the rows of pages, and what came of that.",
@@ -150,8 +151,10 @@ def description_of(operation: Operation, interface: str) -> str:
         text += f" Needs the scope `{operation.scope}`."
         if not operation.in_browsers:
             text += " Not for browser keys."
-    if operation.feature is not None and operation.feature.value not in text:
+    if operation.feature is not None and f"`{operation.feature.value}`" not in text:
         text += f" Needs the plan feature `{operation.feature.value}`."
+    if operation.counted:
+        text += " Counts against the monthly quota."
     return text
 
 

@@ -333,6 +333,13 @@ LIST = Parameter(
     description="The list that the person took it from, by its `x-penchant-list`; without it, the last one shown.",
     schema={"type": "string"},
 )
+FORCE = Parameter(
+    name="force",
+    description="Publish also where what the draft edits has changed since it was written.",
+    schema={"type": "boolean", "default": False},
+    read=_read_boolean,
+    default=False,
+)
 VALUE = Parameter(
     name="value",
     description="What part of it was watched, read or listened to, with at most two decimals; without it, the whole.",

@@ -4,7 +4,7 @@ import functools
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from penchant.errors import PenchantError
+from penchant.errors import NotInBrowsers, PenchantError
 from penchant.live.views import View
 from penchant.model import DAY_MS, Feature, NewImpression, Scope, SourceSettings
 from penchant.service.lists.kinds import PlacementRequest
@@ -13,6 +13,7 @@ from penchant.service.placements.lists import PlacementAnswer, check_quotas
 from penchant.service.placements.results import ResultsRequest
 from penchant.storage import SourceHead
 from penchant.web.bodies import INTERACTIONS_BODY, SETTINGS_BODY
+from penchant.web.dashboard.rows.card import read_card
 from penchant.web.operations import (
     AUDIENCE_VERSION_HEADER,
     EVERYBODY,
@@ -215,6 +216,27 @@ async def preview_placement(call: Call) -> Answer:
     await _check_quotas(call, view, wish.spec, "/placement")
     result = await call.services.placement_previews.preview(view, wish)
     return Answer(body=encode(result), version=view.head.version)
+
+
+@PLACEMENTS.operation(
+    "GET",
+    _ONE + "/card",
+    about=NOBODY,
+    in_browsers=True,
+    scope=Scope.READ,
+    feature=Feature.PLACEMENTS,
+    parameters=(MIN_VERSION,),
+    answer="PlacementCard",
+    errors=("unknown-placement", "overloaded"),
+)
+async def placement_card(call: Call) -> Answer:
+    """What a placement is and does: in words, and by figures of whole weeks in which nobody can be seen."""
+    call.values()
+    view = await call.view()
+    if call.is_in_browser and not view.source_settings.public_cards:
+        raise NotInBrowsers("The source's setting publicCards is off: its cards are for keys of servers.")
+    card = await read_card(call.services.cards, view, call.path["name"])
+    return Answer(body=encode(card), version=view.head.version)
 
 
 @PLACEMENTS.operation(

@@ -107,6 +107,15 @@ KINDS: dict[str, ProblemKind] = {
         "No such placement",
         "The source has no placement of this name, or keeps no such version of it. Names are compared exactly.",
     ),
+    "unknown-draft": ProblemKind(
+        404, "No such draft", "The source has no draft of this name. Names are compared exactly."
+    ),
+    "four-eyes": ProblemKind(
+        403,
+        "Somebody else has to publish this",
+        "The source has the setting fourEyes: who wrote a draft, alone or with others, since it was last published may "
+        "neither publish nor schedule it. Propose it, and have somebody else do that, with another key.",
+    ),
     "unknown-problem": ProblemKind(404, "No such problem", "No error of the service has this code."),
     "wrong-method": ProblemKind(
         405,
@@ -126,6 +135,27 @@ KINDS: dict[str, ProblemKind] = {
         409,
         "The placement is being changed",
         "Others changed the placement at the same moment, again and again. Read it, and send your change once more.",
+    ),
+    "too-many-drafts": ProblemKind(
+        409, "Too many drafts", "The source has as many open drafts as one may have. Publish or delete one first."
+    ),
+    "draft-changed": ProblemKind(
+        409,
+        "The draft is being changed",
+        "Others changed the draft, or what it edits, at the same moment. Read it, and send your request once more.",
+    ),
+    "outdated-draft": ProblemKind(
+        409,
+        "What the draft edits has changed",
+        "What the entries of `errors` name is no longer as it was when the draft was written, or was published if it "
+        "is to be undone. Look at it, and write the draft anew, or publish it with force=true, which puts the draft in "
+        "the place of what is there now. Undoing cannot be forced.",
+    ),
+    "wrong-draft-state": ProblemKind(
+        409,
+        "Not in this state of the draft",
+        "What was asked for is not for a draft in its present state: only what is published can be undone, only what "
+        "is proposed be accepted or sent back.",
     ),
     "preview-too-large": ProblemKind(
         409,

@@ -12,6 +12,7 @@ from penchant.web.content import CONTENT
 from penchant.web.curation import CURATION
 from penchant.web.dashboard import dashboard_operations
 from penchant.web.documents import document_operations
+from penchant.web.drafts import DRAFTS
 from penchant.web.explanations import EXPLANATIONS
 from penchant.web.operations import Operation
 from penchant.web.people import PEOPLE
@@ -29,6 +30,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *PLACEMENTS,
     *EXPLANATIONS,
     *CURATION,
+    *DRAFTS,
     *IMPRESSIONS,
 )
 """The operations that the interface describes; the OpenAPI document adds itself and the documents."""

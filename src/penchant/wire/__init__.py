@@ -47,6 +47,26 @@ from penchant.wire.answers import (
     UserExport,
 )
 from penchant.wire.attributes import decode_stored_extra, decode_stored_marks
+from penchant.wire.drafts.answers import (
+    DraftEffect,
+    DraftEvent,
+    DraftListing,
+    DraftSummary,
+    PlacementEffect,
+    PublishedVersion,
+    ReachEffect,
+    encode_draft,
+)
+from penchant.wire.drafts.edits import (
+    DRAFT_NOTE,
+    DRAFT_SCHEDULE,
+    EFFECT_WISH,
+    DraftEdits,
+    EffectWish,
+    decode_edits,
+    decode_effect_wish,
+    encode_edits,
+)
 from penchant.wire.explanations import (
     ExplainedPiece,
     ExplainedResult,
@@ -94,6 +114,8 @@ from penchant.wire.pieces import (
     decode_words_preview,
 )
 from penchant.wire.placement_answers import (
+    CardPart,
+    CardWeek,
     DayCount,
     Doubt,
     Interval,
@@ -103,6 +125,7 @@ from penchant.wire.placement_answers import (
     PageResult,
     PlacedPiece,
     PlacedWhy,
+    PlacementCard,
     PlacementHistory,
     PlacementListing,
     PlacementPreview,
@@ -120,7 +143,9 @@ from penchant.wire.placements import (
     MAX_LISTS,
     MAX_PLACEMENT_VERSIONS,
     MAX_PLACEMENTS,
+    PLACEMENT,
     ListRules,
+    ListUse,
     PageWish,
     PlacementPin,
     PlacementSpec,

@@ -99,12 +99,16 @@ class PageResult(Record, frozen=True, kw_only=True, rename="camel"):
 
 
 class PlacementVersion(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel"):
-    """A version of a placement: when it was stored, with which key, and what it is."""
+    """A version of a placement: when it was stored, with which key, and what it is.
+
+    ``draft`` names the draft that it was published with, or that was taken back.
+    """
 
     name: str
     version: int
     timestamp: Moment
     key_id: str
+    draft: str | UnsetType = UNSET
     placement: Annotated[dict[str, Any], stated(ref("Placement"))]
 
 
@@ -228,6 +232,52 @@ class PlacementResults(Record, frozen=True, kw_only=True, rename="camel"):
     variants: list[VariantResult]
 
 
+class CardPart(Record, frozen=True, kw_only=True):
+    """What counts in a row, and which part of 1 it is."""
+
+    part: str
+    share: float
+
+
+class CardWeek(Record, frozen=True, kw_only=True, rename="camel"):
+    """What a row showed in a week, by figures of all people together; ``pinned`` is what editors pinned, in no other.
+
+    ``complete`` is false where only a part of what was shown was counted. What there is nothing to tell of is null.
+    """
+
+    first: str = msgspec.field(name="from")
+    last: str = msgspec.field(name="to")
+    shown: int
+    pinned: int
+    complete: bool
+    coverage: float | None
+    popularity: float | None
+    newness: float | None
+    diversity: float | None
+    shares: dict[str, dict[str, float]]
+
+
+class PlacementCard(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel"):
+    """What a row is and does, for everybody: in words, and by figures of whole weeks, the newest first.
+
+    ``least_people`` is to how many known people a week, or a value in it, was shown at least to be told at all.
+    """
+
+    placement: str
+    title: str | UnsetType = UNSET
+    purpose: str | UnsetType = UNSET
+    kind: PlacementKind
+    since: Moment
+    changed_at: Moment
+    counts: list[CardPart]
+    rules: list[str]
+    uses: list[str]
+    retention_days: int
+    control: list[str]
+    least_people: int
+    weeks: list[CardWeek]
+
+
 class StoredPlacement(Record, frozen=True, kw_only=True, rename="camel"):
     """A version of a placement, when it was stored, and with which key."""
 
@@ -235,6 +285,7 @@ class StoredPlacement(Record, frozen=True, kw_only=True, rename="camel"):
     version: int
     timestamp: datetime
     key_id: str
+    draft: str | UnsetType = UNSET
     placement: Placement
 
 

@@ -14,7 +14,7 @@ from msgspec import UNSET, UnsetType
 
 from penchant.attributes import Attribute
 from penchant.errors import InvalidInput, TooManyEntries
-from penchant.model import MAX_TAKE, Basis, Blend, PickOrder, PlacementKind, SourceSettings
+from penchant.model import MAX_LABEL_LENGTH, MAX_TAKE, Basis, Blend, PickOrder, PlacementKind, SourceSettings
 from penchant.wire.fields import (
     BOOLEAN,
     ID,
@@ -24,6 +24,7 @@ from penchant.wire.fields import (
     Description,
     Example,
     Json,
+    Label,
     Number,
     Shape,
     choice,
@@ -40,7 +41,7 @@ from penchant.wire.lists import TAKE, check_ids, ids
 from penchant.wire.settings import MAX_DAYS, MAX_PREVIEWED, SETTINGS
 from penchant.wire.stored import include_problem
 from penchant.wire.syntax import Faults, decode_object, encode, kind_of
-from penchant.wire.text import RESERVED_IDS, id_problem, name_problem
+from penchant.wire.text import RESERVED_IDS, id_problem, label_problem, name_problem
 from penchant.wire.times import parse_timestamp
 
 MAX_PLACEMENTS = 100
@@ -204,6 +205,11 @@ _CATALOG = text(name_problem, "a name", NAME_SCHEMA)
 _KIND = choice(PlacementKind, "kind of list")
 _FRACTION = {"type": "number", "minimum": 0, "maximum": 1}
 _OWN_IDS = _own_ids(MAX_OWN_IDS)
+_TEXT = text(
+    lambda given: label_problem(given) if given else "Found an empty text; leave the member out instead.",
+    "a text",
+    {"type": "string", "minLength": 1, "maxLength": MAX_LABEL_LENGTH},
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,77 +235,100 @@ _RAISED = ListUse(frozenset(PlacementKind) - {PlacementKind.AGAIN, PlacementKind
 class ListMembers(Record, frozen=True, kw_only=True, rename="camel"):
     """What a list is made by; what is left out is as the source has it. ``fallback`` is a kind of list."""
 
-    algorithm: Annotated[str | UnsetType | None, choice(Basis, "algorithm"), _NEAR] = UNSET
+    algorithm: Annotated[str | UnsetType | None, choice(Basis, "algorithm"), _NEAR, Label("Alike by")] = UNSET
     blend: Annotated[
         Mapping[str, Number] | UnsetType | None,
         SETTINGS.members["blend"].shape,
         Example({"content": 1, "audience": 2, "popularity": 0.5}),
         _SUITED,
+        Label("What counts"),
     ] = UNSET
     category_weights: Annotated[
         Mapping[str, Number] | UnsetType | None,
         SETTINGS.members["categoryWeights"].shape,
         ListUse(_NEAR.kinds | _SUITED.kinds),
+        Label("Weight of categories"),
     ] = UNSET
-    max_per_value: Annotated[Mapping[str, int] | UnsetType | None, SETTINGS.members["maxPerValue"].shape] = UNSET
-    diversity: Annotated[Number | UnsetType | None, Shape(_read_fraction, _FRACTION)] = UNSET
-    rotation: Annotated[Number | UnsetType | None, Shape(_read_fraction, _FRACTION), _RECOMMENDED] = UNSET
-    exclude_seen: Annotated[bool | UnsetType | None, SETTINGS.members["excludeSeen"].shape, _KNOWING] = UNSET
+    max_per_value: Annotated[
+        Mapping[str, int] | UnsetType | None,
+        SETTINGS.members["maxPerValue"].shape,
+        Label("At most so many of the same"),
+    ] = UNSET
+    diversity: Annotated[Number | UnsetType | None, Shape(_read_fraction, _FRACTION), Label("How mixed")] = UNSET
+    rotation: Annotated[
+        Number | UnsetType | None, Shape(_read_fraction, _FRACTION), _RECOMMENDED, Label("Change what was passed over")
+    ] = UNSET
+    exclude_seen: Annotated[
+        bool | UnsetType | None,
+        SETTINGS.members["excludeSeen"].shape,
+        _KNOWING,
+        Label("Leave out what a person knows already"),
+    ] = UNSET
     half_life_days: Annotated[
         int | UnsetType | None,
         Shape(_read_half_life, {"type": "integer", "minimum": 0, "maximum": MAX_DAYS}),
         _for(PlacementKind.POPULAR, PlacementKind.NEW),
+        Label("Half-life, days"),
     ] = UNSET
     catalogs: Annotated[
         Sequence[str] | UnsetType | None,
         Shape(_read_catalogs, {"type": "array", "items": NAME_SCHEMA, "minItems": 1, "maxItems": MAX_CATALOGS}),
+        Label("Catalogs"),
     ] = UNSET
     filter: Annotated[
         Mapping[str, Any] | UnsetType | None,
         _as_given(dict, "a filter", {"type": "object"}),
         Description("Conditions on the attributes of pieces, as `filter=` of lists."),
+        Label("Conditions"),
     ] = UNSET
     boosts: Annotated[
         Sequence[Mapping[str, Any]] | UnsetType | None,
         _as_given(list, "an array of boosts", {"type": "array", "items": {"type": "object"}}),
         Description("Conditions with a factor, as `boost=` of lists."),
+        Label("Shown sooner or later"),
     ] = UNSET
     pins: Annotated[
         Sequence[Mapping[str, Any]] | UnsetType | None,
         Shape(_read_pins, {"type": "array", "items": ref("PlacementPin"), "maxItems": MAX_PINS}),
         Example([{"id": "alien", "position": 1, "until": "2099-01-01T00:00:00Z"}]),
+        Label("Pinned"),
     ] = UNSET
     quotas: Annotated[
         Sequence[Mapping[str, Any]] | UnsetType | None,
         Shape(_read_quotas, {"type": "array", "items": ref("PlacementQuota"), "maxItems": MAX_QUOTAS}),
+        Label("Always some of"),
     ] = UNSET
-    whitelist: Annotated[Sequence[str] | UnsetType | None, _OWN_IDS, _RAISED] = UNSET
-    blacklist: Annotated[Sequence[str] | UnsetType | None, _OWN_IDS] = UNSET
+    whitelist: Annotated[Sequence[str] | UnsetType | None, _OWN_IDS, _RAISED, Label("Raised in this row")] = UNSET
+    blacklist: Annotated[Sequence[str] | UnsetType | None, _OWN_IDS, Label("Hidden in this row")] = UNSET
     content: Annotated[
         Sequence[str] | UnsetType | None,
         _own_ids(MAX_PICKS),
         _PICKED,
         Description("The pieces that are picked, in their order; the kind `picks` needs them."),
+        Label("The pieces, in their order"),
     ] = UNSET
     order: Annotated[
         str | UnsetType | None,
         choice(PickOrder, "order"),
         _PICKED,
         Description("Whether picked pieces stand as given, or as they suit the person; absent: as given."),
+        Label("They stand"),
     ] = UNSET
     rows: Annotated[
         int | UnsetType | None,
         integer(1, MAX_ROWS),
         _SEEDED,
         Description("How many lists a page gets of it, each about something else; absent: one."),
+        Label("Rows of a page, at most"),
     ] = UNSET
     series_category: Annotated[
         str | UnsetType | None,
         text(name_problem, "a name", NAME_SCHEMA),
         _for(PlacementKind.BECAUSE),
         Description("Of pieces that have the same keywords in this category a page has one list at most."),
+        Label("One of each series, by the category"),
     ] = UNSET
-    fallback: Annotated[str | UnsetType | None, _KIND, Example("popular")] = UNSET
+    fallback: Annotated[str | UnsetType | None, _KIND, Example("popular"), Label("If it would be empty")] = UNSET
 
 
 class PlacementVariant(ListMembers, frozen=True, kw_only=True, rename="camel"):
@@ -322,21 +351,37 @@ def _read_variants(value: Any, where: str, faults: Faults) -> Any:
 class Placement(ListMembers, frozen=True, kw_only=True, rename="camel"):
     """What a row of a page shows, and to whom its variants are shown instead."""
 
-    kind: Annotated[str, _KIND, Example("recommendations")]
-    experiment: Annotated[str | UnsetType, text(id_problem, "a text", ID_SCHEMA)] = UNSET
+    title: Annotated[
+        str | UnsetType,
+        _TEXT,
+        Label("Title that people read"),
+        Description("What the row is called where people see it; lists are the same without it."),
+    ] = UNSET
+    purpose: Annotated[
+        str | UnsetType,
+        _TEXT,
+        Label("What the row is for, in a sentence"),
+        Description("What the row is for, in its editor's words; its card tells it."),
+    ] = UNSET
+    kind: Annotated[str, _KIND, Example("recommendations"), Label("Kind of row")]
+    experiment: Annotated[str | UnsetType, text(id_problem, "a text", ID_SCHEMA), Label("Name of the experiment")] = (
+        UNSET
+    )
     auto_stop: Annotated[
         bool | UnsetType,
         BOOLEAN,
         Description("Whether variants that are certainly worse are stopped; absent: by reports of servers alone."),
+        Label("Stop a variant that is certainly worse"),
     ] = UNSET
     variants: Annotated[
         Sequence[PlacementVariant] | UnsetType,
         Shape(_read_variants, {"type": "array", "maxItems": MAX_VARIANTS, "items": ref("PlacementVariant")}),
         Example([{"name": "mixed", "share": 0.2, "diversity": 0.4}]),
+        Label("Variants"),
     ] = UNSET
 
 
-PLACEMENT = Body(Placement, takes_null=False, first=("kind",))
+PLACEMENT = Body(Placement, takes_null=False, first=("title", "purpose", "kind"))
 _VARIANT = Body(PlacementVariant, takes_null=False, first=("name", "share", "kind"))
 _RULES = {key: member for key, member in PLACEMENT.members.items() if key in _VARIANT.members}
 """The members that a list is made by."""
@@ -503,6 +548,7 @@ def _placement(value: Mapping[str, Any], where: str, faults: Faults) -> Placemen
     shown = set().union(rules.kinds, *(each.rules.kinds for each in variants))
     _require_use(value, shown, where, faults)
     others = PLACEMENT.read_members(value, ("experiment", "autoStop"), where, faults)
+    PLACEMENT.read_members(value, ("title", "purpose"), where, faults)
     members = {key: value[key] for key in PLACEMENT.members if value.get(key) is not None}
     return PlacementSpec(members=members, rules=rules, variants=variants, **others)
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from penchant.wire.administration import KEY_WISH, PLAN_WISH
+from penchant.wire.drafts.edits import DRAFT, DRAFT_NOTE, DRAFT_SCHEDULE, EFFECT_WISH
 from penchant.wire.lists import RANK_WISH
 from penchant.wire.pieces import PIECE, TEXTS
 from penchant.wire.placements import PAGE, PLACEMENT, PLACEMENT_WISH
@@ -65,6 +66,25 @@ _PLACEMENT_VERSION = {
 }
 _PLACEMENT_LIST = {"placement": "home", "variant": "mixed", "kind": "recommendations", "contentId": None}
 
+_PREVIEWED = {
+    "id": "alien",
+    "before": _ENTRIES,
+    "after": _ENTRIES[:1],
+    "moves": [{"id": "gravity", "before": 2, "after": None}],
+}
+_DRAFT = {
+    "name": "spring",
+    "title": "Crime in spring",
+    "state": "proposed",
+    "by": "Zk4tQ9",
+    "changedAt": MOMENT,
+    "writers": ["Zk4tQ9"],
+    "steps": [
+        {"step": "propose", "by": "Zk4tQ9", "timestamp": MOMENT, "note": "Please look."},
+        {"step": "save", "by": "Zk4tQ9", "timestamp": MOMENT},
+    ],
+}
+
 SAMPLES: Mapping[str, Any] = {
     "Addresses": {
         "name": "penchant",
@@ -95,6 +115,21 @@ SAMPLES: Mapping[str, Any] = {
     "PiecesById": {"content": [_PIECE], "missing": ["gone"]},
     "Draft": {"categories": {"genre": ["noir", "crime"]}},
     "DraftResult": {"id": None, "content": [{"id": "blade-runner", "score": 0.75, "why": _SIMILAR_WHY}]},
+    "DraftEdits": DRAFT.sample(),
+    "DraftEffect": {
+        "users": [],
+        "pieces": [_PREVIEWED],
+        "placements": [],
+        "reach": {"into": 3, "out": 1, "moved": 12, "lists": 365, "of": 365},
+        "left": 0,
+        "without": [],
+    },
+    "DraftListing": {"drafts": [_DRAFT]},
+    "DraftNote": DRAFT_NOTE.sample(),
+    "DraftSchedule": DRAFT_SCHEDULE.sample(),
+    "EffectWish": EFFECT_WISH.sample(),
+    "PublishedVersion": {"version": 18},
+    "SourceDraft": _DRAFT | {"blacklist": ["alien"]},
     "EmptyArray": [],
     "Texts": TEXTS.sample(),
     "WordsPreview": {
@@ -128,6 +163,34 @@ SAMPLES: Mapping[str, Any] = {
     "Piece": _PIECE,
     "PersonPreferences": _PREFERENCES,
     "Placement": _PLACEMENT,
+    "PlacementCard": {
+        "placement": "home",
+        "title": "For you",
+        "purpose": "What to watch tonight.",
+        "kind": "recommendations",
+        "since": MOMENT,
+        "changedAt": MOMENT,
+        "counts": [{"part": "audience", "share": 0.8}],
+        "rules": ["Only from the catalog screen."],
+        "uses": ["Keywords of the pieces."],
+        "retentionDays": 396,
+        "control": ["What the person does next counts in the next list."],
+        "leastPeople": 10,
+        "weeks": [
+            {
+                "from": "2026-11-16",
+                "to": "2026-11-22",
+                "shown": 1200,
+                "pinned": 40,
+                "complete": True,
+                "coverage": 0.42,
+                "popularity": 0.31,
+                "newness": 0.08,
+                "diversity": 0.66,
+                "shares": {"language": {"en": 0.7, "cy": 0.2}},
+            }
+        ],
+    },
     "PlacementHistory": {"versions": [_PLACEMENT_VERSION]},
     "PlacementListing": {"placements": [_PLACEMENT_VERSION]},
     "PlacementPreview": {
@@ -202,12 +265,7 @@ SAMPLES: Mapping[str, Any] = {
     "Settings": SETTINGS.sample(),
     "SettingsPreview": {
         "pieces": [
-            {
-                "id": "alien",
-                "before": _ENTRIES,
-                "after": _ENTRIES[:1],
-                "moves": [{"id": "gravity", "before": 2, "after": None}],
-            }
+            _PREVIEWED,
         ],
         "users": [],
     },

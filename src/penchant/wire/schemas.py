@@ -17,6 +17,8 @@ from penchant.model import (
     MAX_PIECES_PER_SUBMISSION,
 )
 from penchant.wire import administration, answers, explanations, pieces, placement_answers
+from penchant.wire.drafts import answers as draft_answers
+from penchant.wire.drafts.edits import draft_schemas
 from penchant.wire.fields import ID_SCHEMA, ref
 from penchant.wire.lists import RANK_WISH
 from penchant.wire.pieces import TEXTS, piece_schemas
@@ -51,6 +53,7 @@ _ANSWERS = (
     PersonPreferences,
     answers.UserExport[_Time],
     placement_answers.PlacementResults,
+    placement_answers.PlacementCard[_Time],
     answers.Problem,
     explanations.RankResult,
     explanations.SimilarEntry,
@@ -71,6 +74,9 @@ _ANSWERS = (
     placement_answers.PlacementListing[_Time],
     placement_answers.PlacementHistory[_Time],
     placement_answers.PlacementPreview,
+    draft_answers.DraftListing[_Time],
+    draft_answers.PublishedVersion,
+    draft_answers.DraftEffect,
     pieces.IdList,
     pieces.PiecesById,
     pieces.ContentList[_Time],
@@ -109,6 +115,7 @@ def components() -> dict[str, Any]:
         "Alias": ALIAS.schema(),
         **placement_schemas(),
         "PlacementWish": PLACEMENT_WISH.schema(),
+        **draft_schemas(generated["DraftSummary"]),
         "PageWish": PAGE.schema(),
         "SimilarEntry": generated["SimilarEntry"] | _LIST_OR_ERROR,
         "PageEntry": generated["PageEntry"] | _LIST_OR_ERROR,

@@ -27,6 +27,7 @@ from penchant.wire.attributes import MAX_POINTER_LENGTH, read_attributes, read_p
 from penchant.wire.fields import (
     BOOLEAN,
     Body,
+    Description,
     Example,
     Json,
     Label,
@@ -199,6 +200,9 @@ class Settings(Record, frozen=True, kw_only=True, rename="camel"):
         Label("Pointer to the picture's address in extras"),
     ] = UNSET
     public_extras: Annotated[Sequence[str] | bool | UnsetType, _PUBLIC_EXTRAS, Example(["images", "url"])] = UNSET
+    public_cards: Annotated[bool | UnsetType, BOOLEAN, Example(True), Label("Anybody may read the cards of rows")] = (
+        UNSET
+    )
     words: Annotated[
         WordSettings | UnsetType | None, WORDS_SHAPE, Example({"from": ["label", "extras.description"], "keep": 40})
     ] = UNSET
@@ -206,6 +210,13 @@ class Settings(Record, frozen=True, kw_only=True, rename="camel"):
         VocabularySettings | UnsetType,
         VOCABULARY_SHAPE,
         Example({"aliases": [{"from": ["genre/film noir"], "to": "genre/noir"}], "ignore": ["genre/other"]}),
+    ] = UNSET
+    four_eyes: Annotated[
+        bool | UnsetType,
+        BOOLEAN,
+        Description("Whether who wrote a draft is kept from publishing it."),
+        Example(False),  # a sample's value
+        Label("Who wrote a draft does not publish it"),
     ] = UNSET
 
 

@@ -7,6 +7,7 @@ length n > 0           a message of n bytes
 length 0               the end
 """
 
+import contextlib
 import struct
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -14,7 +15,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 
-from penchant.importing.drafts import Draft, DraftKind, interaction_draft, problem_draft, type_named
+from penchant.importing.drafts import Draft, DraftKind, interaction_draft, problem_draft, share_of, type_named
 from penchant.importing.files import Files, InputFile, JsonEntry, TableRow, UnreadableFile
 from penchant.importing.options import ImportOptions
 from penchant.importing.pieces import PieceBuilder
@@ -37,7 +38,7 @@ _MEMBERS = {
 _FEEDBACK_MEMBERS = {"UserId": "userId", "ItemId": "contentId", "FeedbackType": "type", "Timestamp": "timestamp"}
 _USERS, _ITEMS, _FEEDBACK = -1, -2, -3
 _MAX_MESSAGE_BYTES = 32 * 1024 * 1024
-_LENGTH = struct.Struct("<q")
+_LENGTH, _DOUBLE = struct.Struct("<q"), struct.Struct("<d")
 _VARINT, _FIXED_64, _BYTES, _FIXED_32 = 0, 1, 2, 5
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -87,6 +88,8 @@ def _from_row(row: TableRow) -> JsonEntry:
         value["Categories"] = [part for part in value["Categories"].split("|") if part]
     if "IsHidden" in value:
         value["IsHidden"] = value["IsHidden"].lower() == "true"
+    with contextlib.suppress(KeyError, ValueError):
+        value["Value"] = float(value["Value"])
     if value.get("Labels"):
         try:
             value["Labels"] = msgspec.json.decode(value["Labels"].encode())
@@ -134,9 +137,12 @@ def _interaction(entry: JsonEntry, file: str, options: ImportOptions, notes: Not
     if kind is None:
         notes.unmapped(file, "FeedbackType", name, entry.line)
         return None
-    notes.members(file, entry.line, value, _FEEDBACK_MEMBERS)
+    # 0 is what Gorse has where none was given, 1 what many give to all; what is greater is of another kind.
+    portion = None if kind.is_rating else share_of(value.get("Value"))
+    more = {"value": portion} if portion and portion < 1 else {}
+    notes.members(file, entry.line, value, _FEEDBACK_MEMBERS | ({"Value": "value"} if more else {}))
     time = "Timestamp", value.get("Timestamp")
-    return interaction_draft(where, who=(value["UserId"], value["ItemId"]), kind=kind, time=time)
+    return interaction_draft(where, who=(value["UserId"], value["ItemId"]), kind=kind, time=time, more=more)
 
 
 class DumpMessage(NamedTuple):
@@ -212,7 +218,9 @@ def _dumped_feedback(message: bytes) -> dict[str, Any]:
     fields = dict(_fields(message))
     time = fields[5] if isinstance(fields.get(5), bytes) else fields.get(6)
     names = {2: "FeedbackType", 3: "UserId", 4: "ItemId"}
-    members = {name: fields[field].decode() for field, name in names.items() if field in fields}
+    members: dict[str, Any] = {name: fields[field].decode() for field, name in names.items() if field in fields}
+    if isinstance(fields.get(5), float):
+        members["Value"] = fields[5]
     return members | ({} if time is None else {"Timestamp": _moment(time)})
 
 
@@ -225,7 +233,7 @@ def _moment(message: bytes) -> str:
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, Any]]:
-    """Yield the fields of a message: numbers of varints, bytes of what has a length."""
+    """Yield the fields of a message: numbers of varints and doubles, bytes of what has a length."""
     at = 0
     while at < len(message):
         key, at = _varint(message, at)
@@ -242,6 +250,8 @@ def _fields(message: bytes) -> Iterator[tuple[int, Any]]:
             raise ValueError(f"field {field} does not fit")
         if wire == _BYTES:
             yield field, message[at : at + size]
+        elif wire == _FIXED_64:
+            yield field, _DOUBLE.unpack_from(message, at)[0]
         at += size
 
 

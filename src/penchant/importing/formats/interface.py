@@ -23,7 +23,7 @@ from penchant.wire.syntax import UNREADABLE
 
 ENDINGS = ("ndjson", "jsonl", "json")
 PIECE_MEMBERS = ("id", "label", "categories", "filters", "extras")
-INTERACTION_MEMBERS = ("userId", "type", "contentId", "timestamp", "eventId")
+INTERACTION_MEMBERS = ("userId", "type", "contentId", "timestamp", "eventId", "value")
 _ALONE = {kind.value: kind for kind in DraftKind if kind not in {DraftKind.PIECE, DraftKind.INTERACTION}}
 _ACCEPTED = (
     "An answer of GET /{source}/content or of a listing of interactions, or an array of pieces or interactions, is"
@@ -41,7 +41,7 @@ _MADE_ANEW = {
 }
 """What is left out, by the members that tell it, and why."""
 _FROM_KEY = (_USER_ID,)
-_FROM_LISTING = ("type", "contentId", "timestamp", "eventId")
+_FROM_LISTING = ("type", "contentId", "timestamp", "eventId", "value")
 
 
 def read_ndjson(files: Files, _options: ImportOptions, notes: Notes) -> Iterator[Draft]:

@@ -7,7 +7,7 @@ from typing import Any
 from xml.etree.ElementTree import Element  # what the safe parser gives
 
 from penchant.importing.answers import AnswerEntry, read_answer, take_label
-from penchant.importing.drafts import Draft, DraftKind, problem_draft
+from penchant.importing.drafts import Draft, DraftKind, problem_draft, share_of
 from penchant.importing.files import Files, InputFile, UnreadableFile
 from penchant.importing.formats.films import ACTORS
 from penchant.importing.markup import local_name, read_items, text_of
@@ -170,7 +170,9 @@ class _Items:
         if data.get("Played"):
             self._opinions.add(where, "UserData/Played", piece_id, Attitude.FINISHED, time)
         elif data.get("PlaybackPositionTicks"):
-            self._opinions.add(where, "UserData/PlaybackPositionTicks", piece_id, Attitude.STARTED, time)
+            # How far an episode was watched says little of its show.
+            portion = None if is_part else share_of(data["PlaybackPositionTicks"], item.get("RunTimeTicks"))
+            self._opinions.start(where, "UserData/PlaybackPositionTicks", piece_id, time, portion)
 
 
 _ALL = "*.nfo"

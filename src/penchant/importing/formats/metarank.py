@@ -102,5 +102,5 @@ def _interaction(entry: JsonEntry, file: str, options: ImportOptions, notes: Not
         who=(value["user"], value.get("item")),
         kind=kind,
         time=("timestamp", value.get("timestamp")),
-        event_id=value.get("id"),
+        more={"eventId": value.get("id")},
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from penchant.importing.drafts import Draft, DraftKind, interaction_draft, problem_draft, type_of_rating
+from penchant.importing.drafts import Draft, DraftKind, interaction_draft, problem_draft, share_of, type_of_rating
 from penchant.importing.files import Files, InputFile, JsonEntry, TableRow, UnreadableFile
 from penchant.importing.options import ImportOptions
 from penchant.importing.pieces import PieceBuilder
@@ -101,7 +101,7 @@ def _interaction(entry: JsonEntry, file: str, kind: InteractionType | None, note
             kind = _watched(value.get(source)) if source == _PORTION else _rated(value.get(source))
         except ValueError as error:
             return problem_draft(DraftKind.INTERACTION, where, source, str(error))
-        notes.mapped(file, source, "type")
+        notes.mapped(file, source, "type, value" if source == _PORTION else "type")
     to = {user: "userId", item: "contentId", time: "timestamp"}
     for name, inner in value.items():
         if name in to:
@@ -109,7 +109,9 @@ def _interaction(entry: JsonEntry, file: str, kind: InteractionType | None, note
         elif name != source and inner not in (None, "", {}):
             notes.left_out(file, name, NO_PLACE, entry.line)
     moment = None if time is None else (time, value[time])
-    return interaction_draft(where, who=(_text(value[user]), _text(value[item])), kind=kind, time=moment)
+    portion = share_of(value.get(_PORTION)) if source == _PORTION else None
+    who = _text(value[user]), _text(value[item])
+    return interaction_draft(where, who=who, kind=kind, time=moment, more={"value": portion})
 
 
 def _text(value: Any) -> Any:

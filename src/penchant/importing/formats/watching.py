@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penchant.importing.answers import AnswerEntry, read_answer, take_label
-from penchant.importing.drafts import Draft, DraftKind, problem_draft
+from penchant.importing.drafts import Draft, DraftKind, problem_draft, share_of
 from penchant.importing.files import Files, InputFile, UnreadableFile, require_columns
 from penchant.importing.opinions import Attitude, Opinions
 from penchant.importing.options import ImportOptions
@@ -296,7 +296,11 @@ class _TraktReader:
                 self._notes.left_out(where[0], "rating", "a rating of an episode or a season", where[1])
             return
         done = next((name for name in _TIMES if name in value), None)
-        if done is not None:
+        if done is not None and _TIMES[done] is Attitude.STARTED:
+            # How far an episode was watched says little of its show.
+            portion = share_of(value.get("progress"), 100) if "movie" in value else None
+            self.opinions.start(where, done, piece_id, value[done], portion)
+        elif done is not None:
             self.opinions.add(where, done, piece_id, _TIMES[done], value[done])
         elif _LIST_TIME in value:
             meaning = next((attitude for name, attitude in _LISTS.items() if name in section.lower()), None)

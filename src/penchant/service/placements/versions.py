@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec import UNSET
 
 from penchant.bounded_cache import BoundedCache
 from penchant.errors import PlacementChanged, UnknownPlacement, invalid_parameter
@@ -323,6 +324,35 @@ def draft_over(in_force: Sequence[PlacementInForce], name: str, spec: PlacementS
     return replace(draft, runs=reassigned(runs, draft.shares)) if runs or draft.shares else draft
 
 
+def planned(
+    in_force: Sequence[PlacementInForce], edits: Mapping[str, PlacementSpec | PlacementInForce | None]
+) -> list[PlacementInForce | str]:
+    """Return what edits make of placements: each as it would be among the others, or the name of one that is removed.
+
+    One that was in force before (`PlacementInForce`) is shown to whom it was shown then, unless another placement of
+    the experiment shows the same shares to others by now.
+    """
+    present = {each.name: each for each in in_force}
+    newest = max((each.version for each in in_force), default=0)
+    made: list[PlacementInForce | str] = []
+    for name, edit in edits.items():
+        old = present.pop(name, None)
+        if edit is None:
+            made.append(name)
+            continue
+        others = list(present.values())
+        if isinstance(edit, PlacementInForce):
+            twin = twin_of(edit, others)
+            draft = edit if twin is None else replace(edit, runs=twin.runs)
+        else:
+            draft = draft_over(others if old is None else [*others, old], name, edit)
+        # Newer than all others, so that further edits of its experiment go by it.
+        newest += 1
+        present[name] = replace(draft, version=newest)
+        made.append(draft)
+    return made
+
+
 def twin_of(placement: PlacementInForce, in_force: Sequence[PlacementInForce]) -> PlacementInForce | None:
     """Return the newest other placement of the same experiment with the same shares, if there is one."""
     twins = [
@@ -339,6 +369,7 @@ def _shown(row: PlacementRow) -> PlacementVersion[str]:
         version=row.version,
         timestamp=format_timestamp(row.recorded_at),
         key_id=row.actor,
+        draft=UNSET if row.draft is None else row.draft,
         placement=msgspec.json.decode(row.body),
     )
 

@@ -34,6 +34,7 @@ from penchant.storage.schema import (
     audit,
     counters,
     dictionaries,
+    drafts,
     event_ids,
     impressions,
     interactions,
@@ -299,7 +300,7 @@ def _purge_deleted_source(connection: Connection, source: int, now: int) -> int:
     floor = versions[CONTENT]
     is_lower = or_(accounts.c.version_floor.is_(None), accounts.c.version_floor < floor)
     connection.execute(update(accounts).where(accounts.c.account_id == account, is_lower).values(version_floor=floor))
-    tables = (lists, placements, placement_versions, dictionaries, event_ids, taken_back, counters, sources)
+    tables = (lists, placements, placement_versions, drafts, dictionaries, event_ids, taken_back, counters, sources)
     return sum(connection.execute(delete(table).where(table.c.source_id == source)).rowcount for table in tables)
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from penchant.errors import invalid_parameter
 from penchant.live.views import View
-from penchant.model import Feature, InteractionType
+from penchant.model import Feature, InteractionType, StoredInteraction
 from penchant.service.lists.requests import PersonalRequest
 from penchant.service.people import InteractionSelection, TakenBack
 from penchant.web.dashboard.pictures import BubbleGroup, bubble_groups
@@ -42,7 +42,7 @@ async def user(visit: Visit) -> PageAnswer:
 
 
 async def take_back(visit: Visit, site: DashboardSite) -> RedirectAnswer:
-    """Take back the interaction that a form names by its type, piece and moment.
+    """Take back the interaction that a form names by its type, piece and moment, and by its event id if it has one.
 
     Raises:
         InvalidInput: the form names none.
@@ -52,7 +52,13 @@ async def take_back(visit: Visit, site: DashboardSite) -> RedirectAnswer:
         kind, moment = InteractionType(visit.form.text("type")), int(visit.form.text("moment"))
     except ValueError:
         raise invalid_parameter("moment", "The form names no interaction; open the page anew.") from None
-    chosen = TakenBack(user_id=visit.id(), type=kind, piece_id=visit.form.text("piece"), occurred_at=moment)
+    chosen = TakenBack(
+        user_id=visit.id(),
+        type=kind,
+        piece_id=visit.form.text("piece"),
+        event_id=visit.form.text("event") or None,
+        occurred_at=moment,
+    )
     outcome = await visit.services.people.take_back(visit.access, view.head.name, chosen)
     said = "taken" if outcome.deleted else "gone"
     return RedirectAnswer(path=site.link("user", source=view.head.name, id=chosen.user_id, said=said))
@@ -66,4 +72,14 @@ async def _taste(visit: Visit, view: View, user_id: str) -> list[BubbleGroup]:
 async def _interactions(visit: Visit, view: View, user_id: str) -> list[Any]:
     interactions = await visit.services.people.listed(view, user_id, InteractionSelection(limit=INTERACTIONS))
     labels = await visit.services.browsing.labels(view, list({each.piece_id for each in interactions}))
-    return [(each, labels.get(each.piece_id), each.piece_id in view.snapshot) for each in interactions]
+    return [(each, labels.get(each.piece_id), each.piece_id in view.snapshot, _portion(each)) for each in interactions]
+
+
+def _portion(interaction: StoredInteraction) -> str:
+    """Return in words what part of the piece an interaction was of, empty where that is not told or says nothing."""
+    if interaction.portion is None or interaction.type.is_rating:
+        return ""
+    if not interaction.portion:
+        return "nothing of it: counts for nothing"
+    is_watched = interaction.type in {InteractionType.WATCH, InteractionType.PLAY}
+    return f"{interaction.portion} % {'watched' if is_watched else 'of it'}"

@@ -22,6 +22,7 @@ INTERFACE = (
     "docs/interface-people.md",
     "docs/interface-recommendations.md",
     "docs/interface-placements.md",
+    "docs/interface-drafts.md",
     "docs/interface-source.md",
     "docs/interface-administration.md",
 )
@@ -37,6 +38,7 @@ _SHELF: Mapping[str, Sequence[str]] = {
         "docs/weights.md",
         "docs/filters.md",
         "docs/placements.md",
+        "docs/drafts.md",
         "docs/cold-start.md",
         "docs/tuning.md",
         "docs/client.md",

@@ -1,0 +1,171 @@
+"""Drafts: edits that wait, looked at and proposed, published as one version and taken back as one."""
+
+from penchant.model import Scope
+from penchant.service.drafts import summary_of
+from penchant.storage import DraftRow, Outcome
+from penchant.web.bodies import DRAFT_BODY, SETTINGS_BODY
+from penchant.web.operations import NOBODY, Answer, Call, Operation, OperationTable
+from penchant.web.parameters import FORCE
+from penchant.wire import (
+    DRAFT_NOTE,
+    DRAFT_SCHEDULE,
+    DraftListing,
+    PublishedVersion,
+    decode_edits,
+    encode,
+    encode_draft,
+)
+
+DRAFTS = OperationTable(Operation, "drafts")
+_ONE = "/{source}/drafts/{name}"
+_CHANGES = ("unknown-draft", "wrong-draft-state", "feature-not-in-plan")
+_PUBLISHES = (*_CHANGES, "outdated-draft", "draft-changed", "four-eyes", "too-many-pieces", "too-many-placements")
+
+
+@DRAFTS.operation("GET", "/{source}/drafts", about=NOBODY, scope=Scope.WRITE, answer="DraftListing")
+async def list_drafts(call: Call) -> Answer:
+    """The drafts of the source, those of which something was done last first."""
+    call.values()
+    rows = await call.services.drafts.list(call.access, call.source)
+    return Answer(body=encode(DraftListing(drafts=[summary_of(row) for row in rows])))
+
+
+@DRAFTS.operation("GET", _ONE, about=NOBODY, scope=Scope.WRITE, answer="SourceDraft", errors=("unknown-draft",))
+async def get_draft(call: Call) -> Answer:
+    """Read a draft: what it edits, and where it stands."""
+    call.values()
+    return _answer(await call.services.drafts.get(call.access, call.source, call.path["name"]))
+
+
+def _answer(row: DraftRow) -> Answer:
+    return Answer(body=encode_draft(row.body, summary_of(row)))
+
+
+@DRAFTS.operation(
+    "PUT",
+    _ONE,
+    about=NOBODY,
+    scope=Scope.WRITE,
+    body_kind=DRAFT_BODY,
+    body="DraftEdits",
+    answer="SourceDraft",
+    errors=("too-many-entries", "too-many-drafts", "feature-not-in-plan"),
+)
+async def put_draft(call: Call) -> Answer:
+    """Store a draft; nothing of it is in force before it is published."""
+    call.values()
+    limits = call.services.settings.piece_limits
+    edits = await call.decode_body(lambda body: decode_edits(body, limits))
+    view = await call.view()
+    return _answer(await call.services.drafts.save(call.access, view, call.path["name"], edits))
+
+
+@DRAFTS.operation("DELETE", _ONE, about=NOBODY, scope=Scope.WRITE, status=202, answer="EmptyArray")
+async def delete_draft(call: Call) -> Answer:
+    """Delete a draft; what was published with it stays in force."""
+    call.values()
+    await call.services.drafts.delete(call.access, call.source, call.path["name"])
+    return Answer(body=encode([]), status=202)
+
+
+@DRAFTS.operation(
+    "POST",
+    _ONE + "/propose",
+    about=NOBODY,
+    scope=Scope.WRITE,
+    body_kind=SETTINGS_BODY,
+    body="DraftNote",
+    answer="SourceDraft",
+    errors=("unknown-draft", "wrong-draft-state"),
+)
+async def propose_draft(call: Call) -> Answer:
+    """Ask others to look at a draft."""
+    call.values()
+    said = await call.decode_body(DRAFT_NOTE.decode)
+    return _answer(await call.services.drafts.propose(call.access, call.source, call.path["name"], note=said.note))
+
+
+@DRAFTS.operation(
+    "POST",
+    _ONE + "/send-back",
+    about=NOBODY,
+    scope=Scope.WRITE,
+    body_kind=SETTINGS_BODY,
+    body="DraftNote",
+    answer="SourceDraft",
+    errors=("unknown-draft", "wrong-draft-state"),
+)
+async def send_back_draft(call: Call) -> Answer:
+    """Give a proposed draft back to who wrote it, with a note."""
+    call.values()
+    said = await call.decode_body(DRAFT_NOTE.decode)
+    return _answer(await call.services.drafts.send_back(call.access, call.source, call.path["name"], note=said.note))
+
+
+@DRAFTS.operation(
+    "POST",
+    _ONE + "/accept",
+    about=NOBODY,
+    scope=Scope.WRITE,
+    parameters=(FORCE,),
+    body_kind=SETTINGS_BODY,
+    body="DraftNote",
+    answer="PublishedVersion",
+    errors=_PUBLISHES,
+)
+async def accept_draft(call: Call) -> Answer:
+    """Publish a draft that was proposed, with a note."""
+    force = call.values()["force"]
+    said = await call.decode_body(DRAFT_NOTE.decode)
+    drafts = call.services.drafts
+    return _published(await drafts.accept(call.access, call.source, call.path["name"], note=said.note, force=force))
+
+
+@DRAFTS.operation(
+    "POST",
+    _ONE + "/schedule",
+    about=NOBODY,
+    scope=Scope.WRITE,
+    body_kind=SETTINGS_BODY,
+    body="DraftSchedule",
+    answer="SourceDraft",
+    errors=(*_CHANGES, "draft-changed", "four-eyes"),
+)
+async def schedule_draft(call: Call) -> Answer:
+    """Have a draft published at a moment, or not any more."""
+    call.values()
+    wish = await call.decode_body(DRAFT_SCHEDULE.decode)
+    return _answer(await call.services.drafts.schedule(call.access, call.source, call.path["name"], wish.at))
+
+
+@DRAFTS.operation(
+    "POST",
+    _ONE + "/publish",
+    about=NOBODY,
+    scope=Scope.WRITE,
+    parameters=(FORCE,),
+    answer="PublishedVersion",
+    errors=_PUBLISHES,
+)
+async def publish_draft(call: Call) -> Answer:
+    """Put all that a draft edits in force at once, as one version, or nothing of it."""
+    force = call.values()["force"]
+    return _published(await call.services.drafts.publish(call.access, call.source, call.path["name"], force=force))
+
+
+@DRAFTS.operation(
+    "POST",
+    _ONE + "/undo",
+    about=NOBODY,
+    scope=Scope.WRITE,
+    answer="PublishedVersion",
+    errors=(*_CHANGES, "outdated-draft", "draft-changed"),
+)
+async def undo_draft(call: Call) -> Answer:
+    """Take a published draft back as one version, while nothing of it has changed."""
+    call.values()
+    return _published(await call.services.drafts.undo(call.access, call.source, call.path["name"]))
+
+
+def _published(outcome: Outcome) -> Answer:
+    return Answer(body=encode(PublishedVersion(version=outcome.version)), version=outcome.version)

@@ -1,0 +1,111 @@
+"""Answers about drafts: what one edits and where it stands, a listing, and what publishing one would change."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Generic
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from penchant.wire.answers import Moment
+from penchant.wire.explanations import PreviewedList
+from penchant.wire.frames import Record
+from penchant.wire.pieces import Piece
+from penchant.wire.placement_answers import PreviewedPlacement
+from penchant.wire.placements import Placement
+from penchant.wire.settings import Settings
+from penchant.wire.syntax import encode
+
+
+class DraftEvent(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Something that was done to a draft: saved, proposed, sent back, scheduled, published, undone, or failed to be.
+
+    ``version`` is that of the source after it, ``due`` the moment of a schedule.
+    """
+
+    step: str
+    by: str
+    timestamp: Moment
+    note: str | UnsetType = UNSET
+    version: int | UnsetType = UNSET
+    due: Moment | UnsetType = UNSET
+
+
+class DraftSummary(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Where a draft stands: who wrote it last and when, everybody who did since it was published, what was done.
+
+    ``steps`` are the newest ones, newest first; ``due`` is when a scheduled one is to be published.
+    """
+
+    name: str
+    title: str | UnsetType = UNSET
+    state: str
+    by: str
+    changed_at: Moment
+    due: Moment | UnsetType = UNSET
+    writers: Sequence[str]
+    steps: Sequence[DraftEvent[Moment]]
+
+
+class DraftListing(Record, Generic[Moment], frozen=True, kw_only=True):
+    """The drafts of a source without what they edit, those of which something was done last first."""
+
+    drafts: Sequence[DraftSummary[Moment]]
+
+
+def encode_draft(edits: bytes, summary: DraftSummary[str]) -> bytes:
+    """Return a draft as it is answered: what it edits, as it is stored, and where it stands."""
+    members: dict[str, Any] = msgspec.json.decode(edits, type=dict[str, msgspec.Raw])
+    return encode(members | {key: value for key, value in summary.to_dict().items() if key != "title"})
+
+
+class SourceDraft(DraftSummary[datetime], frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A draft: what it edits, and where it stands."""
+
+    note: str | UnsetType = UNSET
+    placements: dict[str, Placement | None] | UnsetType = UNSET
+    settings: Settings | UnsetType = UNSET
+    blacklist: list[str] | UnsetType = UNSET
+    whitelist: list[str] | UnsetType = UNSET
+    content: list[Piece] | UnsetType = UNSET
+
+
+class PublishedVersion(Record, frozen=True, kw_only=True):
+    """The version of the source at which all of a draft came into force, or what it had replaced."""
+
+    version: int
+
+
+class PlacementEffect(Record, frozen=True, kw_only=True):
+    """What people would see in a placement that a draft edits, as previews of placements show it."""
+
+    placement: str
+    lists: Sequence[PreviewedPlacement]
+
+
+class ReachEffect(Record, frozen=True, kw_only=True, rename="camel"):
+    """How many pieces come into the first 10 similar ones of another piece, or drop out of all of these.
+
+    ``lists`` of ``of`` were looked at, evenly chosen where it was not all of them; ``moved`` of these are others than
+    before.
+    """
+
+    into: int
+    out: int
+    moved: int
+    lists: int
+    of: int
+
+
+class DraftEffect(Record, frozen=True, kw_only=True):
+    """Lists as they are and as they would be, and what becomes of all pieces.
+
+    ``left`` counts the lists for which there was no time, ``without`` names edits that are left out of it.
+    """
+
+    users: Sequence[PreviewedList]
+    pieces: Sequence[PreviewedList]
+    placements: Sequence[PlacementEffect]
+    reach: ReachEffect
+    left: int
+    without: Sequence[str]

@@ -1,0 +1,544 @@
+"""Drafts: edits that wait, published as one version and taken back as one (interface, section 10)."""
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from acceptance.processes import wait_until
+from factories import piece
+from serving import Service, ok
+from strategies import examples
+
+HOME = {"kind": "popular"}
+OTHER = {"kind": "new"}
+
+
+def put(service: Service, edits: Any, name: str = "spring", **options: Any) -> Any:
+    return ok(service.put(f"/s/drafts/{name}", json=edits, **options))
+
+
+def do(service: Service, step: str, body: Any = None, *, name: str = "spring", **options: Any) -> Any:
+    options |= {} if body is None else {"json": body}
+    return service.post(f"/s/drafts/{name}/{step}", **options)
+
+
+def refused(answer: Any, status: int, code: str) -> Any:
+    assert (answer.status_code, answer.json()["code"]) == (status, code), answer.text
+    return answer.json()
+
+
+def fill(service: Service) -> None:
+    service.submit("s", *[piece(f"p{number}", f"g{number % 3}", f"h{number % 2}") for number in range(6)])
+
+
+def standing(service: Service) -> Any:
+    """Return all that drafts edit, as it is in force."""
+    placements = ok(service.get("/s/placements"))["placements"]
+    found = {each["name"]: each["placement"] for each in placements}
+    lists = [ok(service.get(f"/s/{name}")) for name in ("blacklist", "whitelist")]
+    content = {each["id"]: each for each in ok(service.get("/s/content"))["content"]}
+    return found, ok(service.get("/s/settings")), lists, content
+
+
+def test_a_draft_is_read_as_it_was_written(service: Service) -> None:
+    fill(service)
+    edits = {"title": "Spring", "placements": {"home": HOME, "old": None}, "blacklist": ["p1"], "content": [piece("n")]}
+
+    written = put(service, edits)
+
+    read = ok(service.get("/s/drafts/spring"))
+    assert read == written
+    assert {key: read[key] for key in ("title", "blacklist")} == {"title": "Spring", "blacklist": ["p1"]}
+    assert read["placements"] == {"home": HOME, "old": None}
+    assert read["content"] == [piece("n") | {"filters": {}, "extras": {}}]
+    assert (read["state"], read["by"], read["writers"]) == ("draft", read["steps"][0]["by"], [read["by"]])
+    assert read["changedAt"] == read["steps"][0]["timestamp"]
+
+
+def test_what_was_read_can_be_written_back(service: Service) -> None:
+    fill(service)
+    put(service, {"note": "why", "settings": {"halfLifeDays": 7}, "whitelist": ["p2", "p0"]})
+    read = ok(service.get("/s/drafts/spring"))
+
+    again = put(service, read)
+
+    assert [again[key] for key in ("note", "settings", "whitelist")] == [
+        read[key] for key in ("note", "settings", "whitelist")
+    ]
+
+
+def test_nothing_of_a_draft_is_in_force_before_it_is_published(service: Service) -> None:
+    fill(service)
+    before, version = standing(service), ok(service.get("/s"))["version"]
+
+    put(service, {"placements": {"home": HOME}, "blacklist": ["p1"], "settings": {"halfLifeDays": 7}})
+
+    assert (standing(service), ok(service.get("/s"))["version"]) == (before, version)
+
+
+def test_publishing_puts_everything_in_force_as_one_version(service: Service) -> None:
+    fill(service)
+    service.put("/s/placements/old", json=OTHER)
+    edits = {
+        "placements": {"home": HOME, "old": None},
+        "blacklist": ["p1"],
+        "whitelist": ["p2"],
+        "settings": {"halfLifeDays": 7},
+        "content": [piece("n", "g0"), piece("p0", "other")],
+    }
+    put(service, edits)
+
+    version = ok(do(service, "publish"))["version"]
+
+    placements, source_settings, lists, content = standing(service)
+    assert (placements, lists) == ({"home": HOME}, [["p1"], ["p2"]])
+    assert source_settings["halfLifeDays"] == 7
+    assert content["p0"]["categories"] == {"genre": ["other"]}
+    assert "n" in content
+    assert ok(service.get("/s"))["version"] == version
+    assert ok(service.get("/s/placements/home/versions"))["versions"][0]["version"] == version
+
+
+def test_a_version_of_a_placement_names_the_draft_that_it_came_with(service: Service) -> None:
+    fill(service)
+    service.put("/s/placements/home", json=OTHER)
+    put(service, {"placements": {"home": HOME}})
+    do(service, "publish")
+
+    versions = ok(service.get("/s/placements/home/versions"))["versions"]
+
+    assert [each.get("draft") for each in versions] == ["spring", None]
+
+
+def test_undoing_puts_back_what_was_there(service: Service) -> None:
+    fill(service)
+    service.put("/s/placements/old", json=OTHER)
+    service.put("/s/whitelist", json=["p3"])
+    before = standing(service)
+    put(service, {"placements": {"home": HOME, "old": None}, "whitelist": ["p2"], "content": [piece("n"), piece("p0")]})
+    published = ok(do(service, "publish"))["version"]
+
+    undone = ok(do(service, "undo"))["version"]
+
+    assert standing(service) == before
+    assert undone > published
+    assert ok(service.get("/s/drafts/spring"))["state"] == "undone"
+
+
+def test_what_is_not_published_cannot_be_undone(service: Service) -> None:
+    fill(service)
+    put(service, {"blacklist": ["p1"]})
+
+    refused(do(service, "undo"), 409, "wrong-draft-state")
+    ok(do(service, "publish"))
+    ok(do(service, "undo"))
+    refused(do(service, "undo"), 409, "wrong-draft-state")
+
+
+def test_what_was_undone_can_be_published_again(service: Service) -> None:
+    fill(service)
+    put(service, {"blacklist": ["p1"], "placements": {"home": HOME}})
+    ok(do(service, "publish"))
+    ok(do(service, "undo"))
+
+    ok(do(service, "publish"))
+
+    assert ok(service.get("/s/blacklist")) == ["p1"]
+
+
+@pytest.mark.parametrize(
+    ("edits", "change", "pointer"),
+    (
+        ({"blacklist": ["p1"]}, ("/s/blacklist", ["p2"]), "/blacklist"),
+        ({"placements": {"a/b": HOME}}, ("/s/placements/a%2Fb", OTHER), "/placements/a~1b"),
+        ({"settings": {"halfLifeDays": 7}}, ("/s/settings", {"halfLifeDays": 8}), "/settings"),
+    ),
+)
+def test_what_has_changed_since_is_published_only_by_force(
+    service: Service, edits: Any, change: Any, pointer: str
+) -> None:
+    fill(service)
+    put(service, edits)
+    ok(service.put(change[0], json=change[1]))
+    before = standing(service)
+
+    problem = refused(do(service, "publish"), 409, "outdated-draft")
+
+    assert [each["pointer"] for each in problem["errors"]] == [pointer]
+    assert standing(service) == before
+    ok(do(service, "publish?force=true"))
+    assert standing(service) != before
+
+
+def test_a_piece_that_was_replaced_since_makes_a_draft_outdated(service: Service) -> None:
+    fill(service)
+    put(service, {"content": [piece("p1", "mine")], "blacklist": ["p2"]})
+    service.submit("s", piece("p1", "theirs"))
+
+    problem = refused(do(service, "publish"), 409, "outdated-draft")
+
+    assert [each["pointer"] for each in problem["errors"]] == ["/content/p1"]
+    assert ok(service.get("/s/blacklist")) == []
+
+
+def test_writing_a_draft_anew_goes_by_what_is_there_now(service: Service) -> None:
+    fill(service)
+    put(service, {"blacklist": ["p1"]})
+    service.put("/s/blacklist", json=["p2"])
+
+    put(service, {"blacklist": ["p1", "p2"]})
+
+    ok(do(service, "publish"))
+
+
+def test_what_has_changed_since_its_publication_is_not_undone(service: Service) -> None:
+    fill(service)
+    put(service, {"blacklist": ["p1"], "whitelist": ["p2"]})
+    ok(do(service, "publish"))
+    service.put("/s/blacklist", json=["p1", "p3"])
+
+    refused(do(service, "undo"), 409, "outdated-draft")
+
+    assert ok(service.get("/s/whitelist")) == ["p2"]
+    service.put("/s/blacklist", json=["p1"])
+    ok(do(service, "undo"))
+
+
+@pytest.mark.parametrize(
+    ("edits", "pointer"),
+    (
+        ({"placements": {"home": {"kind": "none"}}}, "/placements/home/kind"),
+        ({"placements": {"..": HOME}}, "/placements/.."),
+        ({"placements": {"home": {"kind": "popular", "filter": {"must": [{"x": {"any": [1]}}]}}}}, None),
+        ({"placements": []}, "/placements"),
+        ({"settings": {"halfLifeDays": "x"}}, "/settings/halfLifeDays"),
+        ({"blacklist": ["p1", "p1"]}, "/blacklist/1"),
+        ({"whitelist": {}}, "/whitelist"),
+        ({"content": [{"id": "x", "categories": {}, "label": 5}]}, "/content/0/label"),
+        ({"content": {}}, "/content"),
+        ({"title": "x" * 201}, "/title"),
+        ({"note": 5}, "/note"),
+        ({"else": 1}, "/else"),
+    ),
+)
+def test_a_draft_is_checked_as_its_routes_do(service: Service, edits: Any, pointer: str | None) -> None:
+    fill(service)
+
+    problem = refused(service.put("/s/drafts/spring", json=edits), 422, "invalid-input")
+
+    found = [each["pointer"] for each in problem["errors"]]
+    assert found == [pointer] if pointer else found[0].startswith("/placements/home/filter")
+    refused(service.get("/s/drafts/spring"), 404, "unknown-draft")
+
+
+def test_a_draft_of_too_many_pieces_is_refused(service: Service) -> None:
+    fill(service)
+
+    answer = service.put("/s/drafts/spring", json={"content": [piece(str(number)) for number in range(2001)]})
+
+    refused(answer, 413, "too-many-entries")
+
+
+def test_filters_go_by_the_attributes_that_the_draft_brings(service: Service) -> None:
+    fill(service)
+    filtered = {"kind": "popular", "filter": {"must": [{"key": "year", "gte": 2000}]}}
+    attributes = {"year": {"pointer": "/year", "type": "integer"}}
+
+    put(service, {"placements": {"home": filtered}, "settings": {"attributes": attributes}})
+
+    ok(do(service, "publish"))
+    assert ok(service.get("/s/placements/home")) == filtered
+
+
+def test_a_placement_whose_filter_fits_no_longer_is_not_published(service: Service) -> None:
+    fill(service)
+    service.put("/s/settings", json={"attributes": {"year": {"pointer": "/year", "type": "integer"}}})
+    filtered = {"kind": "popular", "filter": {"must": [{"key": "year", "gte": 2000}]}}
+    put(service, {"placements": {"home": filtered}})
+    service.put("/s/settings", json={})
+
+    problem = refused(do(service, "publish"), 422, "invalid-input")
+
+    assert problem["errors"][0]["pointer"].startswith("/placements/home/filter")
+
+
+def test_a_plan_without_a_feature_edits_nothing_by_drafts_that_needs_it(service: Service) -> None:
+    fill(service)
+    basic = service.new_key(plan="basic")
+
+    for edits in ({"placements": {"home": HOME}}, {"blacklist": ["p1"]}):
+        refused(service.put("/s/drafts/spring", json=edits, key=basic), 403, "feature-not-in-plan")
+    put(service, {"blacklist": ["p1"]})
+    refused(do(service, "publish", key=basic), 403, "feature-not-in-plan")
+    put(service, {"settings": {"halfLifeDays": 7}}, key=basic)
+    ok(do(service, "publish", key=basic))
+
+
+def test_drafts_are_listed_without_what_they_edit(service: Service) -> None:
+    fill(service)
+    put(service, {"title": "One", "blacklist": ["p1"]}, name="one")
+    put(service, {"whitelist": ["p1"]}, name="two")
+    ok(do(service, "propose", {"note": "look"}, name="one"))
+
+    listed = ok(service.get("/s/drafts"))["drafts"]
+
+    assert [(each["name"], each["state"], each.get("title")) for each in listed] == [
+        ("one", "proposed", "One"),
+        ("two", "draft", None),
+    ]
+    assert "blacklist" not in listed[0]
+
+
+def test_a_deleted_draft_is_gone_and_what_was_published_with_it_stays(service: Service) -> None:
+    fill(service)
+    put(service, {"blacklist": ["p1"]})
+    ok(do(service, "publish"))
+
+    assert service.delete("/s/drafts/spring").status_code == 202
+
+    refused(service.get("/s/drafts/spring"), 404, "unknown-draft")
+    assert service.delete("/s/drafts/spring").status_code == 202
+    assert ok(service.get("/s/blacklist")) == ["p1"]
+
+
+def test_deleting_the_source_deletes_its_drafts(service: Service) -> None:
+    fill(service)
+    put(service, {"blacklist": ["p1"]})
+
+    service.delete("/s?confirm=s")
+    fill(service)
+
+    assert ok(service.get("/s/drafts")) == {"drafts": []}
+
+
+def test_a_proposal_is_sent_back_written_anew_and_accepted(service: Service) -> None:
+    fill(service)
+    put(service, {"blacklist": ["p1"]})
+    refused(do(service, "accept", {}), 409, "wrong-draft-state")
+    ok(do(service, "propose", {"note": "please"}))
+    assert ok(do(service, "send-back", {"note": "not p1"}))["state"] == "sent-back"
+    assert put(service, {"blacklist": ["p2"]})["state"] == "draft"
+    ok(do(service, "propose", {}))
+
+    version = ok(do(service, "accept", {"note": "fine"}))["version"]
+
+    draft = ok(service.get("/s/drafts/spring"))
+    steps = [(each["step"], each.get("note")) for each in reversed(draft["steps"])]
+    assert steps == [
+        ("save", None),
+        ("propose", "please"),
+        ("send-back", "not p1"),
+        ("save", None),
+        ("propose", None),
+        ("accept", "fine"),
+    ]
+    assert (draft["state"], draft["steps"][0]["version"]) == ("published", version)
+
+
+def test_with_four_eyes_no_writer_publishes(service: Service) -> None:
+    fill(service)
+    service.put("/s/settings", json={"fourEyes": True})
+    second, third = service.new_key(), service.new_key()
+    put(service, {"blacklist": ["p1"]})
+    put(service, {"blacklist": ["p1", "p2"]}, key=second)
+
+    for key in (service.key, second):
+        refused(do(service, "publish", key=key), 403, "four-eyes")
+        refused(do(service, "publish?force=true", key=key), 403, "four-eyes")
+        refused(do(service, "schedule", {"at": "2099-01-01T00:00:00Z"}, key=key), 403, "four-eyes")
+    ok(do(service, "propose", {}))
+    refused(do(service, "accept", {}), 403, "four-eyes")
+    ok(do(service, "accept", {}, key=third))
+
+
+def test_a_draft_that_turns_four_eyes_off_is_under_four_eyes(service: Service) -> None:
+    fill(service)
+    service.put("/s/settings", json={"fourEyes": True})
+    put(service, {"settings": {"fourEyes": False}})
+
+    refused(do(service, "publish"), 403, "four-eyes")
+
+
+def test_writers_count_anew_after_a_publication_but_not_after_an_undo(service: Service) -> None:
+    fill(service)
+    service.put("/s/settings", json={"fourEyes": True})
+    other = service.new_key()
+    put(service, {"blacklist": ["p1"]})
+    ok(do(service, "publish", key=other))
+    ok(do(service, "undo", key=other))
+
+    put(service, {"blacklist": ["p1"], "note": "again"}, key=other)
+    refused(do(service, "publish"), 403, "four-eyes")
+    third = service.new_key()
+    ok(do(service, "publish", key=third))
+    put(service, {"blacklist": ["p2"]}, key=other)
+
+    ok(do(service, "publish"))
+
+
+def moment(**ahead: float) -> str:
+    return (datetime.now(UTC) + timedelta(**ahead)).isoformat()
+
+
+def state(service: Service) -> str:
+    return str(ok(service.get("/s/drafts/spring"))["state"])
+
+
+def test_a_scheduled_draft_is_published_at_its_moment(service: Service) -> None:
+    fill(service)
+    put(service, {"blacklist": ["p1"]})
+    scheduled = ok(do(service, "schedule", {"at": moment(seconds=1)}))
+    assert (scheduled["state"], scheduled["due"]) == ("scheduled", scheduled["steps"][0]["due"])
+
+    wait_until(lambda: state(service) == "published")
+
+    assert ok(service.get("/s/blacklist")) == ["p1"]
+    assert ok(service.get("/s/drafts/spring"))["steps"][0]["by"] == scheduled["by"]
+
+
+def test_what_fails_at_its_moment_is_told_on_the_draft(service: Service) -> None:
+    fill(service)
+    put(service, {"blacklist": ["p1"]})
+    ok(do(service, "schedule", {"at": moment(seconds=1)}))
+    service.put("/s/blacklist", json=["p2"])
+
+    wait_until(lambda: state(service) == "draft")
+
+    last = ok(service.get("/s/drafts/spring"))["steps"][0]
+    assert last["step"] == "fail"
+    assert last["note"].startswith("outdated-draft: ")
+    assert ok(service.get("/s/blacklist")) == ["p2"]
+
+
+def test_a_schedule_can_be_taken_back(service: Service) -> None:
+    fill(service)
+    put(service, {"blacklist": ["p1"]})
+    ok(do(service, "schedule", {"at": moment(hours=1)}))
+
+    assert ok(do(service, "schedule", {"at": None}))["state"] == "draft"
+
+    refused(do(service, "schedule", {"at": moment(hours=-1)}), 422, "invalid-input")
+    refused(do(service, "schedule", {"at": "soon"}), 422, "invalid-input")
+
+
+def test_writing_a_scheduled_draft_takes_its_schedule_back(service: Service) -> None:
+    fill(service)
+    put(service, {"blacklist": ["p1"]})
+    ok(do(service, "schedule", {"at": moment(hours=1)}))
+
+    written = put(service, {"blacklist": ["p2"]})
+
+    assert (written["state"], "due" in written) == ("draft", False)
+
+
+def test_of_two_who_publish_at_once_one_does(service: Service) -> None:
+    fill(service)
+    for number in range(5):
+        put(service, {"blacklist": [f"p{number}"]}, name=f"d{number}")
+        with ThreadPoolExecutor(4) as threads:
+            answers = list(threads.map(lambda name: do(service, "publish", name=name), [f"d{number}"] * 4))
+
+        codes = sorted(answer.status_code for answer in answers)
+        assert codes == [200, 409, 409, 409]
+
+
+def test_drafts_that_edit_the_same_are_published_one_after_the_other(service: Service) -> None:
+    fill(service)
+    for name in ("one", "two"):
+        put(service, {"blacklist": [name]}, name=name)
+
+    with ThreadPoolExecutor(2) as threads:
+        answers = list(threads.map(lambda name: do(service, "publish", name=name), ("one", "two")))
+
+    assert sorted(answer.status_code for answer in answers) == [200, 409]
+
+
+def test_everything_of_a_draft_is_audited(service: Service) -> None:
+    fill(service)
+    put(service, {"blacklist": ["p1"], "placements": {"home": HOME}, "settings": {}})
+    do(service, "propose", {})
+    do(service, "accept", {})
+    do(service, "undo")
+    service.delete("/s/drafts/spring")
+
+    with service.opened_storage() as storage:
+        entries = [each for each in storage.accounts.list_audit() if each.account == service.account]
+
+    of_draft = [each.action for each in reversed(entries) if each.subject == "s/spring"]
+    assert of_draft == ["draft.save", "draft.propose", "draft.accept", "draft.undo", "draft.delete"]
+    assert {"blacklist.replace", "placement.replace", "placement.delete", "settings.replace"} <= {
+        each.action for each in entries
+    }
+
+
+def test_browser_keys_know_no_drafts(service: Service) -> None:
+    fill(service)
+    put(service, {"blacklist": ["p1"]})
+    key = service.new_key(origins=("https://example.org",), scopes=("read", "personal", "interact"))
+    headers = {"origin": "https://example.org"}
+
+    for answer in (
+        service.get("/s/drafts", key=key, headers=headers),
+        service.get("/s/drafts/spring", key=key, headers=headers),
+    ):
+        assert answer.status_code == 403
+
+
+def test_no_more_drafts_wait_than_a_source_may_have(service: Service) -> None:
+    fill(service)
+    for number in range(100):
+        put(service, {}, name=f"d{number}")
+
+    refused(service.put("/s/drafts/more", json={}), 409, "too-many-drafts")
+    ok(do(service, "publish", name="d0"))
+    put(service, {}, name="more")
+
+
+IDS = st.lists(st.sampled_from(["p0", "p1", "p2", "x"]), unique=True, max_size=3)
+EDITS = st.fixed_dictionaries(
+    {},
+    optional={
+        "blacklist": IDS,
+        "whitelist": IDS,
+        "settings": st.fixed_dictionaries({"halfLifeDays": st.integers(1, 9)}),
+        "placements": st.dictionaries(
+            st.sampled_from(["a", "b", "c"]),
+            st.none()
+            | st.fixed_dictionaries(
+                {"kind": st.sampled_from(["popular", "new"])},
+                optional={
+                    "experiment": st.just("e"),
+                    "variants": st.just([{"name": "v", "share": 0.25, "kind": "new"}]),
+                },
+            ),
+        ),
+        "content": st.lists(st.sampled_from(["p0", "p1", "n0", "n1"]), unique=True).map(
+            lambda ids: [piece(each, "changed") for each in ids]
+        ),
+    },
+)
+
+
+def lists_of_people(service: Service) -> Any:
+    """Return which variant of placements people see, and which pieces."""
+    answers = [service.get(f"/s/placements/{name}/list?user=u{number}").json() for name in "abc" for number in range(4)]
+    return [(each.get("variant"), [entry["id"] for entry in each.get("content", ())]) for each in answers]
+
+
+@settings(max_examples=examples(30), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(first=EDITS, second=EDITS)
+def test_publishing_and_undoing_leave_everything_as_it_was(service: Service, first: Any, second: Any) -> None:
+    fill(service)
+    put(service, first, name="first")
+    ok(do(service, "publish", name="first"))
+    before, shown = standing(service), lists_of_people(service)
+
+    put(service, second, name="second")
+    ok(do(service, "publish", name="second"))
+    ok(do(service, "undo", name="second"))
+
+    assert (standing(service), lists_of_people(service)) == (before, shown)
