@@ -148,7 +148,7 @@ def latest_of(several: Sequence[LatestEvents]) -> LatestEvents:
     Without those that a later one of the same type, of a portion as great, leaves nothing to say.
     """
     latest = _latest_of_numbers(several[0] if len(several) == 1 else side_by_side(several))
-    return _telling(latest) if (latest.numbers & LACKS_MASK).any() else latest
+    return _telling(latest) if np.bitwise_or.reduce(latest.numbers) & LACKS_MASK else latest
 
 
 def _telling(events: LatestEvents) -> LatestEvents:
