@@ -184,7 +184,7 @@ def test_what_likes_count_is_that_of_the_words(liked: Mapping[str, Like], streng
     people = np.zeros(len(liked), dtype=np.int64)
     ranks = order_of(people, np.asarray([like.at for like in liked.values()], dtype=np.int64)).ranks
 
-    counted, following = like_factors(np.asarray([0, len(liked)]), grades, ranks, strength)
+    counted, following = like_factors(grades, ranks, strength)
 
     assert ranks.tolist() == list(ranks_of(liked).values())
     expected = factors_of(liked, strength)
@@ -202,8 +202,8 @@ def test_a_thousand_likes_of_the_top_grade_fit() -> None:
     """So many and so strong a person may have: sums stay far below what words hold."""
     ranks = np.arange(1_000)
 
-    counted, following = like_factors(np.asarray([0, 1_000]), np.full(1_000, 16), ranks, 256)
-    alike, soon = like_factors(np.asarray([0, 1_000]), np.full(1_000, 16), ranks * 0, 256)
+    counted, following = like_factors(np.full(1_000, 16), ranks, 256)
+    alike, soon = like_factors(np.full(1_000, 16), ranks * 0, 256)
 
     assert 0 < counted.min() < counted.max() < 2**26
     assert 4096 * 16_000 - 1_000 <= counted.sum() <= 4096 * 16_000

@@ -315,9 +315,9 @@ class TasteRoom(NamedTuple):
 class ShareRoom(NamedTuple):
     """Room to add up part a in: of zeros before and after, by piece of a block, with a bit for each in ``met``.
 
-    ``rows`` and ``direct`` are the pieces that likes speak for, and what they say of them; (w,) where likes have w
-    weights and followers. ``cursors`` are of these or of the likes, ``own_cursors`` of the likes. Where one word does
-    not hold what is lent, ``highs`` and ``lent_highs`` have the upper ones, with cursors of their own.
+    ``rows`` and ``direct`` (n_pieces,) are the pieces that likes speak for, and what they say of them. ``cursors`` are
+    of these or of the likes, ``own_cursors`` of the likes. Where one word does not hold what is lent, ``highs`` and
+    ``lent_highs`` have the upper ones, with cursors of their own.
     """
 
     sums: IntArray
@@ -331,6 +331,29 @@ class ShareRoom(NamedTuple):
     lent_highs: IntArray
     highs: IntArray
     high_cursors: IntArray
+
+    @classmethod
+    def of(cls, block: int, piece_count: int, like_count: int) -> "ShareRoom":
+        """Return room for blocks of so many pieces, for pieces and for likes; what is not touched takes no memory."""
+        sums, lent, liked, lent_highs = (np.zeros(block, dtype=np.int64) for _ in range(4))
+        rows, direct, highs, high_cursors = (np.empty(piece_count, dtype=np.int64) for _ in range(4))
+        return cls(
+            sums=sums,
+            lent=lent,
+            liked=liked,
+            met=np.zeros(-(-block // 32), dtype=np.uint32),
+            rows=rows,
+            direct=direct,
+            cursors=np.empty(max(piece_count, like_count), dtype=np.int64),
+            own_cursors=np.empty(like_count, dtype=np.int64),
+            lent_highs=lent_highs,
+            highs=highs,
+            high_cursors=high_cursors,
+        )
+
+    def holds(self, block: int, piece_count: int, like_count: int) -> bool:
+        """Return whether it is room for such blocks, and so many pieces and likes."""
+        return len(self.sums) == block and len(self.rows) >= piece_count and len(self.own_cursors) >= like_count
 
 
 class Choice(NamedTuple):

@@ -66,7 +66,7 @@ class LikeColumns:
     ) -> FloatArray:
         """Return part a of the piece for people: ``starts`` (u + 1,) cuts the others into them, grade 0 is no like."""
         grades = grades.astype(np.int64)
-        factors, follow_factors = like_factors(starts, grades, ranks, self._strength)
+        factors, follow_factors = like_factors(grades, ranks, self._strength, starts)
 
         def sums(column: IntArray, soon: IntArray) -> IntArray:
             return run_sums(column[rows] * factors + soon[rows] * follow_factors, starts)
@@ -225,7 +225,7 @@ class Audience:
         """Return those likes whose pieces have weights, and what each of them counts among all of the person."""
         known = [self._weights.rows_of(part.segment)[own] for part, own in zip(parts, likes.rows, strict=True)]
         rows, grades, ranks = (np.concatenate([_NO_ROWS, *each]) for each in (known, likes.grades, likes.ranks))
-        factors = like_factors(np.asarray([0, len(rows)]), grades, ranks, self.figures.strength(use))
+        factors = like_factors(grades, ranks, self.figures.strength(use))
         has_weights = rows >= 0
         return LikeSeeds(*(each[has_weights] for each in (rows, grades, *factors)))
 

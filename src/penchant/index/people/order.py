@@ -126,17 +126,22 @@ class OwnLikes(NamedTuple):
 
 
 def like_factors(
-    starts: IntArray, grades: IntArray, ranks: IntArray | NDArray[np.uint16], strength: int
+    grades: IntArray, ranks: IntArray | NDArray[np.uint16], strength: int, starts: IntArray | None = None
 ) -> tuple[IntArray, IntArray]:
-    """Return v' and h g v of people's likes: what each counts, and what counts for those that come soon after it.
+    """Return v' and h g v of likes: what each counts, and what counts for those that come soon after it.
 
-    ``starts`` (u + 1,) cuts the likes into people; ``strength`` is h.
+    They are one person's, or ``starts`` (u + 1,) cuts them into people; ``strength`` is h.
     """
     if not strength:
         return grades * FACTOR_SCALE, np.zeros_like(grades)
-    near = np.asarray(RECENCY)[np.minimum(ranks, len(RECENCY) - 1)]
-    raised = grades * (RECENCY_BASE + min(MOST_RECENCY, RECENCY_STEP * strength) * near)
-    counts = np.diff(starts)
-    own, total = (np.repeat(run_sums(each, starts), counts) for each in (grades, raised))
+    near = _RECENCY.take(ranks, mode="clip")
+    raised = grades * (near * min(MOST_RECENCY, RECENCY_STEP * strength) + RECENCY_BASE)
+    if starts is None:
+        own, total = grades.sum(), raised.sum()
+    else:
+        own, total = (np.repeat(run_sums(each, starts), np.diff(starts)) for each in (grades, raised))
     # 2^12 x 2^23 x 2^14 at most. Someone may have grades of 0 alone: pieces that are not liked.
-    return FACTOR_SCALE * raised * own // np.maximum(total, 1), strength * near * grades
+    return raised * (own * FACTOR_SCALE) // np.maximum(total, 1), near * grades * strength
+
+
+_RECENCY = np.asarray(RECENCY, dtype=np.int64)
