@@ -15,13 +15,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from penchant import errors, wire
+from penchant.model import Scope
 from penchant.web.bodies import NDJSON
 from penchant.web.documents import document_operations
 from penchant.web.openapi import knows_audience
 from penchant.web.operations import Operation
 from penchant.web.parameters import MIN_VERSION
 from penchant.web.problems import KINDS
-from penchant.model import Scope
 from penchant.web.query import Parameter
 from penchant.web.routes import OPERATIONS
 from penchant.wire import (

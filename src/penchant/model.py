@@ -35,6 +35,8 @@ MAX_WEIGHT = 10_000
 """The greatest weight of a keyword (interface, section 3)."""
 MAX_TAKE = 30
 """Entries in a list of similar or recommended pieces (specification, Limits)."""
+MAX_LISTED = 300
+"""Entries of a list on all its pages together (interface, section 10)."""
 GREATEST_SCORE = 1000
 """What the greatest score of a profile is scaled to (interface, section 6)."""
 HALF = 0.4999999995

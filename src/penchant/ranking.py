@@ -119,6 +119,8 @@ class ListOrder:
 
     The first ``raised`` come before all others whatever their s; the others descend. ``fixed`` are pieces that stand
     at places of the list, from 0, and only there. ``counted`` (n,) are bits of the quotas that a piece counts for.
+    The last ``listed`` have the first places of the list already, and are no candidates for others; ``best`` is the
+    greatest s of the list where these may have had it.
     """
 
     units: IntArray
@@ -127,6 +129,8 @@ class ListOrder:
     fixed: Mapping[int, int] = field(default_factory=dict)
     quotas: Sequence[QuotaCount] = ()
     counted: IntArray | None = None
+    listed: int = 0
+    best: int = 0
 
 
 class ArrangedPiece(NamedTuple):
@@ -169,7 +173,8 @@ def arranged(order: ListOrder, variety: Diversity, take: int) -> ArrangedList:
     piece that is listed already. A piece that would be one too many with a keyword is left out; fixed ones count
     towards that from the beginning, raised ones once they are listed, and both stay. A piece with which the quotas
     can no longer be met is passed over; what can't be met at all is met as far as it can, the first quota first.
-    Without enough pieces the fixed ones that are left come last. Costs some passes over all pieces for each place.
+    Without enough pieces the fixed ones that are left come last. ``take`` counts what is listed already, which comes
+    back with the rest. Costs some passes over all pieces for each place.
     """
     return _ListFiller(order, variety, take).arrange()
 
@@ -212,7 +217,8 @@ class _ListFiller:
         self._cuts = np.searchsorted(keywords.numbers[by_keyword], np.arange(len(keywords.names) + 1))
         self._limits = _Limits(keywords, variety.most)
         self._diversity = variety.diversity
-        best = int(order.units.max(initial=0))
+        free = keywords.count - order.listed
+        best = int(order.units[:free].max(initial=order.best))
         self._worth = (1 - variety.diversity) * order.units / (best if best > 0 else SCORE_SCALE)
         self._likeness: FloatArray = np.zeros(keywords.count)
         self._is_open: BoolArray = np.ones(keywords.count, dtype=np.bool_)
@@ -222,11 +228,13 @@ class _ListFiller:
         self._least = [0] * len(order.quotas)
         self._pieces: list[ArrangedPiece] = []
         self._wanting: set[int] = set()
-        self._last_of = {0: -1} | {bits: place for place, bits in enumerate(self._bits.tolist())}
+        self._last_of = {0: -1} | {bits: place for place, bits in enumerate(self._bits[:free].tolist())}
         self._number_kinds()
         for piece in order.fixed.values():
             self._is_open[piece] = False
             self._count(piece)
+        for piece in range(free, keywords.count):
+            self._list(piece, "", None)
 
     def arrange(self) -> ArrangedList:
         """Return the list."""

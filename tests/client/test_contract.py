@@ -152,6 +152,7 @@ SAMPLES: dict[str, Any] = {
     ),
     "version": 3,
     "user": "u",
+    "after": "c",
     "variant": "v",
     "content": "c",
 }
@@ -170,7 +171,7 @@ OWN_SAMPLES: dict[str, dict[str, Any]] = {
     },
     "draft_effect": {"wish": {"users": ["u"], "pieces": ["c"], "take": 3}},
     "schedule_draft": {"at": "2027-01-01T00:00:00Z"},
-    "page_lists": {"lists": [PageList(placement="p", content="c", take=3)]},
+    "page_lists": {"lists": [PageList(placement="p", content="c", take=3, after="c")]},
     "preview_settings": {"pieces": ["c"]},
     "submit_frame": {
         "frame": [{"i": 1, "l": "x", "g": ["k"], "w": [80], "c": "a", "x": 1}],
@@ -202,7 +203,7 @@ def _request(method: str, build: Callable[..., Any]) -> Request[Any]:
     if isinstance(made, ListingRequest):
         made = made.request
     if isinstance(made, Pages):
-        made = made.page(0)
+        made = made.page(None)
     return made if isinstance(made, Request) else next(made)
 
 

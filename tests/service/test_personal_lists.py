@@ -135,7 +135,7 @@ def test_a_list_is_that_of_the_whole_catalogue_in_order(
 ) -> None:
     catalogue = {f"p{number}": categories for number, categories in enumerate(pieces)}
     view = view_of(catalogue, SourceSettings(max_per_value=most), tuple(named[:2]), days)
-    ranking = ranking_of(view, diversity=diversity, sinking=sinking, fill=fill, exclude=frozenset(named[2:]))
+    ranking = ranking_of(view, take=5, diversity=diversity, sinking=sinking, fill=fill, exclude=frozenset(named[2:]))
     ranked = everything_in_order(ranking)
     terms = {each.id: frozenset(view.snapshot.terms_of(each.id) or ()) for each in ranked}
 
@@ -177,4 +177,6 @@ def test_each_search_adds_a_piece_where_every_piece_fills_a_keyword() -> None:
     found = ranking.arrangement.pieces
 
     assert [each.id for each in found] == [f"p{genre:02}.000" for genre in range(30)]
-    assert len(query.taken) == MAX_TAKE * len(view.snapshot.parts)
+    assert ranking.goes_on
+    # One more search tells that there is more to list.
+    assert len(query.taken) == (MAX_TAKE + 1) * len(view.snapshot.parts)

@@ -829,7 +829,7 @@ export interface paths {
         };
         /**
          * The list of a placement, for a person and beside a piece.
-         * @description The list of a placement: that of its kind, as if the source had the placement's settings and lists. `user` is the person it is for, by whom the variant is chosen, and `content` the piece it is shown beside. `limit` (or `take`) and `exclude` are as for other lists. `variant` is `base` where the placement itself is shown, and `kind` which list it came to be: the fallback is shown where the list has no entry, or cannot be made for want of a piece. The header `x-penchant-list` has the id of this list, up to 320 letters, which tells placement, variant and, by hashes that only the service can make, the person and the pieces. A browser key signs the person in `x-penchant-user`. Needs the scope `read`. Needs the plan feature `placements`. Counts against the monthly quota.
+         * @description The list of a placement: that of its kind, as if the source had the placement's settings and lists. `user` is the person it is for, by whom the variant is chosen, and `content` the piece it is shown beside. `limit` (or `take`) and `exclude` are as for other lists. `variant` is `base` where the placement itself is shown, and `kind` which list it came to be: the fallback is shown where the list has no entry, or cannot be made for want of a piece. The header `x-penchant-list` has the id of this list, up to 320 letters, which tells placement, variant and, by hashes that only the service can make, the person and the pieces. A browser key signs the person in `x-penchant-user`. Pages go on by `after`; each is a list with an id of its own, and rules (pins, quotas, whitelist, variety) are of the whole: a pin at 7 is on the second page of five. Needs the scope `read`. Needs the plan feature `placements`. Counts against the monthly quota.
          */
         get: operations["placementList"];
         put?: never;
@@ -851,7 +851,7 @@ export interface paths {
         put?: never;
         /**
          * The lists of several placements for a page, in which no piece comes twice.
-         * @description Up to 20 lists of placements for a page, for one person or nobody. No piece comes twice: each list is made without what those before it show, and without `exclude`, and is as full as what is left allows. `listId` is its id, as in `x-penchant-list`. Where a list cannot be made its entry has an `error`, and the others are answered. `explain=true` is as for one list. 413 more than 20 lists or 1,000 excluded ids. Needs the scope `read`. Needs the plan feature `placements`. Counts against the monthly quota.
+         * @description Up to 20 lists of placements for a page, for one person or nobody. No piece comes twice: each list is made without what those before it show, and without `exclude`, and is as full as what is left allows. `listId` is its id, as in `x-penchant-list`, and `next` where it goes on, as in `x-penchant-next`: as `after` of an entry of the same page, or of the list alone, it gives more of this row, without what the page shows in others. Where a list cannot be made its entry has an `error`, and the others are answered. `explain=true` is as for one list. 413 more than 20 lists or 1,000 excluded ids. Needs the scope `read`. Needs the plan feature `placements`. Counts against the monthly quota.
          */
         post: operations["pageLists"];
         delete?: never;
@@ -2370,7 +2370,8 @@ export interface components {
          * PageEntry
          * @description One of the lists that were asked for at once, or what is wrong with the request for it.
          *
-         *         ``list_id`` is what the header ``x-penchant-list`` says of a list that is asked for alone.
+         *         ``list_id`` and ``next`` are what the headers ``x-penchant-list`` and ``x-penchant-next`` say of a list that is
+         *         asked for alone.
          */
         PageEntry: ({
             placement: string;
@@ -2385,6 +2386,7 @@ export interface components {
             };
             content?: components["schemas"]["PlacedPiece"][];
             unmet?: components["schemas"]["UnmetRule"][];
+            next?: string;
             error?: components["schemas"]["Problem"];
         } & {
             [key: string]: unknown;
@@ -3108,6 +3110,7 @@ export interface components {
                  * @default 30
                  */
                 take?: number | null;
+                after?: string | null;
             }[];
             /** @description What entries carry of their pieces, as the parameter of lists. */
             include?: string[] | null;
@@ -3161,6 +3164,8 @@ export interface components {
         "x-penchant-interactions-version": number;
         /** @description The id of the list, which impressions and interactions may name. */
         "x-penchant-list": string;
+        /** @description Where the list goes on, for `after`; without it, the list ends here. */
+        "x-penchant-next": string;
         /** @description `true` while the database is away: the answer may be older than what is stored. */
         "x-penchant-stale": string;
         /** @description The version of the source that was read, or that the change made. */
@@ -7088,6 +7093,8 @@ export interface operations {
                 diversity?: number;
                 /** @description What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated, or separated by commas that are not encoded. */
                 include?: string[];
+                /** @description Go on after what was listed: the `x-penchant-next` of the page before, with that page's parameters (`take`, `limit`, `include` and `explain` may differ). */
+                after?: string;
                 /** @description `true` adds to each entry why it is there. */
                 explain?: boolean;
                 /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
@@ -7125,6 +7132,7 @@ export interface operations {
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
                     "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-audience-version": components["headers"]["x-penchant-audience-version"];
+                    "x-penchant-next": components["headers"]["x-penchant-next"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -7611,6 +7619,8 @@ export interface operations {
                 exclude?: string[];
                 /** @description What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated, or separated by commas that are not encoded. */
                 include?: string[];
+                /** @description Go on after what was listed: the `x-penchant-next` of the page before, with that page's parameters (`take`, `limit`, `include` and `explain` may differ). */
+                after?: string;
                 /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
                 "min-version"?: number;
             };
@@ -7643,6 +7653,7 @@ export interface operations {
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
                     "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
+                    "x-penchant-next": components["headers"]["x-penchant-next"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10130,6 +10141,8 @@ export interface operations {
                 exclude?: string[];
                 /** @description What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated, or separated by commas that are not encoded. */
                 include?: string[];
+                /** @description Go on after what was listed: the `x-penchant-next` of the page before, with that page's parameters (`take`, `limit`, `include` and `explain` may differ). */
+                after?: string;
                 /** @description After how many days a person counts half: few of them tell what is popular lately, 0 for ever. */
                 halfLifeDays?: number;
                 /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
@@ -10165,6 +10178,7 @@ export interface operations {
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
                     "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-audience-version": components["headers"]["x-penchant-audience-version"];
+                    "x-penchant-next": components["headers"]["x-penchant-next"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10197,6 +10211,7 @@ export interface operations {
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
                     "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-audience-version": components["headers"]["x-penchant-audience-version"];
+                    "x-penchant-next": components["headers"]["x-penchant-next"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -10370,6 +10385,8 @@ export interface operations {
                 exclude?: string[];
                 /** @description What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated, or separated by commas that are not encoded. */
                 include?: string[];
+                /** @description Go on after what was listed: the `x-penchant-next` of the page before, with that page's parameters (`take`, `limit`, `include` and `explain` may differ). */
+                after?: string;
                 /** @description At which age in days the score is one half; without it, the source's setting `newPieceHalfLifeDays`. */
                 halfLifeDays?: number;
                 /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
@@ -10402,6 +10419,7 @@ export interface operations {
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
                     "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
+                    "x-penchant-next": components["headers"]["x-penchant-next"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10433,6 +10451,7 @@ export interface operations {
                     "x-penchant-version": components["headers"]["x-penchant-version"];
                     "x-penchant-stale": components["headers"]["x-penchant-stale"];
                     "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
+                    "x-penchant-next": components["headers"]["x-penchant-next"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -12996,6 +13015,8 @@ export interface operations {
                 limit?: number;
                 /** @description How many entries to return, 1 to 30; more counts as 30. */
                 take?: number;
+                /** @description Go on after what was listed: the `x-penchant-next` of the page before, with that page's parameters (`take`, `limit`, `include` and `explain` may differ). */
+                after?: string;
                 /** @description Leave out the piece with this id, in this request; may be repeated, up to 1,000 times. */
                 exclude?: string[];
                 /** @description What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated, or separated by commas that are not encoded. */
@@ -13038,6 +13059,7 @@ export interface operations {
                     "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
                     "x-penchant-audience-version": components["headers"]["x-penchant-audience-version"];
                     "x-penchant-list": components["headers"]["x-penchant-list"];
+                    "x-penchant-next": components["headers"]["x-penchant-next"];
                     [name: string]: unknown;
                 };
                 content: {

@@ -18,6 +18,7 @@ from penchant.client.exchange import (
     error_in,
     failed,
     httpx,
+    noted,
     translated,
 )
 from penchant.client.methods import Methods
@@ -102,13 +103,13 @@ class AsyncClient(Methods):
 
     async def turn(self, pages: Pages[T]) -> AsyncIterator[T]:
         """Yield the entries of page after page."""
-        skip = 0
+        place = None
         while True:
-            entries = await self.send(pages.page(skip))
+            answer = await self.send(pages.page(place))
+            entries, place = pages.read(answer, place)
             for entry in entries:
                 yield entry
-            skip += len(entries)
-            if len(entries) < pages.size:
+            if place is None:
                 return
 
     async def _persist(self, request: Request[T], attempt: Callable[[Request[T]], Awaitable[R]]) -> R:
@@ -125,7 +126,8 @@ class AsyncClient(Methods):
             attempts += 1
 
     async def _answer(self, request: Request[T]) -> T:
-        return request.read((await self._response(request)).content)
+        response = await self._response(request)
+        return noted(request.read(response.content), response)
 
     async def _response(self, request: Request[T], *, stream: bool = False) -> httpx.Response:
         """Send a request once and return its answer, unless that is an error."""

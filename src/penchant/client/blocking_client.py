@@ -17,6 +17,7 @@ from penchant.client.exchange import (
     error_in,
     failed,
     httpx,
+    noted,
     translated,
 )
 from penchant.client.methods import Methods
@@ -101,12 +102,12 @@ class Client(Methods):
 
     def turn(self, pages: Pages[T]) -> Iterator[T]:
         """Yield the entries of page after page."""
-        skip = 0
+        place = None
         while True:
-            entries = self.send(pages.page(skip))
+            answer = self.send(pages.page(place))
+            entries, place = pages.read(answer, place)
             yield from entries
-            skip += len(entries)
-            if len(entries) < pages.size:
+            if place is None:
                 return
 
     def _persist(self, request: Request[T], attempt: Callable[[Request[T]], R]) -> R:
@@ -123,7 +124,8 @@ class Client(Methods):
             attempts += 1
 
     def _answer(self, request: Request[T]) -> T:
-        return request.read(self._response(request).content)
+        response = self._response(request)
+        return noted(request.read(response.content), response)
 
     def _response(self, request: Request[T], *, stream: bool = False) -> httpx.Response:
         """Send a request once and return its answer, unless that is an error."""

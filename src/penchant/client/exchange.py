@@ -35,7 +35,8 @@ from penchant.client.errors import (
     error_of,
 )
 from penchant.client.problems import IndexNotReady, NotYetVisible, Overloaded
-from penchant.client.requests import Request
+from penchant.client.requests import Answered, Request
+from penchant.wire.frames import PagedRecord
 
 _NOTHING_DONE = (TooManyRequests, Overloaded, NotYetVisible, IndexNotReady)
 """With these the service says that it did nothing of the request."""
@@ -151,7 +152,7 @@ try:
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError("the client needs httpx: install penchant[client]") from error
 
-__all__ = ["TIMEOUT_S", "ServiceConnection", "Versions", "error_in", "failed", "httpx", "translated"]
+__all__ = ["TIMEOUT_S", "ServiceConnection", "Versions", "error_in", "failed", "httpx", "noted", "translated"]
 
 TIMEOUT_S = 30.0
 """How long a part of an answer may take: more than the service itself waits for anything."""
@@ -218,6 +219,14 @@ class ServiceConnection:
             version = response.headers.get(header, "")
             if request.source is not None and version.isdecimal():
                 versions.saw(request.source, int(version))
+
+
+def noted(answer: Answered, response: httpx.Response) -> Answered:
+    """Return an answer that knows what its headers say of the list in it."""
+    if isinstance(answer, PagedRecord):
+        headers = response.headers
+        answer.note(next=headers.get("x-penchant-next"), list_id=headers.get("x-penchant-list"))
+    return answer
 
 
 def failed(response: httpx.Response) -> bool:

@@ -15,15 +15,25 @@ import msgspec
 
 from penchant.client.errors import ClientError, ServiceError, moved
 from penchant.client.operations import (
+    AgainContentOptions,
     ListIdsOptions,
+    NewContentOptions,
+    PlacementListOptions,
+    PopularContentOptions,
     RankOptions,
+    RecommendOptions,
     RecommendToEachOptions,
     RecordInteractionOptions,
     SimilarContentOptions,
     TakeBackOptions,
+    again_content,
     list_content,
     list_ids,
     list_interactions,
+    new_content,
+    placement_list,
+    popular_content,
+    recommend,
 )
 from penchant.client.requests import Flow, ListingRequest, Pages, Request, encode, request_of, several
 from penchant.wire import (
@@ -33,16 +43,18 @@ from penchant.wire import (
     IssuedKeyAnswer,
     KeyAnswer,
     PageResult,
+    PlacedPiece,
     PlacementPreview,
     PlacementResults,
     Receipt,
     RecordedInteraction,
     Removal,
+    RevisitPiece,
     SettingsPreview,
     SourceStatus,
 )
 from penchant.wire.drafts.answers import PublishedVersion, SourceDraft
-from penchant.wire.explanations import NeighboursOfOne, PersonalPieces, RankedPieces
+from penchant.wire.explanations import NeighboursOfOne, PersonalPiece, PersonalPieces, RankedPieces
 from penchant.wire.pieces import Piece
 from penchant.wire.placements import PageList, Placement
 from penchant.wire.recording import Interaction, SeenList
@@ -321,8 +333,43 @@ def iterate_interactions(
 
     Of those that come in meanwhile none is seen, but one that was seen may come again.
     """
+    size = PAGE_SIZE
     return Pages(
-        page=lambda skip: list_interactions(source, user_id, **options, skip=skip, limit=PAGE_SIZE), size=PAGE_SIZE
+        page=lambda skip: list_interactions(source, user_id, **options, skip=skip or 0, limit=size),
+        read=lambda entries, skip: (entries, None if len(entries) < size else (skip or 0) + size),
+    )
+
+
+def iterate_recommended(source: str, user_id: str, **options: Unpack[RecommendOptions]) -> Pages[PersonalPiece]:
+    """Iterate over what a person may like, up to 300 pieces, page by page of ``take`` or ``limit``."""
+    return _going_on(lambda after: recommend(source, user_id, **after), options)
+
+
+def iterate_again(source: str, user_id: str, **options: Unpack[AgainContentOptions]) -> Pages[RevisitPiece[datetime]]:
+    """Iterate over what a person began or keeps coming back to, as `iterate_recommended`."""
+    return _going_on(lambda after: again_content(source, user_id, **after), options)
+
+
+def iterate_popular(source: str, **options: Unpack[PopularContentOptions]) -> Pages[PersonalPiece]:
+    """Iterate over what most people like, as `iterate_recommended`."""
+    return _going_on(lambda after: popular_content(source, **after), options)
+
+
+def iterate_new(source: str, **options: Unpack[NewContentOptions]) -> Pages[PersonalPiece]:
+    """Iterate over what became available last, as `iterate_recommended`."""
+    return _going_on(lambda after: new_content(source, **after), options)
+
+
+def iterate_placement(source: str, name: str, **options: Unpack[PlacementListOptions]) -> Pages[PlacedPiece]:
+    """Iterate over the list of a placement, as `iterate_recommended`."""
+    return _going_on(lambda after: placement_list(source, name, **after), options)
+
+
+def _going_on(request: Callable[[Any], Request[Any]], options: Mapping[str, Any]) -> Pages[Any]:
+    """Return the pages of a list: each has the options of the first, and goes on where the one before ends."""
+    return Pages(
+        page=lambda after: request(dict(options) if after is None else {**options, "after": after}),
+        read=lambda answer, _: (answer.content, answer.next),
     )
 
 

@@ -147,30 +147,6 @@ class ContentAudienceOptions(TypedDict, total=False):
     """Wait until what other people like is known up to this version of the interactions."""
 
 
-class AgainContentOptions(TypedDict, total=False):
-    """Options of `again_content`."""
-
-    limit: int | None
-    """How many entries to return, 1 to 30; more counts as 30. Wins over `take`; without both, 30."""
-    catalogs: Iterable[str] | None
-    """Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` belongs to a
-    name)."""
-    filter: Mapping[str, object] | str | None
-    """Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`,
-    or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings."""
-    boost: Mapping[str, object] | Sequence[Mapping[str, object]] | str | None
-    """What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100,
-    `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is
-    multiplied."""
-    at: date | str | None
-    """The moment for availability and interactions: the end of this day, UTC; today means now."""
-    exclude: Iterable[str] | None
-    """Leave out the piece with this id, in this request; may be repeated, up to 1,000 times."""
-    include: Iterable[str] | None
-    """What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated,
-    or separated by commas that are not encoded."""
-
-
 class RankOptions(TypedDict, total=False):
     """Options of `rank`."""
 
@@ -197,6 +173,60 @@ class RankOptions(TypedDict, total=False):
     """Wait until what other people like is known up to this version of the interactions."""
 
 
+class AgainContentOptions(TypedDict, total=False):
+    """Options of `again_content`."""
+
+    limit: int | None
+    """How many entries to return, 1 to 30; more counts as 30. Wins over `take`; without both, 30."""
+    catalogs: Iterable[str] | None
+    """Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` belongs to a
+    name)."""
+    filter: Mapping[str, object] | str | None
+    """Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`,
+    or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings."""
+    boost: Mapping[str, object] | Sequence[Mapping[str, object]] | str | None
+    """What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100,
+    `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is
+    multiplied."""
+    at: date | str | None
+    """The moment for availability and interactions: the end of this day, UTC; today means now."""
+    exclude: Iterable[str] | None
+    """Leave out the piece with this id, in this request; may be repeated, up to 1,000 times."""
+    include: Iterable[str] | None
+    """What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated,
+    or separated by commas that are not encoded."""
+    after: str | None
+    """Go on after what was listed: the `x-penchant-next` of the page before, with that page's parameters (`take`,
+    `limit`, `include` and `explain` may differ)."""
+
+
+class PreviewSimilarOptions(TypedDict, total=False):
+    """Options of `preview_similar`."""
+
+    limit: int | None
+    """How many entries to return, 1 to 30; more counts as 30. Wins over `take`; without both, 30."""
+    catalogs: Iterable[str] | None
+    """Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` belongs to a
+    name)."""
+    filter: Mapping[str, object] | str | None
+    """Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`,
+    or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings."""
+    boost: Mapping[str, object] | Sequence[Mapping[str, object]] | str | None
+    """What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100,
+    `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is
+    multiplied."""
+    algo: Algorithm | None
+    """`jaccard` (also `jaccard index`) or `cosine` (also `cosine similarity`), in any case, with `-`, `_`, a space or
+    nothing between the words. Without it cosine for a piece with a weighted keyword, otherwise jaccard."""
+    at: date | str | None
+    """The moment for availability and interactions: the end of this day, UTC; today means now."""
+    exclude: Iterable[str] | None
+    """Leave out the piece with this id, in this request; may be repeated, up to 1,000 times."""
+    include: Iterable[str] | None
+    """What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated,
+    or separated by commas that are not encoded."""
+
+
 class NewContentOptions(AgainContentOptions, total=False):
     """Options of `new_content`."""
 
@@ -215,6 +245,9 @@ class PlacementListOptions(TypedDict, total=False):
     """How many entries to return, 1 to 30; more counts as 30. Wins over `take`; without both, 30."""
     take: int | None
     """How many entries to return, 1 to 30; more counts as 30."""
+    after: str | None
+    """Go on after what was listed: the `x-penchant-next` of the page before, with that page's parameters (`take`,
+    `limit`, `include` and `explain` may differ)."""
     exclude: Iterable[str] | None
     """Leave out the piece with this id, in this request; may be repeated, up to 1,000 times."""
     include: Iterable[str] | None
@@ -222,21 +255,6 @@ class PlacementListOptions(TypedDict, total=False):
     or separated by commas that are not encoded."""
     explain: bool | None
     """`true` adds to each entry why it is there."""
-    min_audience_version: int | None
-    """Wait until what other people like is known up to this version of the interactions."""
-
-
-class PreviewSimilarOptions(AgainContentOptions, total=False):
-    """Options of `preview_similar`."""
-
-    algo: Algorithm | None
-    """`jaccard` (also `jaccard index`) or `cosine` (also `cosine similarity`), in any case, with `-`, `_`, a space or
-    nothing between the words. Without it cosine for a piece with a weighted keyword, otherwise jaccard."""
-
-
-class PopularContentOptions(NewContentOptions, total=False):
-    """Options of `popular_content`."""
-
     min_audience_version: int | None
     """Wait until what other people like is known up to this version of the interactions."""
 
@@ -270,6 +288,13 @@ class WhySimilarOptions(TypedDict, total=False):
     """Wait until what other people like is known up to this version of the interactions."""
 
 
+class PopularContentOptions(NewContentOptions, total=False):
+    """Options of `popular_content`."""
+
+    min_audience_version: int | None
+    """Wait until what other people like is known up to this version of the interactions."""
+
+
 class SimilarContentOptions(WhySimilarOptions, total=False):
     """Options of `similar_content`."""
 
@@ -295,11 +320,19 @@ class RecommendToEachOptions(PreviewSimilarOptions, total=False):
     """Wait until what other people like is known up to this version of the interactions."""
 
 
-class RecommendOptions(RecommendToEachOptions, total=False):
-    """Options of `recommend`."""
+class PreviewRecommendationOptions(RecommendToEachOptions, total=False):
+    """Options of `preview_recommendation`."""
 
     explain: bool | None
     """`true` adds to each entry why it is there."""
+
+
+class RecommendOptions(PreviewRecommendationOptions, total=False):
+    """Options of `recommend`."""
+
+    after: str | None
+    """Go on after what was listed: the `x-penchant-next` of the page before, with that page's parameters (`take`,
+    `limit`, `include` and `explain` may differ)."""
 
 
 def addresses() -> Request[Addresses]:
@@ -631,7 +664,7 @@ def preview_similar(
 
 
 def preview_recommendation(
-    source: str, likings: Likings | Mapping[str, object], **options: Unpack[RecommendOptions]
+    source: str, likings: Likings | Mapping[str, object], **options: Unpack[PreviewRecommendationOptions]
 ) -> Request[AnonymousPieces]:
     """What somebody may like who likes and dislikes these pieces and keywords; nothing is stored."""
     return request_of(

@@ -134,10 +134,13 @@ class ListingRequest(Generic[Answered]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pages(Generic[Answered]):
-    """A list that is read page by page: ``page`` gives the request of what follows after so many entries."""
+    """A list that is read page by page, each from a place on, the first from none.
 
-    page: Callable[[int], Request[list[Answered]]]
-    size: int
+    ``page`` gives the request of the page at a place, ``read`` its entries and the place of the next one, if there is.
+    """
+
+    page: Callable[[Any], Request[Any]]
+    read: Callable[[Any, Any], tuple[Iterable[Answered], Any]]
 
 
 def _decoded(body: bytes, kind: type[Answered]) -> Answered:

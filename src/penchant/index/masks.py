@@ -4,8 +4,10 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from penchant.attributes import AttributeFilter, Clause, MarkCondition
+from penchant.index.arrays import run_places
 from penchant.index.building import term_key
 from penchant.index.layout import IntArray, Mask, Numbers
 from penchant.index.segment import Segment
@@ -184,11 +186,12 @@ def holds_for(segment: Segment, row: int, clause: Clause) -> bool:
 
 
 class RowLookup:
-    """The rows that the ids of shared sets have in a segment; looked up once for each set."""
+    """The rows of pieces of a segment: by the ids of shared sets, looked up once for each set, and by marks of ids."""
 
     def __init__(self, segment: Segment) -> None:
         self._segment = segment
         self._kept: dict[frozenset[str], IntArray] = {}
+        self._by_mark: tuple[NDArray[np.uint64], NDArray[np.int32]] | None = None
 
     def rows(self, ids: frozenset[str]) -> IntArray:
         """Return the rows, ascending, of those ids that the segment has."""
@@ -200,6 +203,19 @@ class RowLookup:
                 self._kept = {}
             rows = self._kept[ids] = rows_of(self._segment, ids)
         return rows
+
+    def marked(self, marks: NDArray[np.uint64]) -> tuple[IntArray, IntArray]:
+        """Return the rows of the pieces that have some mark, and beside them the places of their marks, ascending."""
+        # Worked out when it is first needed, and read once: another thread may write it meanwhile, and writes the same.
+        found = self._by_mark
+        if found is None:
+            own = self._segment.ids.marks()
+            order = np.argsort(own, kind="stable").astype(np.int32)
+            found = self._by_mark = (own[order], order)
+        ascending, order = found
+        begins = np.searchsorted(ascending, marks)
+        counts = np.searchsorted(ascending, marks, "right") - begins
+        return order[run_places(begins, counts)].astype(np.int64), np.repeat(np.arange(len(marks)), counts)
 
 
 _NO_ROWS = np.zeros(0, dtype=np.int64)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from penchant.attributes import AttributeFilter
 from penchant.index.day_order import DayOrder
@@ -83,6 +84,12 @@ class Part:
     def allowed(self, shown: Filter) -> Mask:
         """Return which pieces pass a filter but for what it excludes; shape (n_pieces,), never written to."""
         return self._masks.allowed(shown)
+
+    def marked(self, marks: NDArray[np.uint64]) -> tuple[IntArray, IntArray]:
+        """Return the rows of the live pieces whose ids have some mark, and the places of these marks, ascending."""
+        rows, places = self._row_lookup.marked(marks)
+        is_live = self.live[rows] > 0
+        return rows[is_live], places[is_live]
 
     def matches(self, row: int, matching: AttributeFilter) -> bool:
         """Return whether a filter by attributes holds for a piece."""

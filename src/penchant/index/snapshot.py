@@ -181,6 +181,16 @@ class Snapshot:
             numbers[lives], rows[lives] = number, found[lives]
         return numbers, rows
 
+    def marked(self, marks: Sequence[int]) -> list[list[str]]:
+        """Return for each mark (`Strings.marks`) the ids of the live pieces that have it, mostly one, or none."""
+        found: list[list[str]] = [[] for _ in marks]
+        wanted = np.asarray(marks, dtype=np.uint64)
+        for part in self.parts:
+            rows, places = part.marked(wanted)
+            for place, piece_id in zip(places.tolist(), part.segment.ids.take(rows), strict=True):
+                found[place].append(piece_id)
+        return found
+
     def keyword_pairs(self, ids: Strings) -> tuple[IntArray, IntArray, list[Term]]:
         """Return the terms of pieces as pairs: places in ``ids``, ascending, and numbers of terms; and these terms."""
         part_of, rows = self.locate(ids)

@@ -48,6 +48,7 @@ _EXPOSED_HEADERS = (
     "x-penchant-stale",
     "x-penchant-ignored",
     "x-penchant-list",
+    "x-penchant-next",
 )
 """What pages may read of an answer."""
 

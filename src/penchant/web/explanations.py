@@ -133,7 +133,7 @@ async def preview_recommendation(call: Call) -> Answer:
     view = await call.view()
     query = personal_query(call, "", values, view)
     ranking = await call.services.lists.personal(view, query, likings)
-    return await personal_answer(call, ranking, explain=values["explain"])
+    return await personal_answer(call, values, ranking)
 
 
 async def read_preview(call: Call) -> PreviewWish:

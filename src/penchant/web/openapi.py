@@ -20,7 +20,7 @@ from penchant.web.operations import (
     NOBODY,
     Operation,
 )
-from penchant.web.parameters import AT, BY, FILTER, HALF_LIFE, INCLUDE_SEEN, MIN_VERSION, NARROWING
+from penchant.web.parameters import AFTER, AT, BY, FILTER, HALF_LIFE, INCLUDE_SEEN, MIN_VERSION, NARROWING
 from penchant.web.problems import KINDS, PROBLEM_MEDIA_TYPE
 from penchant.web.query import Parameter
 from penchant.wire import SAMPLES, components
@@ -80,6 +80,7 @@ _HEADERS: Mapping[str, tuple[str, str]] = {
         "The version of the source's interactions after what was recorded or erased.",
     ),
     "x-penchant-list": ("string", "The id of the list, which impressions and interactions may name."),
+    "x-penchant-next": ("string", "Where the list goes on, for `after`; without it, the list ends here."),
     "x-penchant-stale": (
         "string",
         "`true` while the database is away: the answer may be older than what is stored.",
@@ -291,15 +292,14 @@ def _answer_headers(operation: Operation) -> list[str]:
         names.append("x-penchant-stale")
     if operation.method == "GET":
         names.append("x-penchant-ignored")
-    if operation.deletes_pieces:
-        names.append("x-penchant-deleted")
-    if knows_audience(operation):
-        names.append("x-penchant-audience-version")
-    if operation.answer == "PlacementResult":
-        names.append("x-penchant-list")
-    if operation.changes_interactions:
-        names.append("x-penchant-interactions-version")
-    return names
+    kinds = {
+        "x-penchant-deleted": operation.deletes_pieces,
+        "x-penchant-audience-version": knows_audience(operation),
+        "x-penchant-list": operation.answer == "PlacementResult",
+        "x-penchant-next": AFTER in operation.parameters,
+        "x-penchant-interactions-version": operation.changes_interactions,
+    }
+    return [*names, *(name for name, has in kinds.items() if has)]
 
 
 def knows_audience(operation: Operation) -> bool:

@@ -435,6 +435,12 @@ BASE_VARIANT = Parameter(
     description="The variant from which others differ; without it, the placement itself (`base`).",
     schema={"type": "string", "default": "base"},
 )
+AFTER = Parameter(
+    name="after",
+    description="Go on after what was listed: the `x-penchant-next` of the page before, with that page's parameters "
+    "(`take`, `limit`, `include` and `explain` may differ).",
+    schema={"type": "string"},
+)
 PLAIN = (LIMIT, OLD_TAKE, CATALOGS, FILTER, BOOST, AT, EXCLUDE, INCLUDE)
 """What narrows any list."""
 PERSONAL = (LIMIT, TAKE, CATALOGS, FILTER, BOOST, ALGO, AT, INCLUDE_SEEN, FILL, EXCLUDE, DIVERSITY, INCLUDE)

@@ -1,13 +1,17 @@
 """Placements: stored, listed, rolled back; the lists that they show, what people saw of these, and what came of it."""
 
 import functools
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
-from penchant.errors import NotInBrowsers, PenchantError
+from msgspec import UNSET
+
+from penchant.errors import Fault, InvalidInput, NotInBrowsers, PenchantError, invalid_parameter
 from penchant.live.views import View
-from penchant.model import DAY_MS, Feature, NewImpression, Scope, SourceSettings
+from penchant.model import DAY_MS, MAX_LISTED, MAX_TAKE, Feature, NewImpression, Scope, SourceSettings
 from penchant.service.lists.kinds import PlacementRequest
+from penchant.service.lists.paging import NEXT_HEADER, marked_ids, marks_of
 from penchant.service.placements.impressions import LIST_HEADER, ListIds
 from penchant.service.placements.lists import PlacementAnswer, check_quotas
 from penchant.service.placements.results import ResultsRequest
@@ -27,6 +31,7 @@ from penchant.web.operations import (
     in_body,
 )
 from penchant.web.parameters import (
+    AFTER,
     BASE_VARIANT,
     CONTENT,
     EXCLUDE,
@@ -43,7 +48,9 @@ from penchant.web.parameters import (
 )
 from penchant.web.problems import problem_of
 from penchant.wire import (
+    MAX_LISTS,
     BulkReceipt,
+    ListCursor,
     PageEntry,
     PageResult,
     PageWish,
@@ -247,7 +254,7 @@ async def placement_card(call: Call) -> Answer:
     in_browsers=True,
     scope=Scope.READ,
     feature=Feature.PLACEMENTS,
-    parameters=(USER, CONTENT, LIMIT, TAKE, EXCLUDE, INCLUDE, EXPLAIN, MIN_VERSION),
+    parameters=(USER, CONTENT, LIMIT, TAKE, AFTER, EXCLUDE, INCLUDE, EXPLAIN, MIN_VERSION),
     counted=True,
     personal=True,
     answer="PlacementResult",
@@ -266,9 +273,63 @@ async def placement_list(call: Call) -> Answer:
         min_audience_version=call.min_audience_version(),
         explain=values["explain"],
     )
-    answer = await call.services.placement_lists.answer(view, request)
+    try:
+        begun = _begun(call, view, request, values[AFTER.name])
+    except ValueError as error:
+        raise invalid_parameter(AFTER.name, str(error)) from None
+    answer = await call.services.placement_lists.answer(view, begun.request)
     headers = _audience_headers([answer]) | {LIST_HEADER: _list_id(call, view, answer.result)}
+    if (cursor := _next(call, view, begun, answer)) is not None:
+        headers[NEXT_HEADER] = cursor
     return Answer(body=encode(answer.result), version=view.head.version, headers=headers)
+
+
+class _BegunList(NamedTuple):
+    """A request for a list, as it is asked and as it is made; and where it goes on."""
+
+    asked: PlacementRequest
+    request: PlacementRequest
+    cursor: ListCursor
+
+
+def _begun(call: Call, view: View, asked: PlacementRequest, after: str | None) -> _BegunList:
+    """Return a request that goes on where a cursor says, if there is one.
+
+    Raises:
+        ValueError: the cursor is none of this request; the message is for the caller.
+    """
+    if after is None:
+        return _BegunList(asked, asked, ListCursor())
+    cursor = call.services.lists.pages.read(view.head, _choices(asked), after)
+    request = replace(
+        asked,
+        take=min(asked.take, MAX_LISTED - len(cursor.listed)),
+        exclude=asked.exclude | marked_ids(view.snapshot, cursor.elsewhere),
+        listed=cursor.listed,
+        about=cursor.about,
+    )
+    return _BegunList(asked, request, cursor)
+
+
+def _choices(request: PlacementRequest) -> list[object]:
+    """Return what the list of a placement is chosen by: the same for a list alone and for one of a page."""
+    return ["placement", request.placement, request.user_id, request.content_id, sorted(request.exclude)]
+
+
+def _next(
+    call: Call, view: View, begun: _BegunList, answer: PlacementAnswer, elsewhere: Iterable[str] = ()
+) -> str | None:
+    """Return where a list goes on, of which the page shows other pieces ``elsewhere``; ``None`` for nowhere."""
+    if not answer.goes_on:
+        return None
+    # The latest ones, as many as a page can show, so that no cursor grows without end.
+    shown = [*dict.fromkeys((*begun.cursor.elsewhere, *marks_of(elsewhere)))][-MAX_LISTS * MAX_TAKE :]
+    cursor = ListCursor(
+        listed=begun.cursor.listed + marks_of(each.id for each in answer.result.content),
+        elsewhere=tuple(shown),
+        about=answer.about,
+    )
+    return call.services.lists.pages.cursor(view.head, _choices(begun.asked), cursor)
 
 
 async def read_page(call: Call) -> PageWish:
@@ -309,8 +370,9 @@ async def page_lists(call: Call) -> Answer:
     page: PageWish = call.decoded
     view = await call.view()
     least = call.min_audience_version()
-    requests = [
-        PlacementRequest(
+    lists, faults = list[_BegunList](), list[Fault]()
+    for place, each in enumerate(page.lists):
+        request = PlacementRequest(
             placement=each.placement,
             user_id=page.user_id,
             content_id=each.content_id,
@@ -319,20 +381,33 @@ async def page_lists(call: Call) -> Answer:
             min_audience_version=least,
             explain=explain,
         )
-        for each in page.lists
-    ]
-    answers = await call.services.placement_lists.page(view, requests)
-    entries = [_entry(call, view, *each) for each in answers]
-    lists = [each for _, each in answers if isinstance(each, PlacementAnswer)]
+        try:
+            lists.append(_begun(call, view, request, each.after))
+        except ValueError as error:
+            faults.append(Fault(pointer=f"/lists/{place}/after", detail=str(error)))
+    if faults:
+        raise InvalidInput(f"A list cannot go on: {faults[0].detail}", faults=faults)
+    answers = await call.services.placement_lists.page(view, [each.request for each in lists])
+    made = [each for _, each in answers if isinstance(each, PlacementAnswer)]
+    begun = {each.request: each for each in lists}
+    entries = [_entry(call, view, begun[request], answer, made) for request, answer in answers]
     body = encode(PageResult(user_id=page.user_id, lists=entries))
-    return Answer(body=body, version=view.head.version, headers=_audience_headers(lists))
+    return Answer(body=body, version=view.head.version, headers=_audience_headers(made))
 
 
-def _entry(call: Call, view: View, request: PlacementRequest, answer: PlacementAnswer | PenchantError) -> PageEntry:
+def _entry(
+    call: Call,
+    view: View,
+    begun: _BegunList,
+    answer: PlacementAnswer | PenchantError,
+    page: Sequence[PlacementAnswer],
+) -> PageEntry:
     if isinstance(answer, PenchantError):
         error = problem_of(answer, call.services.settings.base_path)
-        return PageEntry(placement=request.placement, content_id=request.content_id, error=error)
+        return PageEntry(placement=begun.asked.placement, content_id=begun.asked.content_id, error=error)
     result = answer.result
+    elsewhere = (each.id for other in page if other is not answer for each in other.result.content)
+    cursor = _next(call, view, begun, answer, elsewhere)
     return PageEntry(
         placement=result.placement,
         variant=result.variant,
@@ -344,6 +419,7 @@ def _entry(call: Call, view: View, request: PlacementRequest, answer: PlacementA
         category_weights=result.category_weights,
         content=result.content,
         unmet=result.unmet,
+        next=UNSET if cursor is None else cursor,
     )
 
 

@@ -2,15 +2,17 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TypedDict, TypeVar
+from typing import Any, TypedDict, TypeVar
 
 from penchant.attributes import Attribute, AttributeFilter, Boost
 from penchant.errors import InvalidInput, invalid_parameter
 from penchant.live.views import View
-from penchant.model import Basis, Feature, Scope
+from penchant.model import MAX_LISTED, Basis, Feature, Scope
+from penchant.service.lists.paging import NEXT_HEADER, marks_of
 from penchant.service.lists.personal import PersonalRanking
 from penchant.service.lists.plain import NewRanking, PopularRanking
 from penchant.service.lists.prospects import ProspectsRequest
+from penchant.service.lists.ranking import ListRanking
 from penchant.service.lists.requests import PersonalRequest, PlainRequest, RankRequest, SimilarRequest
 from penchant.web.operations import (
     AUDIENCE_VERSION_HEADER,
@@ -24,6 +26,7 @@ from penchant.web.operations import (
     body_tag,
 )
 from penchant.web.parameters import (
+    AFTER,
     ALGO,
     AT,
     BOOST,
@@ -45,13 +48,16 @@ from penchant.web.parameters import (
     PEOPLE_TAKE,
     PERSONAL,
     PLAIN,
+    TAKE,
 )
 from penchant.web.query import Values
-from penchant.wire import decode_asked, decode_boosts, decode_filter, decode_rank_wish, encode
+from penchant.wire import ListCursor, decode_asked, decode_boosts, decode_filter, decode_rank_wish, encode
 
 RECOMMENDATIONS = OperationTable(Operation, "recommendations")
 
 Decoded = TypeVar("Decoded")
+_FREE_ON_PAGES = frozenset(each.name for each in (AFTER, LIMIT, TAKE, INCLUDE, EXPLAIN, MIN_VERSION))
+"""What may differ from page to page of a list."""
 
 
 class PieceChoice(TypedDict):
@@ -68,6 +74,7 @@ class ListChoice(PieceChoice):
 
     take: int
     exclude: frozenset[str]
+    listed: tuple[int, ...]
 
 
 def piece_choice(call: Call, values: Values, view: View) -> PieceChoice:
@@ -84,7 +91,40 @@ def list_choice(call: Call, values: Values, view: View) -> ListChoice:
     """Return what a query says of any list of a source."""
     # The new name wins over the old one.
     take = values["limit"] or values["take"]
-    return ListChoice(take=take, exclude=values["exclude"], **piece_choice(call, values, view))
+    listed = _cursor(call, values, view).listed
+    return ListChoice(
+        take=min(take, MAX_LISTED - len(listed)),
+        exclude=values["exclude"],
+        listed=listed,
+        **piece_choice(call, values, view),
+    )
+
+
+def _asked(call: Call, values: Values) -> list[object]:
+    """Return what a request chooses its list by."""
+    known = {name: value for name, value in values.known.items() if name not in _FREE_ON_PAGES}
+    chosen = [[name, sorted(each) if isinstance(each, frozenset) else each] for name, each in sorted(known.items())]
+    return [call.operation.name, sorted(call.path.items()), chosen]
+
+
+def _cursor(call: Call, values: Values, view: View) -> ListCursor:
+    """Return where the list of a request goes on: at its beginning, if it names no cursor."""
+    text = values.known.get(AFTER.name)
+    if text is None:
+        return ListCursor()
+    try:
+        return call.services.lists.pages.read(view.head, _asked(call, values), text)
+    except ValueError as error:
+        raise invalid_parameter(AFTER.name, str(error)) from None
+
+
+def list_headers(call: Call, values: Values, ranking: ListRanking[Any]) -> dict[str, str]:
+    """Return the headers of a list that was made: how much it knows of what people did, and where it goes on."""
+    headers = audience_headers(ranking.audience_version)
+    if AFTER in call.operation.parameters and ranking.goes_on:
+        cursor = ListCursor(listed=ranking.request.listed + marks_of(each for each, _ in ranking.listed))
+        headers[NEXT_HEADER] = call.services.lists.pages.cursor(ranking.view.head, _asked(call, values), cursor)
+    return headers
 
 
 def _by_attributes(
@@ -137,10 +177,10 @@ def personal_query(call: Call, user_id: str, values: Values, view: View) -> Pers
     )
 
 
-async def personal_answer(call: Call, ranking: PersonalRanking, *, explain: bool) -> Answer:
+async def personal_answer(call: Call, values: Values, ranking: PersonalRanking) -> Answer:
     """Return the answer of a person's list, which tells how much it knows of what people did."""
-    body = encode(await call.services.lists.answer(ranking, explain=explain))
-    return Answer(body=body, version=ranking.view.head.version, headers=audience_headers(ranking.audience_version))
+    body = encode(await call.services.lists.answer(ranking, explain=values["explain"]))
+    return Answer(body=body, version=ranking.view.head.version, headers=list_headers(call, values, ranking))
 
 
 @RECOMMENDATIONS.operation(
@@ -182,7 +222,7 @@ async def similar_content(call: Call) -> Answer:
     in_browsers=True,
     scope=Scope.PERSONAL,
     feature=Feature.PERSONALIZED,
-    parameters=(*PERSONAL, EXPLAIN, MIN_VERSION),
+    parameters=(*PERSONAL, AFTER, EXPLAIN, MIN_VERSION),
     counted=True,
     personal=True,
     answer="RecommendationResult",
@@ -194,7 +234,7 @@ async def recommend(call: Call) -> Answer:
     view = await call.view()
     query = personal_query(call, call.path["userID"], values, view)
     ranking = await call.services.lists.personal(view, query)
-    return await personal_answer(call, ranking, explain=values["explain"])
+    return await personal_answer(call, values, ranking)
 
 
 @RECOMMENDATIONS.operation(
@@ -237,7 +277,7 @@ async def rank(call: Call) -> Answer:
     in_browsers=True,
     scope=Scope.PERSONAL,
     feature=Feature.PERSONALIZED,
-    parameters=(*PLAIN, MIN_VERSION),
+    parameters=(*PLAIN, AFTER, MIN_VERSION),
     personal=True,
     answer="RevisitResult",
 )
@@ -246,8 +286,9 @@ async def again_content(call: Call) -> Answer:
     values = call.values()
     view = await call.view()
     query = PersonalRequest(user_id=call.path["userID"], **list_choice(call, values, view))
-    lists = call.services.lists
-    return Answer(body=encode(await lists.answer(await lists.again(view, query))), version=view.head.version)
+    ranking = await call.services.lists.again(view, query)
+    body = encode(await call.services.lists.answer(ranking))
+    return Answer(body=body, version=view.head.version, headers=list_headers(call, values, ranking))
 
 
 @RECOMMENDATIONS.operation(
@@ -316,7 +357,7 @@ def _plain_query(call: Call, values: Values, view: View) -> PlainRequest:
     about=NOBODY,
     in_browsers=True,
     scope=Scope.READ,
-    parameters=(*PLAIN, HALF_LIFE, MIN_VERSION),
+    parameters=(*PLAIN, AFTER, HALF_LIFE, MIN_VERSION),
     answer="AnonymousResult",
     errors=("overloaded",),
 )
@@ -324,7 +365,7 @@ async def popular_content(call: Call) -> Answer:
     """What most people like, the most popular first; whoever asks."""
     values = call.values()
     view = await call.view()
-    return await _plain_answer(call, await call.services.lists.popular(view, _plain_query(call, values, view)))
+    return await _plain_answer(call, values, await call.services.lists.popular(view, _plain_query(call, values, view)))
 
 
 @PLAIN_LISTS.operation(
@@ -334,23 +375,23 @@ async def popular_content(call: Call) -> Answer:
     about=NOBODY,
     in_browsers=True,
     scope=Scope.READ,
-    parameters=(*PLAIN, NEWNESS, MIN_VERSION),
+    parameters=(*PLAIN, AFTER, NEWNESS, MIN_VERSION),
     answer="AnonymousResult",
 )
 async def new_content(call: Call) -> Answer:
     """What became available last, the newest first."""
     values = call.values()
     view = await call.view()
-    return await _plain_answer(call, await call.services.lists.newest(view, _plain_query(call, values, view)))
+    return await _plain_answer(call, values, await call.services.lists.newest(view, _plain_query(call, values, view)))
 
 
-async def _plain_answer(call: Call, ranking: PopularRanking | NewRanking) -> Answer:
+async def _plain_answer(call: Call, values: Values, ranking: PopularRanking | NewRanking) -> Answer:
     body = encode(await call.services.lists.answer(ranking))
     return Answer(
         body=body,
         version=ranking.view.head.version,
         etag=body_tag(body, call.tag_key),
-        headers=audience_headers(ranking.audience_version),
+        headers=list_headers(call, values, ranking),
     )
 
 

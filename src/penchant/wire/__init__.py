@@ -102,7 +102,14 @@ from penchant.wire.lines import (
     end_line,
     upsert_line,
 )
-from penchant.wire.list_ids import MAX_LIST_NAMES_BYTES, decode_list_id, encode_list_id
+from penchant.wire.list_ids import (
+    MAX_LIST_NAMES_BYTES,
+    ListCursor,
+    decode_cursor,
+    decode_list_id,
+    encode_cursor,
+    encode_list_id,
+)
 from penchant.wire.lists import MAX_RANKED, RankWish, decode_asked, decode_ids, decode_list, decode_rank_wish
 from penchant.wire.pieces import (
     DEFAULT_LIMITS,

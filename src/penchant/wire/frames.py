@@ -27,7 +27,25 @@ class Record(msgspec.Struct, frozen=True):
         return _table(["", ""], [[name, value] for name, value in row_of(self).items()])
 
 
-class RecordList(Record, Generic[Entry], frozen=True):
+class PagedRecord(Record, frozen=True, dict=True):
+    """An answer with a list that may go on, and what its headers say of that, once a client has read them."""
+
+    @property
+    def next(self) -> str | None:
+        """Where the list goes on, for the option ``after``; ``None`` at its end."""
+        return self.__dict__.get("next")
+
+    @property
+    def list_id(self) -> str | None:
+        """The id of a placement's list, for reports of what was seen of it."""
+        return self.__dict__.get("list_id")
+
+    def note(self, *, next: str | None, list_id: str | None) -> None:  # noqa: A002  # the interface's word
+        """Take note of what the headers of the answer say."""
+        self.__dict__.update(next=next, list_id=list_id)
+
+
+class RecordList(PagedRecord, Generic[Entry], frozen=True):
     """An answer whose member ``content`` is a list; it can be iterated over, and has a length."""
 
     content: list[Entry]

@@ -10,7 +10,7 @@ from penchant.model import PlacementKind
 from penchant.wire.answers import Moment, Problem, RecommendedPiece
 from penchant.wire.explanations import KeywordShare, Move, MovingRule, PartShare, TermRest
 from penchant.wire.fields import ref, stated
-from penchant.wire.frames import Record
+from penchant.wire.frames import PagedRecord, Record
 from penchant.wire.placements import Placement
 
 
@@ -53,7 +53,7 @@ class ListSeed(Record, frozen=True, kw_only=True, rename="camel"):
     keyword: str | UnsetType = UNSET
 
 
-class PlacementResult(Record, frozen=True, kw_only=True, rename="camel"):
+class PlacementResult(PagedRecord, frozen=True, kw_only=True, rename="camel"):
     """The list of a placement: whose variant it is of, and which kind of list it came to be.
 
     With reasons, ``category_weights`` are those by which it was made. ``seed`` is what the list is about, ``since``
@@ -75,7 +75,8 @@ class PlacementResult(Record, frozen=True, kw_only=True, rename="camel"):
 class PageEntry(Record, frozen=True, kw_only=True, rename="camel"):
     """One of the lists that were asked for at once, or what is wrong with the request for it.
 
-    ``list_id`` is what the header ``x-penchant-list`` says of a list that is asked for alone.
+    ``list_id`` and ``next`` are what the headers ``x-penchant-list`` and ``x-penchant-next`` say of a list that is
+    asked for alone.
     """
 
     placement: str
@@ -88,6 +89,7 @@ class PageEntry(Record, frozen=True, kw_only=True, rename="camel"):
     category_weights: dict[str, float] | UnsetType = UNSET
     content: list[PlacedPiece] | UnsetType = UNSET
     unmet: list[UnmetRule] | UnsetType = UNSET
+    next: str | UnsetType = UNSET
     error: Problem | UnsetType = UNSET
 
 

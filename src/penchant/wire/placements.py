@@ -645,19 +645,21 @@ def decode_placement_preview(body: bytes) -> PlacementWish:
 
 
 class PageList(Record, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A list of a page: of which placement, beside which piece, and how long."""
+    """A list of a page: of which placement, beside which piece, how long, and after what of it (``next``)."""
 
     placement: str
     content: str | None = None
     take: int | None = None
+    after: str | None = None
 
 
 class PageRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One of the lists of a page: which placement, beside which piece, how long."""
+    """One of the lists of a page: which placement, beside which piece, how long, and after what."""
 
     placement: Annotated[str, text(lambda _: None, "the name of a placement", _PLACEMENT_NAME.schema)]
     content_id: Annotated[str | None, ID] = msgspec.field(default=None, name="content")
     take: Annotated[int, TAKE] = MAX_TAKE
+    after: Annotated[str | None, text(lambda _: None, "the next of a list", {"type": "string"})] = None
 
 
 _ROW = Body(PageRow)

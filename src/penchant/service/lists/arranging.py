@@ -52,11 +52,23 @@ class UnmetDemand:
 
 @dataclass(frozen=True, slots=True)
 class Arrangement:
-    """A list, which of its pieces a pin or a quota has put where they are, and what could not be met."""
+    """A list, which of its pieces a pin or a quota has put where they are, and what could not be met.
+
+    ``goes_on`` tells whether there is more to list after it.
+    """
 
     pieces: Sequence[RankedPiece]
     moved: Mapping[str, Displacement] = field(default_factory=dict)
     unmet: Sequence[UnmetDemand] = ()
+    goes_on: bool = False
+
+    def without(self, count: int) -> "Arrangement":
+        """Return the list without its first pieces."""
+        return replace(self, pieces=self.pieces[count:])
+
+    def followed_by(self, other: "Arrangement") -> "Arrangement":
+        """Return the list with what comes after it."""
+        return replace(other, pieces=[*self.pieces, *other.pieces], moved={**self.moved, **other.moved})
 
 
 class PieceOrder(Protocol):
@@ -93,31 +105,50 @@ class PieceOrder(Protocol):
         ...
 
 
-def arrange(order: PieceOrder, variety: Diversity, demands: ListDemands) -> Arrangement:
-    """Return the first list in an order that is varied and meets its demands, as far as it can."""
-    return _Arranger(order, variety, demands).arrange()
+def block_end(listed: int) -> int:
+    """Return where the block of places ends in which a list goes on after so many: it is arranged block by block."""
+    return (listed // MAX_TAKE + 1) * MAX_TAKE
+
+
+def arrange(order: PieceOrder, variety: Diversity, demands: ListDemands, listed: Sequence[str] = ()) -> Arrangement:
+    """Return the first list in an order that is varied and meets its demands, as far as it can.
+
+    It goes on after what is ``listed``, ids that are blank where a piece is gone, and ends with a block of places:
+    what each is chosen from are the best that were not listed before it.
+    """
+    return _Arranger(order, variety, demands, listed).arrange()
 
 
 class _Arranger:
     """A list that is being made, from candidates that grow where the first ones do not do."""
 
-    def __init__(self, order: PieceOrder, variety: Diversity, demands: ListDemands) -> None:
-        self._order, self._variety, self._quotas = order, variety, demands.quotas
+    def __init__(self, order: PieceOrder, variety: Diversity, demands: ListDemands, listed: Sequence[str]) -> None:
+        self._order, self._variety, self._quotas, self._listed = order, variety, demands.quotas, listed
+        # One place more than are listed tells whether there is more to list.
+        self._end, self._take = block_end(len(listed)), block_end(len(listed)) + 1
         self._pins = [each for each in demands.pins if each.holds_at(order.shown.moment)]
         self._barriers = {each.piece_id: order.barrier(each.piece_id) for each in self._pins}
-        self._shown_pins = [each for each in self._pins if self._barriers[each.piece_id] is None]
+        self._shown_pins = [
+            each
+            for each in self._pins
+            # What had no place when its position was listed has lost it, and is a piece as all others.
+            if self._barriers[each.piece_id] is None and each.position > len(listed) and each.piece_id not in listed
+        ]
         pinned = frozenset(each.piece_id for each in self._shown_pins)
-        self._shown = replace(order.shown, omitted=order.shown.omitted | pinned)
-        self._classes = quota_kinds(order.view, self._shown, self._quotas) if self._quotas else {0: self._shown}
+        self._unpinned = replace(order.shown, omitted=order.shown.omitted | pinned)
+        self._shown = replace(self._unpinned, omitted=self._unpinned.omitted.union(listed))
+        self._classes = quota_kinds(order.view, self._unpinned, self._quotas) if self._quotas else {0: self._unpinned}
         self._clashes = clashing(self._classes, len(self._quotas))
         self._candidates: dict[str, RankedPiece] = {}
         self._bits: dict[str, int] = {}
         self._cut: set[int] = set()
+        best = order.ranked_in(self._unpinned, 1) if listed and variety.diversity else ()
+        self._best_units = max((each.units for each in best), default=0)
 
     def arrange(self) -> Arrangement:
         """Return the list."""
         # More than so many of a kind are never listed, but for those that are left out since a keyword is full.
-        count = CANDIDATES if self._variety else MAX_TAKE
+        count = CANDIDATES if self._variety else self._take - len(self._listed)
         self._search(self._classes, self._shown, count)
         pieces, found = self._choose()
         for _ in range(MAX_SEARCHES):
@@ -156,10 +187,12 @@ class _Arranger:
     def _choose(self) -> tuple[list[RankedPiece], ArrangedList]:
         """Return the candidates in order, and the list that is chosen from them."""
         best = self._order.in_order([*self._candidates.values()])
-        raised = self._order.raised(best[:MAX_TAKE])
+        raised = self._raised(best)
         first = {each.id for each in raised}
         pieces = raised + [each for each in best if each.id not in first]
         places = self._with_pinned(pieces, len(raised))
+        pieces += [RankedPiece(each, 0) for each in self._listed]
+        self._bits |= {each: self._bits_of(each) for each in self._listed if each not in self._bits}
         owners, numbers, names = self._order.view.snapshot.keyword_pairs(Strings.of(each.id for each in pieces))
         order = ListOrder(
             units=np.fromiter((each.units for each in pieces), np.int64, len(pieces)),
@@ -168,8 +201,20 @@ class _Arranger:
             fixed={pin.position - 1: places[pin.piece_id] for pin in self._shown_pins},
             quotas=[QuotaCount(least=each.at_least, of=each.of) for each in self._quotas],
             counted=np.fromiter((self._bits[each.id] for each in pieces), np.int64, len(pieces)),
+            listed=len(self._listed),
+            best=self._best_units,
         )
-        return pieces, arranged(order, self._variety, MAX_TAKE)
+        return pieces, arranged(order, self._variety, self._take)
+
+    def _raised(self, best: list[RankedPiece]) -> list[RankedPiece]:
+        """Return the candidates that come before all others: of a first block those among the best of the list."""
+        if len(self._listed) >= 2 * MAX_TAKE:
+            return []
+        if self._listed and self._order.view.whitelist:
+            # Pins and quotas may have left some of them to the second block.
+            best = [each for each in self._order.ranked_in(self._unpinned, MAX_TAKE) if each.id not in self._listed]
+            self._bits |= {each.id: self._bits_of(each.id) for each in best if each.id not in self._bits}
+        return self._order.raised(best[:MAX_TAKE])
 
     def _with_pinned(self, pieces: list[RankedPiece], raised: int) -> dict[str, int]:
         """Put the pinned pieces where the order has them, those without any s last; return all places by id."""
@@ -191,7 +236,8 @@ class _Arranger:
             if each.rule
         }
         listed = [pieces[each.place] for each in found.pieces]
-        return Arrangement(listed, moved, [*self._unmet([each.id for each in listed])])
+        unmet = [*self._unmet([each.id for each in listed])]
+        return Arrangement(listed[len(self._listed) : self._end], moved, unmet, goes_on=len(listed) > self._end)
 
     def _unmet(self, listed: Sequence[str]) -> Iterator[UnmetDemand]:
         """Yield what a list does not meet, with the reason."""
@@ -200,7 +246,8 @@ class _Arranger:
             if why is not None:
                 yield UnmetDemand(f"/pins/{pin.number}", why)
             elif listed[pin.position - 1 : pin.position] != [pin.piece_id]:
-                yield UnmetDemand(f"/pins/{pin.number}", "list-too-short")
+                is_late = pin not in self._shown_pins
+                yield UnmetDemand(f"/pins/{pin.number}", "no-place" if is_late else "list-too-short")
         for number, quota in enumerate(self._quotas):
             if sum(self._bits[each] >> number & 1 for each in listed[: quota.of]) < quota.at_least:
                 there = sum(bits >> number & 1 for bits in self._bits.values())

@@ -32,6 +32,7 @@ from penchant.service.lists.seeds import (
     ShownRow,
     rows_because,
     rows_by_keyword,
+    shown_row,
 )
 from penchant.service.lists.similar import SimilarRanking
 from penchant.service.lists.tastes import LEAST_SHOWN
@@ -48,6 +49,7 @@ class PlacementChoice(TypedDict):
     exclude: frozenset[str]
     diversity: float
     demands: ListDemands
+    listed: tuple[int, ...]
     min_audience_version: int
 
 
@@ -113,7 +115,8 @@ def counts_trend(half_life_days: int | None) -> bool:
 class PlacementRequest:
     """A request for the list of a placement, for a person, beside a piece, for both or for nobody.
 
-    ``explain`` adds reasons to its entries.
+    ``explain`` adds reasons to its entries. One that goes on after some pieces has their marks in ``listed``, and says
+    in ``about`` which list it was that did (`PlacementAnswer`).
     """
 
     placement: str
@@ -121,6 +124,8 @@ class PlacementRequest:
     content_id: str | None = None
     take: int = MAX_TAKE
     exclude: frozenset[str] = frozenset()
+    listed: tuple[int, ...] = ()
+    about: str = ""
     min_audience_version: int = 0
     explain: bool = False
 
@@ -247,6 +252,12 @@ class SeededKind:
         if request.user_id is None:
             return []
         rows = await self.rows(inputs, wish, await _personal_request(inputs, wish))
+        if request.listed:
+            row = next((each for each in rows if each.mark == request.about), None)
+            if row is None:
+                return []
+            found = await shown_row(row, entries, take=request.take, explain=request.explain)
+            return [found._replace(content=found.content[: request.take])]
         count = wish.rules.rows or 1
         choice = RowChoice(rows, entries, count=count, take=request.take, explain=request.explain)
         return await choice.shown(format_timestamp(inputs.now(wish.view))[:10], request.user_id)

@@ -60,7 +60,9 @@ class PickRanking(PersonalRanking):
         """All given pieces that may be shown, or what rules of a placement make of them."""
         if self.variety or self.request.demands:
             return super().arrangement
-        return Arrangement(self.ranked_in(self.shown, len(self._given)))
+        listed = self._listed_before
+        shown = replace(self.shown, omitted=self.shown.omitted.union(listed)) if listed else self.shown
+        return Arrangement(self.ranked_in(shown, len(self._given)))
 
     def ranked_in(self, shown: Filter, count: int) -> list[RankedPiece]:
         """Return so many of the given pieces that a filter shows, the first ones."""

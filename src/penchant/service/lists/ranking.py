@@ -7,6 +7,7 @@ A ranking orders pieces by a whole number, its key, the least one first: a dista
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar, Generic, Literal, TypeVar
@@ -30,9 +31,9 @@ from penchant.index import (
     tellable,
 )
 from penchant.live.views import View
-from penchant.model import MAX_TAKE, Term
+from penchant.model import MAX_LISTED, MAX_TAKE, Term
 from penchant.ranking import RankedPiece
-from penchant.service.lists.arranging import Arrangement, Displacement, arrange
+from penchant.service.lists.arranging import Arrangement, Displacement, arrange, block_end
 from penchant.service.lists.hurdles import Hurdle, common_hurdles
 from penchant.service.lists.requests import PersonalRequest, PlainRequest, SimilarRequest, moment_of
 from penchant.tracing import tracing
@@ -173,11 +174,45 @@ class ListRanking(ABC, Generic[Query]):
     @cached_property
     def arrangement(self) -> Arrangement:
         """The list with what each piece counts in units, and what rules have made of it."""
+        listed: list[str] = self._listed_before
+        found: Arrangement = self._after(listed)
+        if found.goes_on and len(found.pieces) < self.request.take:
+            found = found.followed_by(self._after([*listed, *(each.id for each in found.pieces)]))
+        return found
+
+    def _after(self, listed: Sequence[str]) -> Arrangement:
+        """Return what comes after some pieces that were listed, to the end of a block of places."""
+        begin = block_end(len(listed)) - MAX_TAKE
+        found, own = self._block(listed[:begin]), listed[begin:]
+        if own and [each.id for each in found.pieces[: len(own)]] != own:
+            # The block is not what it was when its first pieces were listed: it goes on from these.
+            return self._block(listed)
+        return found.without(len(own)) if own else found
+
+    def _block(self, listed: Sequence[str]) -> Arrangement:
+        """Return what comes after some pieces, to the end of a block, as it is now."""
         if self.is_arranged:
-            return arrange(self, self.variety, self.request.demands)
-        best: list[RankedPiece] = self.ranked_in(self.shown, MAX_TAKE)
-        first: list[RankedPiece] = self.raised(best)
-        return Arrangement([*first, *(each for each in best if each not in first)] if first else best)
+            return arrange(self, self.variety, self.request.demands, listed)
+        shown = replace(self.shown, omitted=self.shown.omitted.union(listed)) if listed else self.shown
+        count = block_end(len(listed)) - len(listed)
+        # One more tells whether there is more to list.
+        best: list[RankedPiece] = self.ranked_in(shown, count + 1)
+        goes_on = len(best) > count
+        del best[count:]
+        first: list[RankedPiece] = self.raised(best) if len(listed) < MAX_TAKE else []
+        return Arrangement([*first, *(each for each in best if each not in first)] if first else best, goes_on=goes_on)
+
+    @cached_property
+    def _listed_before(self) -> list[str]:
+        """The ids of what pages before have listed; blank where there is no such piece any more."""
+        found = self.view.snapshot.marked(self.request.listed) if self.request.listed else ()
+        return [each[0] if each else "" for each in found]
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether there is more to list after the entries that are answered."""
+        count = len(self.request.listed) + len(self.listed)
+        return count < MAX_LISTED and (len(self.entries) > len(self.listed) or self.arrangement.goes_on)
 
     @property
     def is_arranged(self) -> bool:

@@ -1,6 +1,7 @@
 """Requests for lists, as the interface has read them: what is similar to a piece, and what a person may like.
 
 ``matching`` is a filter by attributes of the pieces that any list may show, ``boosts`` what counts more or less in it.
+``listed`` are the marks (`penchant.index.Strings`) of the pieces that pages before have listed, in their order.
 """
 
 from collections.abc import Mapping
@@ -73,6 +74,7 @@ class SimilarRequest:
     by: Basis = Basis.CONTENT
     diversity: float = 0.0
     demands: ListDemands = NO_DEMANDS
+    listed: tuple[int, ...] = ()
     min_audience_version: int = 0
 
 
@@ -92,6 +94,7 @@ class PlainRequest:
     half_life_days: int | None = None
     diversity: float = 0.0
     demands: ListDemands = NO_DEMANDS
+    listed: tuple[int, ...] = ()
     min_audience_version: int = 0
 
 
@@ -117,6 +120,7 @@ class PersonalRequest:
     exclude: frozenset[str] = frozenset()
     diversity: float = 0.0
     demands: ListDemands = NO_DEMANDS
+    listed: tuple[int, ...] = ()
     sinking: Mapping[str, float] = field(default_factory=dict)
     unhidden: frozenset[str] = frozenset()
     min_audience_version: int = 0

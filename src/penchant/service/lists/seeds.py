@@ -135,15 +135,25 @@ def rows_by_keyword(inputs: SeedInputs, request: PersonalRequest, audience: Audi
 
 
 class ShownRow(NamedTuple):
-    """A row that is shown, its pieces, and the version of the interactions of which it knows."""
+    """A row that is shown, its pieces, the version of the interactions of which it knows, and whether it goes on."""
 
     row: SeededRow
     content: Sequence[PlacedPiece]
     audience_version: int | None
+    goes_on: bool
 
 
 Entries = Callable[..., Awaitable[Sequence[PlacedPiece]]]
 """Returns the entries of a ranking, with reasons if it is told to ``explain``."""
+
+
+async def shown_row(
+    row: SeededRow, entries: Entries, *, take: int, explain: bool, without: frozenset[str] = frozenset()
+) -> ShownRow:
+    """Return a row with all its entries, made without some more pieces, and whether it goes on after so many."""
+    ranking = row.rank(without)
+    content = await entries(ranking, explain=explain)
+    return ShownRow(row, content, ranking.audience_version, ranking.goes_on or len(content) > take)
 
 
 class RowChoice:
@@ -187,12 +197,12 @@ class RowChoice:
         """Return rows with their entries, up to the first that has too few."""
         shown, listed = set[str](), list[ShownRow]()
         for row in rows:
-            ranking = row.rank(frozenset(shown))
-            content = await self._entries(ranking, explain=self._explain)
-            if len(content) < LEAST_SHOWN:
+            without = frozenset(shown)
+            found = await shown_row(row, self._entries, take=self._take, explain=self._explain, without=without)
+            if len(found.content) < LEAST_SHOWN:
                 break
-            listed.append(ShownRow(row, content[: self._take], ranking.audience_version))
-            shown.update(each.id for each in content[: self._take])
+            listed.append(found._replace(content=found.content[: self._take]))
+            shown.update(each.id for each in listed[-1].content)
         return listed
 
 

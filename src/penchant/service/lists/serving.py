@@ -25,6 +25,7 @@ from penchant.service.access import Access
 from penchant.service.lists.hurdles import Hurdle
 from penchant.service.lists.inputs import LiveInputs
 from penchant.service.lists.kinds import rank_again, rank_new, rank_personal, rank_picks, rank_popular, rank_similar
+from penchant.service.lists.paging import ListPages
 from penchant.service.lists.personal import PersonalRanking
 from penchant.service.lists.picks import UNKNOWN
 from penchant.service.lists.plain import AgainRanking, NewRanking, PopularRanking
@@ -77,6 +78,7 @@ class Lists:
         self._database = database
         self._shares = shares
         self.inputs = inputs
+        self.pages = ListPages(database.storage.list_secret())
 
     def now(self, view: View) -> int:
         """Return the present of a source, in ms since 1970 UTC."""

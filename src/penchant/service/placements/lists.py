@@ -116,10 +116,16 @@ Decoded = TypeVar("Decoded")
 
 
 class PlacementAnswer(NamedTuple):
-    """What is answered, and the version of the interactions, as in `PlacementList`."""
+    """What is answered, the version of the interactions that it knows, and whether the list goes on.
+
+    ``about`` tells which list of the placement it is, for who asks for what comes after it: the kind, and of a row its
+    mark.
+    """
 
     result: PlacementResult
     audience_version: int | None = None
+    goes_on: bool = False
+    about: str = ""
 
 
 class PlacementLists:
@@ -199,16 +205,21 @@ async def answers_by(
         InvalidInput, UnknownPiece, TooFewPieces: as `PlacementLists.answer`.
     """
     rules = placement.spec.rules_of(variant)
-    under, kind = under_rules(view, rules), rules.kind
+    under, kind, fallback = under_rules(view, rules), rules.kind, rules.fallback
+    if request.listed:
+        # The list that has begun goes on, whatever another one would have by now.
+        begun, _, mark = request.about.partition("\0")
+        kind = fallback if fallback is not None and begun == fallback.value else kind
+        request, fallback = replace(request, about=mark), None
     wish = ListWish(under, rules, request, choice_of(view, rules, request))
     made: list[_MadeList] = []
     try:
         made = await _made(inputs, entries, kind, wish)
     except (InvalidInput, UnknownPiece, TooFewPieces):
-        if rules.fallback is None:
+        if fallback is None:
             raise
-    if not any(each.content for each in made) and rules.fallback not in {None, kind}:
-        kind = rules.fallback or kind
+    if not any(each.content for each in made) and fallback is not None and fallback is not kind:
+        kind = fallback
         made = await _made(inputs, entries, kind, wish)
     weights = dict(under.settings.category_factors) if request.explain else UNSET
     return [
@@ -226,6 +237,8 @@ async def answers_by(
                 unmet=each.unmet,
             ),
             each.audience_version,
+            each.goes_on,
+            f"{kind.value}\0{each.mark}",
         )
         for each in made or [_MadeList()]
     ]
@@ -239,6 +252,8 @@ class _MadeList(NamedTuple):
     seed: ListSeed | UnsetType = UNSET
     since: str | UnsetType = UNSET
     unmet: list[UnmetRule] | UnsetType = UNSET
+    goes_on: bool = False
+    mark: str = ""
 
 
 async def _made(inputs: ListInputs, entries: Entries, name: PlacementKind, wish: ListWish) -> list[_MadeList]:
@@ -246,14 +261,21 @@ async def _made(inputs: ListInputs, entries: Entries, name: PlacementKind, wish:
     kind = KINDS[name]
     if isinstance(kind, SeededKind):
         return [
-            _MadeList(content, version, row.seed, UNSET if row.since is None else format_timestamp(row.since))
-            for row, content, version in await kind.choose(inputs, wish, entries)
+            _MadeList(
+                content,
+                version,
+                row.seed,
+                UNSET if row.since is None else format_timestamp(row.since),
+                goes_on=goes_on,
+                mark=row.mark,
+            )
+            for row, content, version, goes_on in await kind.choose(inputs, wish, entries)
         ]
     ranking = await _ranked(inputs, kind, wish)
     if ranking is None:
         return [_MadeList()]
     content = await entries(ranking, explain=wish.request.explain)
-    return [_MadeList(content, ranking.audience_version, unmet=ranking.unmet or UNSET)]
+    return [_MadeList(content, ranking.audience_version, unmet=ranking.unmet or UNSET, goes_on=ranking.goes_on)]
 
 
 async def _ranked(inputs: ListInputs, kind: RankingKind, wish: ListWish) -> ListRanking[Any] | None:
@@ -280,6 +302,7 @@ def choice_of(view: View, rules: ListRules, request: PlacementRequest) -> Placem
         exclude=request.exclude,
         diversity=rules.diversity or 0.0,
         demands=_demands(view, rules),
+        listed=request.listed,
         min_audience_version=request.min_audience_version,
     )
 
