@@ -2838,6 +2838,11 @@ export interface components {
              * @default 30
              */
             newPieceHalfLifeDays?: number;
+            /**
+             * @default auto
+             * @enum {string}
+             */
+            order?: "auto" | "on" | "off";
             maxPerValue?: {
                 [key: string]: number;
             };
