@@ -43,7 +43,6 @@ from penchant.service.effects import DraftEffects
 from penchant.service.health import AudienceHealth, CatalogueHealth
 from penchant.service.lists.inclusion import PieceInclusion
 from penchant.service.lists.inputs import LiveInputs
-from penchant.service.lists.previews import Previews
 from penchant.service.lists.prospects import Prospects
 from penchant.service.lists.serving import Lists
 from penchant.service.lists.similar import SimilarAnswers
@@ -254,7 +253,7 @@ def wire(
     access = _access(database, current, rates, metrics, present)
     words, list_ids = WordTasks(database, WordWriter(database.storage)), ListIds(storage.list_secret(), clock=present)
     content, health = Content(database, views, metrics, current, words), CatalogueHealth(metrics, clock=present)
-    results = Results(database, clock=present)
+    previews, results = Previews(database, views, inputs), Results(database, clock=present)
     return Services(
         current=current,
         metrics=metrics,
