@@ -235,7 +235,7 @@ class TuningTrial:
         Raises:
             InvalidInput: there is no person to judge by.
         """
-        parts = split(history.events, request.trial.split)
+        parts = split(history.events, request.trial.split, request.trial.relevant)
         known = Knowledge.of(history, parts.known, history.settings)
         # A stream of its own, as each draw has.
         draw = np.random.default_rng([request.trial.split.seed, 9]).random(history.person_count)
@@ -243,7 +243,7 @@ class TuningTrial:
         judged = replace(request.trial, people=request.test_people)
         test, _ = sample_people(known, parts.held_out, judged, ~chooses)
         inner = replace(history, events=known.events)
-        inner_parts = split(inner.events, request.trial.split)
+        inner_parts = split(inner.events, request.trial.split, request.trial.relevant)
         part = Knowledge.of(inner, inner_parts.known, history.settings)
         validation, _ = sample_people(part, inner_parts.held_out, request.trial, chooses)
         choosing, judging = len(validation.people), len(test.people)
