@@ -32,7 +32,7 @@ def fields_of(page: str, action: str) -> list[tuple[str, str]]:
         elif tag == "option":
             if "selected" in given:
                 found.append((selected, given.get("value", html.unescape(following))))
-        elif given.get("type") != "checkbox" or "checked" in given:
+        elif given.get("type") not in {"checkbox", "radio"} or "checked" in given:
             value = html.unescape(following).removeprefix("\n") if tag == "textarea" else given.get("value", "")
             found.append((given["name"], value))
     return found
@@ -46,8 +46,9 @@ def words(answer: Any, section: str) -> str:
 
 def found_neighbours(page: str) -> list[str]:
     """Return the ids in the list of a page."""
-    listed = page.partition('<ol class="entries">')[2].partition("</ol>")[0].replace("&amp;", "&")
-    return re.findall(r"[?&]id=([^&\"]+)", listed)
+    shelf = page.partition(" data-list>")[2].partition("</ul>")[0]
+    listed = shelf or page.partition('<ol class="entries">')[2].partition("</ol>")[0]
+    return re.findall(r'href="[^"]*[?&]id=([^&"]+)', listed.replace("&amp;", "&"))
 
 
 class VisitedService(Protocol):

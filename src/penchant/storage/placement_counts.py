@@ -60,6 +60,15 @@ class CountKey(NamedTuple):
     kind: int
 
 
+class PlacementDay(NamedTuple):
+    """How much a placement did of a kind on a UTC day."""
+
+    placement: str
+    day: int
+    kind: int
+    total: int
+
+
 def stored_kind(kind: int, stage: int, *, by_page: bool) -> int:
     """Return the kind under which a part of the counts of a kind is stored."""
     return kind + _KIND_VALUES * (2 * stage + by_page)
@@ -169,22 +178,30 @@ def read_counts(
 
 
 def counts_by_day(
-    connection: Connection, source: int, incarnation: int, days: tuple[int, int], limit: int
-) -> list[tuple[int, int, int]]:
-    """Return UTC days with a kind and its count over all placements, of ``limit`` rows of counts at most."""
+    connection: Connection, source: int, incarnation: int, days: tuple[int, int], kinds: Sequence[int], limit: int
+) -> list[PlacementDay]:
+    """Return what each placement did on which UTC day, of some kinds, ascending.
+
+    Of ``limit`` rows of counts at most, those of the latest days.
+    """
     first, last = days
     counts = placement_counts.c
-    statement = select(counts.day, counts.kind, counts.numbers).where(
-        counts.source_id == source,
-        counts.incarnation == incarnation,
-        counts.day >= first,
-        counts.day <= last,
-        (counts.kind % _KIND_VALUES).in_((LISTS, SHOWN, SUCCEEDED)),
+    statement = (
+        select(counts.placement, counts.day, counts.kind, counts.numbers)
+        .where(
+            counts.source_id == source,
+            counts.incarnation == incarnation,
+            counts.day >= first,
+            counts.day <= last,
+            (counts.kind % _KIND_VALUES).in_(kinds),
+        )
+        .order_by(counts.day.desc())
+        .limit(limit)
     )
-    totals: dict[tuple[int, int], int] = defaultdict(int)
-    for day, kind, numbers in connection.execute(statement.limit(limit)):
-        totals[day, kind % _KIND_VALUES] += int(np.frombuffer(numbers, _DTYPE, POSITIONS).sum())
-    return [(day, kind, count) for (day, kind), count in sorted(totals.items())]
+    totals: dict[tuple[str, int, int], int] = defaultdict(int)
+    for placement, day, kind, numbers in connection.execute(statement):
+        totals[placement, day, kind % _KIND_VALUES] += int(np.frombuffer(numbers, _DTYPE, POSITIONS).sum())
+    return [PlacementDay(*key, count) for key, count in sorted(totals.items())]
 
 
 _KEY_COLUMNS = (

@@ -154,6 +154,7 @@ from penchant.wire.placements import (
     ListRules,
     ListUse,
     PageWish,
+    PlacementPin,
     PlacementSpec,
     PlacementWish,
     check_filters,
@@ -162,6 +163,7 @@ from penchant.wire.placements import (
     decode_placement_preview,
     encode_placement,
     placement_problem,
+    read_placement,
 )
 from penchant.wire.preferences import (
     PersonPreferences,

@@ -20,6 +20,7 @@ from penchant.model import (
     MAX_TAKE,
     Blend,
     InteractionType,
+    OrderUse,
     SourceSettings,
 )
 from penchant.vocabulary import Vocabulary
@@ -34,6 +35,7 @@ from penchant.wire.fields import (
     Number,
     Shape,
     by_category,
+    choice,
     integer,
     number,
     ref,
@@ -186,6 +188,9 @@ class Settings(Record, frozen=True, kw_only=True, rename="camel"):
     new_piece_half_life_days: Annotated[Number, number(0, MAX_DAYS), Label("Half-life of newness, days")] = (
         _DEFAULTS.new_piece_half_life_days
     )
+    order: Annotated[OrderUse, choice(OrderUse, "use of the order of likes"), Label("The order of likes")] = (
+        _DEFAULTS.order
+    )
     max_per_value: Annotated[Mapping[str, int] | UnsetType, by_category(integer(1, MAX_TAKE))] = UNSET
     attributes: Annotated[
         Mapping[str, AttributeSettings] | UnsetType,
@@ -215,6 +220,7 @@ class Settings(Record, frozen=True, kw_only=True, rename="camel"):
         bool | UnsetType,
         BOOLEAN,
         Description("Whether who wrote a draft is kept from publishing it."),
+        Label("Who wrote a draft may not publish it"),
         Example(False),  # a sample's value
         Label("Who wrote a draft does not publish it"),
     ] = UNSET

@@ -4,18 +4,19 @@ from functools import partial
 
 from penchant.web.dashboard import (
     administration,
+    changing,
+    desk,
     front,
     health,
     lists,
     mapping,
     overview,
     piece,
-    placements,
-    results,
     searching,
     settings,
     user,
 )
+from penchant.web.dashboard.rows import card, placement, results
 from penchant.web.dashboard.signing import SignInPages
 from penchant.web.dashboard.site import HOME, HTML, DashboardSite, PageHandler
 from penchant.web.operations import EVERYBODY, Handler, Operation
@@ -31,16 +32,18 @@ def dashboard_operations(base_path: str) -> tuple[Operation, ...]:
         _operation("POST", "sign-in", signing.sign_in),
         _operation("POST", "sign-out", site.page(signing.sign_out, posted=True)),
         _operation("GET", "", site.page(partial(overview.overview, site=site))),
+        *_pair(site, "desk", partial(desk.desk, site=site)),
         *_pair(site, "search", searching.search, heavy=True),
         *_pair(site, "pieces", searching.pieces),
-        *_pair(site, "piece", piece.piece),
+        *_pair(site, "piece", partial(piece.piece, site=site), partial(changing.change_piece, site=site)),
         *_pair(site, "user", user.user, partial(user.take_back, site=site)),
         *_pair(site, "try", piece.trying, piece.try_piece),
         *_pair(site, "lists", lists.lists, partial(lists.change_list, site=site)),
-        *_pair(site, "placements", placements.placements),
-        *_pair(site, "placement", placements.placement, partial(placements.change_placement, site=site)),
+        *_pair(site, "placements", placement.placements),
+        *_pair(site, "placement", placement.placement, partial(placement.change_placement, site=site)),
         *_pair(site, "front", front.front),
-        *_pair(site, "results", results.results),
+        *_pair(site, "results", results.results, partial(results.decide, site=site)),
+        *_pair(site, "card", card.card),
         *_pair(site, "settings", settings.settings, partial(settings.change_settings, site=site)),
         *_pair(site, "health", health.health, health.change_vocabulary),
         *_pair(site, "history", overview.history, heavy=True),

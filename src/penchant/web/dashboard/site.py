@@ -57,6 +57,7 @@ _ASSETS = {
 }
 _POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src {images}; "
+    "connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 _HEADERS = {
@@ -154,6 +155,10 @@ class Visit:
             each.id: each if each.picture is None or is_shown(each.picture, hosts) else replace(each, picture=None)
             for each in cards.values()
         }
+
+    async def titles(self, view: View) -> Sequence[str]:
+        """Return titles that the fields of a page offer; as its value ``titles`` the page has them."""
+        return (await self.services.browsing.titles(view)).offered
 
     async def pictures(self, view: View, ids: Sequence[str]) -> Mapping[str, str]:
         """Return the addresses of the pictures of some pieces, a few hundred at most, of those that may be shown."""
