@@ -74,7 +74,7 @@ async def keep_in_draft(
     placements: Mapping[str, PlacementSpec | None] | None = None,
     settings: SourceSettings | None = None,
 ) -> DraftRow:
-    """Keep edits in a draft beside what it edits already; one that does not wait is begun anew. Raises as `Drafts.save`."""
+    """Keep edits in a draft beside what it edits already, if it waits; raises as `Drafts.save`."""
     row = await draft_called(visit, name)
     edits = DraftEdits(title=title, lists={}) if row is None else visit.services.drafts.edits_of(row)
     if placements is not None:

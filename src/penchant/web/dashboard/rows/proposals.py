@@ -15,7 +15,15 @@ from penchant.storage import DraftRow
 from penchant.web.dashboard.comparing import ListComparison, rows_of
 from penchant.web.dashboard.rows.drafting import OPEN, STATES, STEPS, name_of_title
 from penchant.web.dashboard.rows.words import difference_in_words
-from penchant.web.dashboard.site import DashboardSite, PageAnswer, PageSection, RedirectAnswer, Visit, faults_of, section
+from penchant.web.dashboard.site import (
+    DashboardSite,
+    PageAnswer,
+    PageSection,
+    RedirectAnswer,
+    Visit,
+    faults_of,
+    section,
+)
 from penchant.wire import (
     PLACEMENT,
     SETTINGS,
@@ -41,6 +49,16 @@ _SAID = {
     "unscheduled": "It is off the schedule, and a draft again.",
     "undone": "Undone: what was before is in force again, as one version.",
     "deleted": "The draft is deleted. What was published of it stays.",
+}
+_DONE = {
+    "propose": "proposed",
+    "return": "returned",
+    "accept": "published",
+    "publish": "published",
+    "schedule": "scheduled",
+    "unschedule": "unscheduled",
+    "undo": "undone",
+    "delete": "deleted",
 }
 _LABELS = {key: member.label or key for key, member in PLACEMENT.members.items()}
 _SETTING_LABELS = {key: member.label or key for key, member in SETTINGS.members.items()}
@@ -127,29 +145,23 @@ async def _done(visit: Visit, name: str, do: str) -> str:
     match do:
         case "propose":
             await drafts.propose(access, source, name, note=note)
-            return "proposed"
         case "return":
             await drafts.send_back(access, source, name, note=note)
-            return "returned"
         case "accept":
             await drafts.accept(access, source, name, note=note, force=force)
-            return "published"
         case "publish":
             await drafts.publish(access, source, name, force=force)
-            return "published"
         case "schedule":
             await drafts.schedule(access, source, name, moment_in(form.text("at")))
-            return "scheduled"
         case "unschedule":
             await drafts.schedule(access, source, name, None)
-            return "unscheduled"
         case "undo":
             await drafts.undo(access, source, name)
-            return "undone"
         case "delete":
             await drafts.delete(access, source, name)
-            return "deleted"
-    raise invalid_parameter("do", "Found nothing that can be done with a draft.")
+        case _:
+            raise invalid_parameter("do", "Found nothing that can be done with a draft.")
+    return _DONE[do]
 
 
 def moment_in(text: str) -> int:
@@ -207,7 +219,13 @@ async def _edits(visit: Visit, view: View, name: str, edits: DraftEdits) -> list
         live: Mapping[str, Any] | None = None
         if placement in view.placements:
             live = (await visit.services.placements.in_force(view, placement)).spec.members
-        changes = ["removed"] if spec is None else ["new"] if live is None else difference_in_words(live, spec.members, _LABELS)
+        changes = (
+            ["removed"]
+            if spec is None
+            else ["new"]
+            if live is None
+            else difference_in_words(live, spec.members, _LABELS)
+        )
         query = {"name": placement} if spec is None else {"name": placement, "draft": name}
         shown.append(ShownEdit(subject="Row", name=placement, changes=changes, page="placement", query=query))
     if edits.settings is not None:
@@ -218,13 +236,29 @@ async def _edits(visit: Visit, view: View, name: str, edits: DraftEdits) -> list
         current = visit.services.curation.listed(view, kind)
         added, gone = [each for each in ids if each not in current], [each for each in current if each not in ids]
         cards = await visit.cards(view, [*added, *gone][:MAX_SHOWN])
-        changes = [f"{cards[each].title if each in cards else each} {way}" for way, some in (("comes", added), ("goes", gone)) for each in some[:5]]
-        shown.append(ShownEdit(subject=_LISTS[kind], name="", changes=changes or ["another order"], page="lists", query={"kind": kind.value}))
+        changes = [
+            f"{cards[each].title if each in cards else each} {way}"
+            for way, some in (("comes", added), ("goes", gone))
+            for each in some[:5]
+        ]
+        shown.append(
+            ShownEdit(
+                subject=_LISTS[kind],
+                name="",
+                changes=changes or ["another order"],
+                page="lists",
+                query={"kind": kind.value},
+            )
+        )
     if edits.content is not None:
         cards = await visit.cards(view, [each.id for each in edits.content[:MAX_SHOWN]])
         titles = [cards[each.id].title if each.id in cards else each.id for each in edits.content[:5]]
         more = len(edits.content) - len(titles)
-        shown.append(ShownEdit(subject="Pieces", name=str(len(edits.content)), changes=[*titles, *([f"{more} more"] if more else [])]))
+        shown.append(
+            ShownEdit(
+                subject="Pieces", name=str(len(edits.content)), changes=[*titles, *([f"{more} more"] if more else [])]
+            )
+        )
     return shown
 
 
@@ -235,7 +269,12 @@ async def _effect(visit: Visit, view: View, edits: DraftEdits) -> ShownEffect:
     lists: list[PreviewedList] = sorted(effect.users, key=lambda each: -len(each.moves))
     for placed in effect.placements:
         lists += [
-            PreviewedList(id=f"{each.user_id or 'a stranger'}, in {placed.placement}", before=[*each.before], after=[*each.after], moves=each.moves)
+            PreviewedList(
+                id=f"{each.user_id or 'a stranger'}, in {placed.placement}",
+                before=[*each.before],
+                after=[*each.after],
+                moves=each.moves,
+            )
             for each in placed.lists
         ]
     lists = sorted(lists, key=lambda each: -len(each.moves))
