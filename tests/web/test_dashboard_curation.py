@@ -374,7 +374,9 @@ def test_saved_settings_are_undone_from_their_notice(visitor: Visitor, filled: S
     saved = visitor.fill(page, f"{HOME}/settings", halfLifeDays="30", do="save")
     notice = visitor.ask("GET", saved.headers["location"])
     assert filled.get("/s/settings").json()["halfLifeDays"] == 30
-    undone = visitor.fill(notice, f"{HOME}/proposal")
+    name = filled.get("/s/drafts").json()["drafts"][0]["name"]
+    assert f"/proposal?source=s&amp;name={name}" in notice.text
+    undone = visitor.send(f"{HOME}/proposal?source=s&name={name}", fields_of(notice.text, f"{HOME}/proposal"))
 
     assert undone.status_code == 303
     assert filled.get("/s/settings").json() == before
