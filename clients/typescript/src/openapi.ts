@@ -1301,7 +1301,7 @@ export interface paths {
         };
         /**
          * What the variants of a placement showed, and what came of it.
-         * @description What each variant showed and what came of it, by the impressions that were reported (below): `lists`, pieces `shown` and how much of that was `anonymous` (for nobody in particular), how many `successes` it led to and which `interactions`, by `positions` and by `days`. A success is a shown piece with any interaction but a dislike, or with one of the `type` that the request names. `pieces` is how many different ones were shown, `coverage` their share of the source; both are `null` for days that do not reach to today. Everything is of the UTC days `from` to `to`, both included, by default from the one on which the version in force was stored until today, 800 at most. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
+         * @description What each variant showed and what came of it, by the impressions that were reported (below): `lists`, pieces `shown` and how much of that was `anonymous` (for nobody in particular), how many `successes` it led to and which `interactions`, by `positions` and by `days`. A success is a shown piece with any interaction but a dislike or one of the `value` 0, or with one of the `type` that the request names. `pieces` is how many different ones were shown, `coverage` their share of the source; both are `null` for days that do not reach to today. Everything is of the UTC days `from` to `to`, both included, by default from the one on which the version in force was stored until today, 800 at most. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
          */
         get: operations["placementResults"];
         put?: never;
@@ -2096,13 +2096,14 @@ export interface components {
          * PieceShare
          * @description What a liked piece adds to the audience part: directly, or ``through`` a piece that stands in for this one.
          *
-         *         Negative: less, because it was liked.
+         *         Negative: less, because it was liked. With ``soonAfter`` true it is what people like soon after the liked piece.
          */
         PieceShare: {
             id: string;
             /** Format: double */
             share: number;
             through?: string;
+            soonAfter?: boolean;
         } & {
             [key: string]: unknown;
         };
