@@ -1281,7 +1281,7 @@ export interface paths {
         };
         /**
          * What the variants of a placement showed, and what came of it.
-         * @description What each variant showed and what came of it, by the impressions that were reported (below): `lists`, pieces `shown` and how much of that was `anonymous` (for nobody in particular), how many `successes` it led to and which `interactions`, by `positions` and by `days`. A success is a shown piece with any interaction but a dislike, or with one of the `type` that the request names. `pieces` is how many different ones were shown, `coverage` their share of the source; both are `null` for days that do not reach to today. Everything is of the UTC days `from` to `to`, both included, by default from the one on which the version in force was stored until today, 800 at most. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
+         * @description What each variant showed and what came of it, by the impressions that were reported (below): `lists`, pieces `shown` and how much of that was `anonymous` (for nobody in particular), how many `successes` it led to and which `interactions`, by `positions` and by `days`. What pins showed, and what came of it, is told apart, in `pinned`, and is in none of these but `lists`: rates and verdicts are by what was ranked. A success is a shown piece with any interaction but a dislike, or with one of the `type` that the request names. `pieces` is how many different ones were shown, `coverage` their share of the source; both are `null` for days that do not reach to today. Everything is of the UTC days `from` to `to`, both included, by default from the one on which the version in force was stored until today, 800 at most. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
          */
         get: operations["placementResults"];
         put?: never;
@@ -1721,7 +1721,8 @@ export interface components {
          * @description What a variant showed and what came of it.
          *
          *         ``anonymous`` is how much of what was shown was for nobody in particular; rate and difference are those of the rest.
-         *         ``doubt`` is there where intervals show a difference of which nothing is said.
+         *         ``doubt`` is there where intervals show a difference of which nothing is said. What pins showed is ``pinned``, and in
+         *         no other number but that of lists.
          */
         VariantResult: {
             variant: string;
@@ -1736,6 +1737,7 @@ export interface components {
             interactions: {
                 [key: string]: number;
             };
+            pinned: components["schemas"]["PinnedCount"];
             rate: components["schemas"]["Interval"];
             difference: components["schemas"]["Interval"] | null;
             verdict: string;
@@ -1745,6 +1747,21 @@ export interface components {
             share: components["schemas"]["ListShare"] | null;
             positions: components["schemas"]["PositionCount"][];
             days: components["schemas"]["DayCount"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * PinnedCount
+         * @description What pins showed, and what came of it.
+         */
+        PinnedCount: {
+            /** Format: int64 */
+            shown: number;
+            /** Format: int64 */
+            successes: number;
+            interactions: {
+                [key: string]: number;
+            };
         } & {
             [key: string]: unknown;
         };
@@ -20126,6 +20143,13 @@ export interface operations {
                      *           "interactions": {
                      *             "Play": 9,
                      *             "Watch": 2
+                     *           },
+                     *           "pinned": {
+                     *             "shown": 20,
+                     *             "successes": 3,
+                     *             "interactions": {
+                     *               "Play": 3
+                     *             }
                      *           },
                      *           "rate": {
                      *             "value": 0.08,
