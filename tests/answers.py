@@ -12,7 +12,6 @@ from penchant.index import (
     BlendFactors,
     BlendQuery,
     Filter,
-    IntArray,
     OverlapQuery,
     PersonBlend,
     PlacedTaste,
@@ -22,7 +21,8 @@ from penchant.index import (
     build_weights,
     term_table,
 )
-from penchant.model import DAY_MS, Algorithm, IndexedPiece, InteractionType, SourceSettings, Term
+from penchant.index.people.order import OwnLikes
+from penchant.model import DAY_MS, Algorithm, IndexedPiece, InteractionType, OrderUse, SourceSettings, Term
 from penchant.wire import decode_stored_piece
 
 EVERYTHING = Filter(moment=1)
@@ -76,7 +76,7 @@ def _recommended(snapshot: Snapshot, weights: dict[str, float], take: int, *, fi
         made = build_weights(tally.compacted().matrix(catalogue.ids, settings, 0), catalogue, weights)
     audience = Audience(tally.popularity(settings, 1), made)
     popular = audience.popular(snapshot.parts, (1, 30.0), lambda: CREDITS)
-    alike = audience.alike(snapshot.parts, *rows_of_likes(snapshot, {"p1": 4}))
+    alike = audience.alike(snapshot.parts, rows_of_likes(snapshot, {"p1": 4}), OrderUse.AUTO)
     taste = placed_taste(snapshot, {term: place - 6.5 for place, term in enumerate(TERMS)}, norm=3.0)
     blend = PersonBlend(taste=taste, popular=popular, liked=alike, factors=BLENDING, category_weights=weights)
     return best_of(snapshot.parts, BlendQuery(snapshot, blend, fill=fill), EVERYTHING, take)
@@ -89,11 +89,15 @@ def placed_taste(snapshot: Snapshot, values: Mapping[Term, float], norm: float) 
     return PlacedTaste(by_part=tuple((terms[terms >= 0], array[terms >= 0]) for terms in placed), norm=norm)
 
 
-def rows_of_likes(snapshot: Snapshot, likes: Mapping[str, int]) -> tuple[list[IntArray], list[IntArray]]:
-    """Return the rows of liked pieces in each part of a snapshot, ascending, and their grades."""
+def rows_of_likes(snapshot: Snapshot, likes: Mapping[str, int], ranks: Mapping[str, int] | None = None) -> OwnLikes:
+    """Return liked pieces, given by grade, in each part of a snapshot; by ``ranks``, or all of one moment."""
     known = [
-        sorted((row, grade) for piece_id, grade in likes.items() if (row := part.find(piece_id)) is not None)
+        sorted(
+            (row, grade, (ranks or {}).get(piece_id, 0))
+            for piece_id, grade in likes.items()
+            if (row := part.find(piece_id)) is not None
+        )
         for part in snapshot.parts
     ]
-    tables = [np.asarray(each, dtype=np.int64).reshape(-1, 2).T for each in known]
-    return [rows for rows, _ in tables], [grades for _, grades in tables]
+    tables = [np.asarray(each, dtype=np.int64).reshape(-1, 3).T for each in known]
+    return OwnLikes(*zip(*tables, strict=True))

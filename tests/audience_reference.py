@@ -14,11 +14,12 @@ from functools import partial
 from typing import Any
 
 from oracle import SEEN, WEIGHTS, Piece, Term, effective_weights, portion, profile, stated, telling
+from order_reference import Like, Order, factors_of
 
 DAY_MS = 86_400_000
 LARGE = 50_000
-Likes = dict[str, dict[str, int]]
-"""The grades of what each person likes, by person and piece."""
+Likes = dict[str, dict[str, Like]]
+"""What each person likes, by person and piece."""
 
 
 def grade(weight: float, value: float = 1) -> int:
@@ -26,21 +27,22 @@ def grade(weight: float, value: float = 1) -> int:
     return max(1, math.floor(16 * share + Fraction(1, 2)))
 
 
-def grades_of(own: list[dict[str, Any]], existing: set[str], weights: dict[str, float], most: int) -> dict[str, int]:
-    """One person's likes with their grades: the latest ones."""
+def likes_of(own: list[dict[str, Any]], existing: set[str], weights: dict[str, float], most: int) -> dict[str, Like]:
+    """One person's likes: the latest ones."""
     by_piece: dict[str, list[tuple[int, int, str, float]]] = defaultdict(list)
     for order, each in enumerate(telling(own)):
         if each["contentId"] in existing:
             moment = each["at"] if "at" in each else each["day"] * DAY_MS
             by_piece[each["contentId"]].append((moment, order, each["type"], portion(each)))
-    liked = {}
+    liked, latest = {}, {}
     for piece_id, events in by_piece.items():
         ratings = sorted(event for event in events if event[2].startswith("Rate"))
         highest = max(grade(weights[kind], value) if weights[kind] > 0 else 0 for _, _, kind, value in events)
         if highest > 0 and not (ratings and ratings[-1][2] == "RateDislike"):
-            liked[piece_id] = (max(event[0] for event in events), highest)
-    latest = sorted(liked, key=lambda piece_id: (-liked[piece_id][0], piece_id))[:most]
-    return {piece_id: liked[piece_id][1] for piece_id in latest}
+            liked[piece_id] = Like(highest, max(event[0] for event in events if weights[event[2]] > 0))
+            latest[piece_id] = max(event[0] for event in events)
+    kept = sorted(liked, key=lambda piece_id: (-latest[piece_id], piece_id))[:most]
+    return {piece_id: liked[piece_id] for piece_id in kept}
 
 
 def rounded(share: Fraction | float, unit: int) -> Fraction:
@@ -108,18 +110,21 @@ class Reference:
         own: dict[str, list[dict[str, Any]]] = defaultdict(list)
         for each in interactions:
             own[each["userId"]].append(each)
-        self.likes: Likes = {person: self.grades(events) for person, events in own.items()}
+        self.likes: Likes = {person: self.liked(events) for person, events in own.items()}
+        self.order = Order.of(self.likes.values())
+        self.strength = self.order.strength(settings.get("order", "auto"))
+        self.followers = self.order.followers()
         self.people = Counter(piece_id for liked in self.likes.values() for piece_id in liked)
         self.overlap: dict[str, Counter[str]] = defaultdict(Counter)
         for liked in self.likes.values():
             for one, v in liked.items():
                 for other, w in liked.items():
-                    self.overlap[one][other] += v * w
+                    self.overlap[one][other] += v.grade * w.grade
         self.columns = {piece_id: self._solved(piece_id) for piece_id in self.overlap}
         self.figures = Figures.of(self)
 
-    def grades(self, own: list[dict[str, Any]]) -> dict[str, int]:
-        return grades_of(own, self.existing, self.weights, self.most)
+    def liked(self, own: list[dict[str, Any]]) -> dict[str, Like]:
+        return likes_of(own, self.existing, self.weights, self.most)
 
     def neighbours(self, piece_id: str) -> list[str]:
         overlap = self.overlap[piece_id]
@@ -164,18 +169,25 @@ class Reference:
         total = math.fsum(alike[m] for m in best) + 0.5
         return {m: rounded(alike[m] / total, 65_536) for m in best}
 
-    def shares(self, own: dict[str, int]) -> dict[str, Fraction]:
-        """Part a of every piece for a person's own grades."""
-        direct = {
-            piece_id: sum(v * self.columns.get(piece_id, {}).get(i, 0) for i, v in own.items())
-            for piece_id in self.catalogue.ids
-        }
+    def direct(self, own: Mapping[str, Like], piece_id: str) -> Fraction:
+        """A of a piece: what a person's likes say of it, and what people like soon after them."""
+        factors, weights = factors_of(own, self.strength), self.columns.get(piece_id, {})
+        total = 0
+        for i, like in own.items():
+            total += factors[i].counted * weights.get(i, 0)
+            total += self.strength * factors[i].recency * like.grade * self.followers.get(i, {}).get(piece_id, 0)
+        return Fraction(total, 2**36)
+
+    def shares(self, own: Mapping[str, Like]) -> dict[str, Fraction]:
+        """Part a of every piece for a person's own likes."""
+        direct = {piece_id: self.direct(own, piece_id) for piece_id in self.catalogue.ids}
         found = {}
         for piece_id in self.catalogue.ids:
             lent = Fraction(0)
             for m, share in self.stand_ins(piece_id).items():
-                lent += share * (Fraction(direct[m], 16 << 20) + self.figures.loan * Fraction(own.get(m, 0), 16))
-            found[piece_id] = Fraction(direct[piece_id], 16 << 20) + self.evidence(piece_id) * lent
+                grade = own[m].grade if m in own else 0
+                lent += share * (direct[m] + self.figures.loan * Fraction(grade, 16))
+            found[piece_id] = direct[piece_id] + self.evidence(piece_id) * lent
         return found
 
 
@@ -267,7 +279,7 @@ def recommended_parts(
     events = [each | {"userId": person} for person, own in everyone.items() for each in own]
     reference = Reference(pieces, events, settings)
     content = partial(reference.catalogue.content, taste)
-    alike = reference.shares(reference.grades(everyone.get(user, [])))
+    alike = reference.shares(reference.liked(everyone.get(user, [])))
     figures = reference.figures
     even = float(figures.evenness)
     popularity = {each: math.log(1 + even * n) / math.log(1 + most) if most else 0.0 for each, n in count.items()}

@@ -5,6 +5,7 @@ import numpy as np
 from penchant.index import AudienceWeights, PeopleEvents, PeopleTable, Snapshot, Strings, build_weights, people_table
 from penchant.index.building import build_segment
 from penchant.index.people.likes import like_matrix
+from penchant.index.people.order import order_of
 from penchant.model import DAY_MS, IndexedPiece, InteractionType, SourceSettings, Term
 
 TODAY, CODES = 20_000, [kind.code for kind in InteractionType]
@@ -43,5 +44,8 @@ def table_of(snapshot: Snapshot, random: np.random.Generator, chosen: SourceSett
 def weights_of(table: PeopleTable, snapshot: Snapshot, chosen: SourceSettings) -> AudienceWeights:
     people = np.repeat(np.arange(len(table)), np.diff(table.starts))
     liked = table.grades > 0
-    likes = like_matrix(people[liked], table.rows[liked].astype(np.int64), table.grades[liked], snapshot.piece_count)
+    # Moments in the order that ranks have.
+    order = order_of(people[liked], -table.ranks[liked].astype(np.int64))
+    rows = table.rows[liked].astype(np.int64)
+    likes = like_matrix(people[liked], rows, table.grades[liked], snapshot.piece_count, order)
     return build_weights(likes, snapshot.parts[0].segment, chosen.category_weights)

@@ -46,8 +46,9 @@ def words(answer: Any, section: str) -> str:
 
 def found_neighbours(page: str) -> list[str]:
     """Return the ids in the list of a page."""
-    listed = page.partition('<ol class="entries">')[2].partition("</ol>")[0].replace("&amp;", "&")
-    return re.findall(r"[?&]id=([^&\"]+)", listed)
+    shelf = page.partition(" data-list>")[2].partition("</ul>")[0]
+    listed = shelf or page.partition('<ol class="entries">')[2].partition("</ol>")[0]
+    return re.findall(r'href="[^"]*[?&]id=([^&"]+)', listed.replace("&amp;", "&"))
 
 
 class VisitedService(Protocol):

@@ -124,6 +124,14 @@ class Basis(enum.Enum):
     BOTH = "both"
 
 
+class OrderUse(enum.StrEnum):
+    """Whether lists go by what people like soon after what: where times tell so, always, or never."""
+
+    AUTO = "auto"
+    ON = "on"
+    OFF = "off"
+
+
 class InteractionType(enum.StrEnum):
     """What a person did with a piece: the one table of interaction types, all else derives from it.
 
@@ -385,8 +393,8 @@ class SourceSettings:
     attributed to the last one that showed its piece. ``image_attribute`` leads to the address of a piece's picture in
     its extras. ``public_extras`` names the members of extras that pages may read, ``True`` for all; ``None`` is what
     the picture's pointer names. ``public_cards`` lets pages read the cards of rows. By ``words`` pieces get words of
-    their texts, none without; ``vocabulary`` tells what keywords count as. With ``four_eyes`` who
-    wrote a draft does not publish it.
+    their texts, none without; ``vocabulary`` tells what keywords count as, ``order`` whether the order of likes counts.
+    With ``four_eyes`` who wrote a draft does not publish it.
     """
 
     category_weights: Mapping[str, float] = field(default_factory=dict)
@@ -396,6 +404,7 @@ class SourceSettings:
     exclude_seen: bool = True
     blend: Blend = field(default_factory=Blend)
     new_piece_half_life_days: float = 30
+    order: OrderUse = OrderUse.AUTO
     max_per_value: Mapping[str, int] = field(default_factory=dict)
     attributes: Mapping[str, Attribute] = field(default_factory=dict)
     attribution_window_hours: int = 24

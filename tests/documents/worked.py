@@ -57,7 +57,7 @@ class Worked:
     def likes(self, person: str) -> dict[str, int]:
         """Return what a person likes, each piece with its grade, in the order of the interactions."""
         grades, own = self.reference.likes[person], [each for each in self.interactions if each["userId"] == person]
-        return {each["contentId"]: grades[each["contentId"]] for each in own if each["contentId"] in grades}
+        return {each["contentId"]: grades[each["contentId"]].grade for each in own if each["contentId"] in grades}
 
     @cached_property
     def people(self) -> list[str]:
@@ -144,7 +144,7 @@ class Worked:
     @cached_property
     def audience(self) -> dict[str, float]:
         """Part a of every piece."""
-        shares = self.reference.shares(self.likes(self.person))
+        shares = self.reference.shares(self.reference.likes[self.person])
         return {piece: float(shares[piece]) for piece in self.weights}
 
     def blended(self, content: float, audience: float, popularity: float) -> dict[str, float]:

@@ -17,7 +17,7 @@ from penchant.evaluation.served import ServedSource
 from penchant.evaluation.splits import KnowledgeLimits, SplitRule, split
 from penchant.evaluation.trials import EvaluationRequest, known_part
 from penchant.index import BoolArray
-from penchant.model import DAY_MS
+from penchant.model import DAY_MS, OrderUse
 
 KINDS = st.sampled_from(["time", "random", "cut"])
 PIECES = [f"p{number}" for number in range(8)]
@@ -162,7 +162,8 @@ def test_newcomers_count_for_nobody_else(alike: SourceHistory) -> None:
     assert ours.audience.figures.likes == 400
     likes = dict.fromkeys(alike.ids[:20], 16)
     ours_a, theirs_a = (
-        each.audience.alike(each.snapshot.parts, *rows_of_likes(each.snapshot, likes))[0] for each in (ours, theirs)
+        each.audience.alike(each.snapshot.parts, rows_of_likes(each.snapshot, likes), OrderUse.ON)[0]
+        for each in (ours, theirs)
     )
     assert all(map(np.array_equal, ours_a, theirs_a))
     assert len(ours_a.rows)

@@ -16,7 +16,7 @@ from penchant.index.people import tally
 from penchant.index.people.likes import Likes
 from penchant.index.people.popularity import PieceCounts, PieceNumbers
 from penchant.index.strings import Strings
-from penchant.model import DAY_MS, DEFAULT_INTERACTION_WEIGHTS, WHOLE, InteractionType, SourceSettings
+from penchant.model import DAY_MS, DEFAULT_INTERACTION_WEIGHTS, WHOLE, InteractionType, OrderUse, SourceSettings
 from strategies import examples
 
 PEOPLE = st.sampled_from(["u1", "u2", "u3", "u4", "u5"])
@@ -119,7 +119,8 @@ def test_likes_and_grades_are_those_of_the_definition(
     found = counting.tally.compacted(counting.oldest).matrix(Strings.of(catalogue), chosen, counting.oldest)
 
     weights: Any = oracle.WEIGHTS | told.get("interactionWeights", {})
-    expected = [audience_reference.grades_of(own, set(catalogue), weights, 1_000) for own in counting.kept().values()]
+    kept = [audience_reference.likes_of(own, set(catalogue), weights, 1_000) for own in counting.kept().values()]
+    expected = [{piece_id: like.grade for piece_id, like in liked.items()} for liked in kept]
     assert sorted(sorted(liked.items()) for liked in expected if liked) == sorted(
         sorted(
             zip(
@@ -217,8 +218,8 @@ def test_no_people_make_no_audience() -> None:
     audience = Audience(Tally.empty(0).popularity(SourceSettings(), 1), AudienceWeights.none())
 
     likes = rows_of_likes(snapshot, {"a": 1})
-    assert audience.alike(snapshot.parts, *likes)[0].of_row(0) == 0.0
-    assert audience.owing(snapshot.parts, *likes)("a") == []
+    assert audience.alike(snapshot.parts, likes, OrderUse.ON)[0].of_row(0) == 0.0
+    assert audience.owing(snapshot.parts, likes, OrderUse.ON)("a") == []
     assert audience.popular(snapshot.parts, (1, 30.0), lambda: np.ones(1)).median == 0
 
 
@@ -240,9 +241,9 @@ def test_shares_of_likes_add_up_to_the_part(events: list[tuple[Any, ...]], own: 
     audience = Audience(counts, build_weights(likes, snapshot.merged(), {}))
     chosen = rows_of_likes(snapshot, {piece_id: 4 + number for number, piece_id in enumerate(own)})
 
-    (found,) = audience.alike(snapshot.parts, *chosen)
+    (found,) = audience.alike(snapshot.parts, chosen, OrderUse.ON)
 
-    owed = audience.owing(snapshot.parts, *chosen)
+    owed = audience.owing(snapshot.parts, chosen, OrderUse.ON)
     for piece_id, share in zip(PIECES, found.by_row(len(PIECES)).tolist(), strict=True):
         shares = owed(piece_id)
         assert math.fsum(each.share for each in shares) == pytest.approx(share, abs=1e-12)

@@ -52,8 +52,8 @@ def test_a_person_is_the_definition(
     assert list(profile.items()) == list(expected.items())
     assert named(snapshot, figures.seen) == {each for each in profile_reference.seen(interactions) if each in snapshot}
     likes = profile_reference.own_likes(interactions, rules, snapshot.__contains__, most_likes(snapshot.piece_count))
-    assert named(snapshot, figures.liked) == likes.keys()
-    assert sorted(grade for own in figures.grades for grade in own.tolist()) == sorted(likes.values())
+    assert named(snapshot, figures.likes.rows) == likes.keys()
+    assert sorted(grade for own in figures.likes.grades for grade in own.tolist()) == sorted(likes.values())
     assert (figures.stated, figures.met) == (
         counted,
         len({each.piece_id for each in interactions if each.piece_id in snapshot}) + len(counted),

@@ -23,7 +23,7 @@ from penchant.index import (
 from penchant.index.compiled import engine
 from penchant.index.layout import PersonPairs
 from penchant.index.people.person import CountedPreferences, ValuedRows, taste_of_values
-from penchant.model import NO_PREFERENCES, SourceSettings
+from penchant.model import NO_PREFERENCES, OrderUse, SourceSettings
 from people_tables import made, table_of, weights_of
 from strategies import examples
 
@@ -58,7 +58,7 @@ def test_a_piece_suits_everybody_as_each_ones_list_says(
         blend = PersonBlend(
             taste=figures.taste,
             popular=Popularity.without_credits((popular,)),
-            liked=audience.alike(snapshot.parts, figures.liked, figures.grades),
+            liked=audience.alike(snapshot.parts, figures.likes, OrderUse.ON),
             factors=blending(figures.met),
             category_weights=chosen.category_weights,
         )
@@ -66,7 +66,7 @@ def test_a_piece_suits_everybody_as_each_ones_list_says(
         return next(-key for key, piece_id in ranked if piece_id == f"{row:06}")
 
     figures = [table.figures(person, snapshot, chosen) for person in range(len(table))]
-    likes = audience.likes_for(f"{row:06}", snapshot.parts[0].segment)
+    likes = audience.likes_for(f"{row:06}", snapshot.parts[0].segment, OrderUse.ON)
     piece = PieceAppeal(row=row, likes=likes, popular=float(popular[row]), blending=blending)
     tastes = PeopleTastes(table, snapshot, chosen)
 
@@ -131,7 +131,8 @@ def test_without_a_kernel_everybody_is_to_be_looked_at_singly(kernels: Mapping[A
     random, chosen = np.random.default_rng(1), SourceSettings()
     snapshot = made(29, random, 3)
     table = table_of(snapshot, random, chosen)
-    likes = Audience(None, weights_of(table, snapshot, chosen)).likes_for("000001", snapshot.parts[0].segment)
+    audience = Audience(None, weights_of(table, snapshot, chosen))
+    likes = audience.likes_for("000001", snapshot.parts[0].segment, OrderUse.ON)
     piece = PieceAppeal(row=1, likes=likes, popular=0.0, blending=lambda _: BlendFactors(1.0, 1.0, 1.0, total=3.0))
     engine.use({})
 

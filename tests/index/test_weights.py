@@ -2,7 +2,7 @@
 
 import math
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -11,16 +11,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from answers import snapshot_of
+from answers import rows_of_likes, snapshot_of
 from audience_reference import Reference, grade
-from penchant.index import AudienceWeights, Segment, SparseShares, build_weights
+from order_reference import Like, ranks_of
+from penchant.index import Audience, AudienceWeights, Segment, SparseShares, build_weights
 from penchant.index.arrays import exact_sum
 from penchant.index.compiled import engine
 from penchant.index.compiled.ridge_exact import nearest_pieces
 from penchant.index.compiled.ridge_kernels import _is_nearer as is_nearer
+from penchant.index.layout import LikeSeeds
 from penchant.index.people.likes import latest_likes, like_matrix
+from penchant.index.people.order import order_of
 from penchant.index.people.weights import no_likes
-from penchant.model import WHOLE, grade_of
+from penchant.model import WHOLE, OrderUse, grade_of
 from strategies import CATALOGUES, CATEGORY_WEIGHTS, examples
 
 KINDS = st.sampled_from(["Click", "Play", "Watch", "Purchase", "RateLike", "RateDislike"])
@@ -50,22 +53,25 @@ def built(reference: Reference, pieces: list[dict[str, Any]], weights: dict[str,
     """Build weights from the reference's likes, handed over in an order of chance."""
     segment = segment_of(pieces)
     ids = list(segment.ids)
+    people = list(enumerate(reference.likes.values()))
+    random.Random(len(people)).shuffle(people)
     found = [
-        (person, ids.index(piece_id), value)
-        for person, liked in enumerate(reference.likes.values())
-        for piece_id, value in liked.items()
+        (person, ids.index(piece_id), *like)
+        for person, liked in people
+        for piece_id, like in random.Random(person).sample(sorted(liked.items()), len(liked))
     ]
-    random.Random(len(found)).shuffle(found)
-    people, rows, grades = (np.asarray([each[i] for each in found], dtype=np.int64) for i in range(3))
-    likes = like_matrix(people, rows, grades.astype(np.uint8), len(ids))
+    table = np.asarray(found, dtype=np.int64).reshape(-1, 4)
+    owners, rows, grades, moments = np.ascontiguousarray(table[np.argsort(table[:, 0], kind="stable")].T)
+    likes = like_matrix(owners, rows, grades.astype(np.uint8), len(ids), order_of(owners, moments))
     return build_weights(likes, segment, weights, k=reference.k)
 
 
-def shares_of(weights: AudienceWeights, own: dict[str, int]) -> dict[str, float]:
-    ids = list(weights.ids)
-    seeds = np.asarray([ids.index(each) for each in own], dtype=np.int64)
-    grades = np.asarray(list(own.values()), dtype=np.int64)
-    found = engine.shares(weights.matrix, seeds, grades, weights.source_figures.loan)
+def shares_of(weights: AudienceWeights, own: Mapping[str, Like], use: OrderUse = OrderUse.OFF) -> dict[str, float]:
+    """Return part a by what a request sees."""
+    ids, ranks = list(weights.ids), ranks_of(own)
+    snapshot = snapshot_of([{"id": each, "categories": {}} for each in ids])
+    likes = rows_of_likes(snapshot, {each: like.grade for each, like in own.items()}, ranks)
+    (found,) = Audience(None, weights).alike(snapshot.parts, likes, use)
     return dict(zip(ids, found.by_row(len(ids)).tolist(), strict=True))
 
 
@@ -92,7 +98,7 @@ def test_any_history_gives_what_the_words_say(
     assert figures.loan == pytest.approx(float(reference.figures.loan))
     for met in (0, 1, 5):
         assert figures.content_factor(met) == pytest.approx(float(reference.figures.content_factor(met)))
-    for own in [{}, *reference.likes.values(), {reference.catalogue.ids[0]: 16}]:
+    for own in [{}, *reference.likes.values(), {reference.catalogue.ids[0]: Like(16, 0)}]:
         expected = reference.shares(own)
         shares = shares_of(found, own)
         assert shares.keys() == expected.keys()
@@ -108,9 +114,11 @@ def test_any_history_gives_what_the_words_say(
     k=st.sampled_from([2, 7, 80]),
     threads=st.sampled_from([1, 3]),
     block=st.sampled_from([1, 7, 64]),
+    ties=st.sampled_from([1, 4, 1_000]),
+    factor_bits=st.sampled_from([1, 20, 34]),
 )
 def test_numpy_and_the_kernels_give_the_same_bits(  # noqa: PLR0917  # fixtures and strategies arrive as parameters
-    kernels: Any, seed: int, people: int, pieces: int, k: int, threads: int, block: int
+    kernels: Any, seed: int, people: int, pieces: int, k: int, threads: int, block: int, ties: int, factor_bits: int
 ) -> None:
     chance = np.random.default_rng(seed)
     liked = chance.random((people, pieces)) < chance.random(pieces) * 0.8
@@ -122,12 +130,14 @@ def test_numpy_and_the_kernels_give_the_same_bits(  # noqa: PLR0917  # fixtures 
             for i in range(pieces)
         ]
     )
-    likes = like_matrix(rows, columns, grades, pieces)
-    own = (np.arange(0, pieces, 2), np.full((pieces + 1) // 2, 9, dtype=np.int64))
+    likes = like_matrix(rows, columns, grades, pieces, order_of(rows, chance.integers(0, ties, len(rows))))
+    seeds = np.arange(0, pieces, 2)
+    amounts = chance.integers(0, 2**factor_bits, (2, len(seeds)))
+    own = LikeSeeds(seeds, np.full_like(seeds, 9), *amounts)
 
     def answers() -> list[bytes]:
         weights = build_weights(likes, segment, {}, k=k, threads=threads)
-        shares = engine.shares(weights.matrix, *own, weights.source_figures.loan)
+        shares = engine.shares(weights.matrix, own, weights.source_figures.loan)
         return [*(each.tobytes() for each in shares), *(array.tobytes() for array in weights.arrays().values())]
 
     engine.use(kernels)

@@ -22,6 +22,7 @@ from penchant.index import (
     offer_of,
 )
 from penchant.index.masks import Filter
+from penchant.index.people.order import OwnLikes
 from penchant.live.views import View
 from penchant.model import DAY_MS, MAX_TAKE, Algorithm, SourceSettings, Term
 from penchant.ranking import RankedPiece, sunk
@@ -90,7 +91,7 @@ def person_of(view: View) -> PersonFigures:
     """Return somebody who likes `LIKED`."""
     taste = placed_taste(view.snapshot, dict.fromkeys(LIKED, 1.0), norm=1.0)
     none = (np.zeros(0, dtype=np.int64),) * len(view.snapshot.parts)
-    return PersonFigures(taste=taste, liked=none, grades=none, seen=none, met=0)
+    return PersonFigures(taste=taste, likes=OwnLikes(none, none, none), seen=none, met=0)
 
 
 def ranking_of(view: View, **wanted: Any) -> PersonalRanking:

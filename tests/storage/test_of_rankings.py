@@ -28,7 +28,10 @@ def client(tmp_path: Path) -> Iterator[TestClient]:
 
 def test_it_answers_as_it_did(client: TestClient) -> None:
     for path, answer in FACTS["answers"].items():
-        assert client.get(path).json() == answer, path
+        # There was no such setting, and none of its likes is in an order that tells something.
+        added = {"order": "auto"} if path.endswith("/settings") else {}
+        found = client.get(path).json()
+        assert found == (answer | added if added else answer), path
 
 
 def test_its_pieces_can_have_words_but_for_those_that_came_with_some(client: TestClient) -> None:

@@ -101,7 +101,7 @@ def test_settings_are_stored_as_the_form_has_them(visitor: Visitor, filled: Serv
 
 
 def test_whatever_has_no_field_stays_as_it_is(visitor: Visitor, filled: Service) -> None:
-    given = SAMPLES["Settings"] | {"maxPerValue": {"genre": 2}, "attributionWindowHours": 3}
+    given = SAMPLES["Settings"] | {"maxPerValue": {"genre": 2}, "attributionWindowHours": 3, "fourEyes": True}
     before = filled.put("/s/settings", json=given).json()
     assert before.keys() == components()["Settings"]["properties"].keys()
 

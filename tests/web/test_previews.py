@@ -26,6 +26,7 @@ WISHES = st.fixed_dictionaries(
                 "excludeSeen": st.booleans(),
                 "blend": st.just({"content": 1, "audience": 0}),
                 "newPieceHalfLifeDays": st.sampled_from([0, 5]),
+                "order": st.sampled_from(["auto", "on", "off"]),
             },
         ),
         "whitelist": LISTS,

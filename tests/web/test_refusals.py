@@ -39,6 +39,7 @@ BODIES: dict[str, tuple[tuple[Any, list[str]], ...]] = {
         ({"interactionWeights": {"Click": -101}}, ["/interactionWeights/Click"]),
         ({"interactionWeights": {"Click": 0.001}}, ["/interactionWeights/Click"]),
         ({"newPieceHalfLifeDays": None}, ["/newPieceHalfLifeDays"]),
+        ({"order": "sometimes"}, ["/order"]),
         ([], [""]),
         *(({"maxPerValue": {"director": most}}, ["/maxPerValue/director"]) for most in (0, 31, 1.5, "2", True)),
         *(({"publicExtras": extras}, ["/publicExtras"]) for extras in (False, "u", [1], ["u"] * 2, {"u": True}, None)),

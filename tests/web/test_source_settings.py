@@ -15,6 +15,7 @@ DEFAULTS = {
     "excludeSeen": True,
     "blend": {"content": 0.1, "audience": 0.8, "popularity": 0.1},
     "newPieceHalfLifeDays": 30,
+    "order": "auto",
 }  # fmt: skip
 
 

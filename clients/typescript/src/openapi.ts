@@ -2835,6 +2835,11 @@ export interface components {
              * @default 30
              */
             newPieceHalfLifeDays?: number;
+            /**
+             * @default auto
+             * @enum {string}
+             */
+            order?: "auto" | "on" | "off";
             maxPerValue?: {
                 [key: string]: number;
             };

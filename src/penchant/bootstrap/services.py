@@ -37,6 +37,7 @@ from penchant.service.administration import Administration
 from penchant.service.browsing import SourceBrowser, SourceSearch
 from penchant.service.changes import Changes
 from penchant.service.content import Content, Curation
+from penchant.service.desk import Desk
 from penchant.service.drafts import Drafts
 from penchant.service.health import AudienceHealth, CatalogueHealth
 from penchant.service.lists.inclusion import PieceInclusion
@@ -246,14 +247,13 @@ def wire(
     settings, present, storage = current.now, Clock(seconds=clock), database.storage
     people_cache = PeopleCache(database, limit_bytes=settings.person_memory_bytes, recent_changes=views.recent_changes)
     inputs = LiveInputs(database, views, people=people_cache, clock=clock)
-    shares = page_shares()
-    lists, placements = Lists(database, inputs, shares), Placements(database)
+    lists, placements = Lists(database, inputs, shares := page_shares()), Placements(database)
     placement_lists = PlacementLists(placements, lists, VariantGuard(database, clock=present), metrics)
     similar_answers = SimilarAnswers(limit_bytes=settings.answer_memory_bytes)
     access = _access(database, current, rates, metrics, present)
     words, list_ids = WordTasks(database, WordWriter(database.storage)), ListIds(storage.list_secret(), clock=present)
     content = Content(database, views, metrics, current, words)
-    health = CatalogueHealth(metrics, clock=present)
+    health, results = CatalogueHealth(metrics, clock=present), Results(database, clock=present)
     return Services(
         current=current,
         metrics=metrics,
@@ -289,7 +289,8 @@ def wire(
         curves=CurveCounter(database, clock=present),
         list_ids=list_ids,
         impressions=Impressions(database, list_ids, metrics, clock=present),
-        results=Results(database, clock=present),
+        results=results,
+        desk=Desk(database, placements, results, clock=present),
         cards=Cards(database, inputs, clock=present),
         tag_secret=storage.tag_secret(),
     )

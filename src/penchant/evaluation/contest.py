@@ -150,6 +150,8 @@ class Contest:
         knowledge, limits = trial.knowledge, request.limits or KnowledgeLimits()
         methods, left_out = self._methods[case]
         notes = []
+        if knowledge.settings.order is not history.settings.order:
+            notes.append("Held out at random, interactions say nothing of order: the setting `order` is off for this.")
         if len(knowledge.shared) < (limits.history or 0):
             notes.append(f"There are only {len(knowledge.shared):,} interactions of people who are not asked for.")
         judged = [_judged(trial, request.split.seed, name, self._parts_of(case, name, parts)) for name in methods]

@@ -12,6 +12,7 @@ import numpy as np
 
 from penchant.evaluation.histories import Events, Knowledge
 from penchant.index import BoolArray, FloatArray, IntArray
+from penchant.model import OrderUse, SourceSettings
 
 Kind = Literal["time", "random", "cut"]
 KINDS: tuple[str, ...] = get_args(Kind)
@@ -41,6 +42,11 @@ class Split(NamedTuple):
 
     known: BoolArray
     held_out: BoolArray
+
+
+def judged_settings(settings: SourceSettings, rule: SplitRule) -> SourceSettings:
+    """Return the settings by which a source is judged on a split: held out at random, times say nothing of order."""
+    return replace(settings, order=OrderUse.OFF) if rule.kind == "random" else settings
 
 
 def split(events: Events, request: SplitRule) -> Split:

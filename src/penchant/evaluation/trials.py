@@ -8,7 +8,7 @@ import numpy as np
 from penchant.errors import InvalidInput
 from penchant.evaluation import metrics
 from penchant.evaluation.histories import Knowledge, SourceHistory, relevant_pieces
-from penchant.evaluation.splits import KnowledgeLimits, SplitRule, draw_newcomers, known_within, split
+from penchant.evaluation.splits import KnowledgeLimits, SplitRule, draw_newcomers, judged_settings, known_within, split
 from penchant.index import BoolArray, FloatArray, IntArray
 from penchant.model import InteractionType
 
@@ -90,7 +90,7 @@ class Trial:
 def known_part(history: SourceHistory, request: EvaluationRequest) -> tuple[Knowledge, BoolArray]:
     """Return what is known of a history, and which of its events methods are judged by."""
     parts = split(history.events, request.split)
-    knowledge = Knowledge.of(history, parts.known, history.settings)
+    knowledge = Knowledge.of(history, parts.known, judged_settings(history.settings, request.split))
     if request.limits is None:
         return knowledge, parts.held_out
     people, _ = relevant_pieces(knowledge, parts.held_out, request.relevant)

@@ -28,10 +28,10 @@ from penchant.evaluation.histories import TYPES, Knowledge, SourceHistory
 from penchant.evaluation.list_work import MethodLists
 from penchant.evaluation.metrics import Estimate
 from penchant.evaluation.served import PreparedSource, ServedSource
-from penchant.evaluation.splits import split
+from penchant.evaluation.splits import judged_settings, split
 from penchant.evaluation.trials import EvaluationRequest, JudgedPeople, Tell, mean_ndcg, nothing_to_judge, sample_people
 from penchant.index import FloatArray, IntArray
-from penchant.model import Blend, InteractionType, SourceSettings
+from penchant.model import Blend, InteractionType, OrderUse, SourceSettings
 from penchant.words import CATEGORY
 
 BLENDS = (
@@ -60,6 +60,8 @@ DELIBERATE = (
 NEARBY = 0.1
 """How far blends are drawn around the best, once the net is used up."""
 
+ORDER = "order of likes"
+
 Change = Callable[[SourceSettings], SourceSettings]
 
 
@@ -74,6 +76,8 @@ def changes(history: SourceHistory, knowledge: Knowledge, seed: int) -> Iterator
         yield "half-life", _forgetting(days)
     for days in NEW_PIECE_HALF_LIVES:
         yield "half-life of new pieces", _ageing(days)
+    for use in (OrderUse.AUTO, OrderUse.OFF):
+        yield ORDER, _ordering(use)
     for category in _categories(history):
         for weight in WORD_WEIGHTS if category == CATEGORY else CATEGORY_WEIGHTS:
             yield f"weight of {category}", _categorising(category, weight)
@@ -93,6 +97,10 @@ def _forgetting(days: float) -> Change:
 
 def _ageing(days: float) -> Change:
     return lambda settings: replace(settings, new_piece_half_life_days=days)
+
+
+def _ordering(use: OrderUse) -> Change:
+    return lambda settings: replace(settings, order=use)
 
 
 def _nearby(steps: Sequence[float]) -> Change:
@@ -219,7 +227,8 @@ class PeopleRange(NamedTuple):
 class TuningTrial:
     """Both splits: ``part`` is known where candidates are chosen, ``known`` where the best is judged.
 
-    Those who choose (``validation``) and those who judge (``test``) have nobody in common.
+    Those who choose (``validation``) and those who judge (``test``) have nobody in common. ``order`` is the setting in
+    force, which a split at random turns off and leaves untried.
     """
 
     part: Knowledge
@@ -227,6 +236,7 @@ class TuningTrial:
     known: Knowledge
     test: JudgedPeople
     changes: Sequence[tuple[str, Change]]
+    order: OrderUse
 
     @classmethod
     def of(cls, history: SourceHistory, request: TuningRequest) -> "TuningTrial":
@@ -236,7 +246,8 @@ class TuningTrial:
             InvalidInput: there is no person to judge by.
         """
         parts = split(history.events, request.trial.split)
-        known = Knowledge.of(history, parts.known, history.settings)
+        judged_by = judged_settings(history.settings, request.trial.split)
+        known = Knowledge.of(history, parts.known, judged_by)
         # A stream of its own, as each draw has.
         draw = np.random.default_rng([request.trial.split.seed, 9]).random(history.person_count)
         chooses = draw < CHOOSING_SHARE
@@ -244,7 +255,7 @@ class TuningTrial:
         test, _ = sample_people(known, parts.held_out, judged, ~chooses)
         inner = replace(history, events=known.events)
         inner_parts = split(inner.events, request.trial.split)
-        part = Knowledge.of(inner, inner_parts.known, history.settings)
+        part = Knowledge.of(inner, inner_parts.known, judged_by)
         validation, _ = sample_people(part, inner_parts.held_out, request.trial, chooses)
         choosing, judging = len(validation.people), len(test.people)
         if not choosing and not judging:
@@ -253,8 +264,17 @@ class TuningTrial:
             raise InvalidInput(
                 f"{history.name} has too few people: {choosing} to try settings on, {judging} others to judge them by."
             )
-        tried = islice(changes(history, part, request.trial.split.seed), request.candidates + UNCHANGING)
-        return cls(part=part, validation=validation, known=known, test=test, changes=list(tried))
+        all_changes = changes(history, part, request.trial.split.seed)
+        if judged_by is not history.settings:
+            all_changes = (each for each in all_changes if each[0] != ORDER)
+        return cls(
+            part=part,
+            validation=validation,
+            known=known,
+            test=test,
+            changes=list(islice(all_changes, request.candidates + UNCHANGING)),
+            order=history.settings.order,
+        )
 
     def settings(self, mask: int) -> SourceSettings:
         """Return the settings that some changes make, one after the other."""
@@ -495,8 +515,8 @@ def _judged(search: _Search, before: FloatArray) -> TuningResult:
     earlier = search.gains_of(0, TEST)
     later = search.gains_of(search.best, TEST) if search.best else earlier
     return TuningResult(
-        before=trial.known.settings,
-        settings=trial.settings(search.best),
+        before=_with_order(trial.known.settings, trial),
+        settings=_with_order(trial.settings(search.best), trial),
         tried=search.tried,
         validation_people=len(trial.validation.people),
         test_people=len(trial.test.people),
@@ -512,3 +532,8 @@ def _estimate(values: FloatArray, seed: int) -> Estimate:
     estimated = metrics.estimate(values, seed)
     assert estimated is not None  # noqa: S101  # there is a person
     return estimated
+
+
+def _with_order(settings: SourceSettings, trial: TuningTrial) -> SourceSettings:
+    """Return settings as they are proposed: with the order in force where none was tried."""
+    return replace(settings, order=trial.order) if all(name != ORDER for name, _ in trial.changes) else settings

@@ -52,6 +52,13 @@ def count_numbers(numbers: Numbers, length: int) -> IntArray:
     return counts
 
 
+def run_sums(values: IntArray, starts: IntArray) -> IntArray:
+    """Return the sum of each run of values; ``starts`` cuts them into runs."""
+    running = np.zeros(len(values) + 1, dtype=np.int64)
+    np.cumsum(values, out=running[1:])
+    return running[starts[1:]] - running[starts[:-1]]
+
+
 def exact_sum(values: IntArray) -> int:
     """Return a sum that may pass 64 bits."""
     # Upper and lower halves apart: the sum of either fits for two billion values.

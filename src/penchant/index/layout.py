@@ -35,10 +35,28 @@ LIKENESS_SCALE = 10**12
 """Likeness to stand-ins is compared in this unit, so that noise of doubles decides no tie."""
 PEOPLE_SHIFT = 40
 """Overlaps take so many bits while they are added up; above them the people of a pair are counted."""
-DIRECT_SCALE = TOP_GRADE * WEIGHT_SCALE
+FACTOR_SCALE = 1 << 12
+"""What a like counts is an integer of this unit: v' of the interface, section 6, is so many times the grade."""
+DIRECT_SCALE = TOP_GRADE * WEIGHT_SCALE * FACTOR_SCALE
 LENT_SCALE = DIRECT_SCALE * SHARE_SCALE
 OWN_SCALE = TOP_GRADE * SHARE_SCALE
-"""The units of sums of grade x weight, of share x grade x weight, and of share x grade."""
+"""The units of sums of v' x weight, of share x v' x weight, and of share x grade.
+
+A direct sum fits 64 bits: the v' of a person add up to 2^26 at most (1,000 likes of grade 16), a weight has 32 bits;
+h x g x v x T is 2^40 at most, and a thousand of them less than 2^50. What is lent may not fit (`LENT_BITS`).
+"""
+LENT_BITS = 46
+"""Direct sums below 2 to this are lent in one word, since the shares of a piece's stand-ins add up to 2^16."""
+WORD_BITS = 32
+"""Bits of the lower word of what does not fit one."""
+WINDOW = 10
+"""Ranks that two likes are apart at most where one comes soon after the other."""
+CLOSENESS = (0, 16, 13, 10, 8, 6, 5, 4, 3, 3, 2)
+"""What two likes of a person count by how many ranks they are apart."""
+TOTAL_BITS = 40
+"""Bits of the lower word of sums of products of counts, which have as many each."""
+FOLLOW_PENALTY = 40_960
+"""What is added to all that is liked soon after a piece: ten neighbouring likes of the top grade."""
 NOWHERE = 1 << 62
 """The row of an empty entry of a heap; as a limit, one that every key is below."""
 FARTHEST = DISTANCE_SCALE + 1
@@ -164,8 +182,10 @@ class PieceFigures(NamedTuple):
 class LikeMatrix(NamedTuple):
     """Likes as grades of 1 to 16, twice: by person with ascending pieces, by piece with ascending people.
 
-    ``person_starts`` (u + 1,) cuts ``pieces`` and ``grades`` into people, ``piece_starts`` (n + 1,) ``people`` and
-    ``piece_grades`` into pieces.
+    ``person_starts`` (u + 1,) cuts ``pieces``, ``grades`` and ``ranks`` into people, ``piece_starts`` (n + 1,)
+    ``people`` and ``piece_grades`` into pieces. A rank is how many of the person's likes are later. ``gaps`` (2,) are
+    how many differences above 0 there are between the moments of people's neighbouring likes, and how many of these
+    have the commonest value.
     """
 
     person_starts: IntArray
@@ -174,6 +194,36 @@ class LikeMatrix(NamedTuple):
     piece_starts: IntArray
     people: Numbers
     piece_grades: NDArray[np.uint8]
+    ranks: NDArray[np.uint16]
+    gaps: IntArray
+
+
+class LikeSequences(NamedTuple):
+    """Likes by person, the latest first, and by piece.
+
+    ``person_starts`` (u + 1,) cuts ``pieces``, ``grades``, ``ranks`` and ``ends`` into people. Likes of one moment lie
+    from the place that their rank says to that of ``ends``. ``piece_starts`` (n + 1,) cuts ``people``,
+    ``piece_grades`` and ``piece_ranks`` into pieces.
+    """
+
+    person_starts: IntArray
+    pieces: Numbers
+    grades: NDArray[np.uint8]
+    ranks: NDArray[np.uint16]
+    ends: NDArray[np.uint16]
+    piece_starts: IntArray
+    people: Numbers
+    piece_grades: NDArray[np.uint8]
+    piece_ranks: NDArray[np.uint16]
+
+
+class LikeSeeds(NamedTuple):
+    """A person's likes by row of the weights: grades v, what each counts, v', and what its followers do, h g v."""
+
+    rows: IntArray
+    grades: IntArray
+    factors: IntArray
+    follow_factors: IntArray
 
 
 class SparseRows(NamedTuple):
@@ -198,6 +248,8 @@ class WeightMatrix(NamedTuple):
     ``starts`` (n + 1,) cuts ``targets``, ascending, and ``values`` into what a like of each piece says of others, in
     `WEIGHT_SCALE`. ``lent_starts`` (n + 1,) cuts ``borrowers``, ascending, and ``lent_shares`` into the pieces that
     each piece stands in for; ``evidence`` (n,) is how much stand-ins count. Both are in `SHARE_SCALE`.
+    ``follow_starts`` (n + 1,) cuts ``followers``, ascending, and ``follow_values`` into what is liked soon after each
+    piece, in `WEIGHT_SCALE`.
     """
 
     starts: IntArray
@@ -207,6 +259,9 @@ class WeightMatrix(NamedTuple):
     borrowers: Numbers
     lent_shares: NDArray[np.int32]
     evidence: NDArray[np.int32]
+    follow_starts: IntArray
+    followers: Numbers
+    follow_values: NDArray[np.int32]
 
 
 class PersonPairs(NamedTuple):
@@ -261,7 +316,8 @@ class ShareRoom(NamedTuple):
     """Room to add up part a in: of zeros before and after, by piece of a block, with a bit for each in ``met``.
 
     ``rows`` and ``direct`` are the pieces that likes speak for, and what they say of them; (w,) where likes have w
-    weights. ``cursors`` are of these or of the likes, ``own_cursors`` of the likes.
+    weights and followers. ``cursors`` are of these or of the likes, ``own_cursors`` of the likes. Where one word does
+    not hold what is lent, ``highs`` and ``lent_highs`` have the upper ones, with cursors of their own.
     """
 
     sums: IntArray
@@ -272,6 +328,9 @@ class ShareRoom(NamedTuple):
     direct: IntArray
     cursors: IntArray
     own_cursors: IntArray
+    lent_highs: IntArray
+    highs: IntArray
+    high_cursors: IntArray
 
 
 class Choice(NamedTuple):

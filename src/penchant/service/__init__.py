@@ -12,6 +12,7 @@ from penchant.service.administration import Administration
 from penchant.service.browsing import SourceBrowser, SourceSearch
 from penchant.service.changes import Changes
 from penchant.service.content import Content, Curation
+from penchant.service.desk import Desk
 from penchant.service.drafts import Drafts
 from penchant.service.health import AudienceHealth, CatalogueHealth
 from penchant.service.lists.inclusion import PieceInclusion
@@ -70,6 +71,7 @@ class Services:
     audience_health: AudienceHealth
     maps: CatalogueMaps
     curves: CurveCounter
+    desk: Desk
     list_ids: ListIds
     impressions: Impressions
     results: Results

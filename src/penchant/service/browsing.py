@@ -11,7 +11,7 @@ thread, up to a bound of pieces and time; an answer says how far it looked, and 
 import asyncio
 import enum
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from penchant.attributes import AttributeType, MarkSpan, mark_of, numbered
@@ -251,6 +251,10 @@ COUNTS_LIFE_S = 15.0
 """How long counts of interactions are shown, in seconds, once there are new ones."""
 COUNTING_WAIT_S = 0.3
 """How long an answer waits for counts; they go on being made, for the next one."""
+MAX_OFFERED = 200
+"""Titles that a field offers: 10 KB of a page."""
+MAX_TITLED = 16
+"""Sources whose titles are remembered, each until its next version."""
 MAX_COUNTS = 1_000
 """Sources whose counts are remembered."""
 
@@ -333,6 +337,14 @@ class SourceOverview:
     daily: DailyCounts | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PieceTitles:
+    """The titles of a source: some for a field to offer, ascending, and the pieces by title, without its case."""
+
+    offered: Sequence[str]
+    ids: Mapping[str, str]
+
+
 @dataclass(frozen=True, slots=True)
 class _DailyTotals:
     version: int
@@ -358,6 +370,7 @@ class SourceBrowser:
         self._clock = clock
         self._totals: BoundedCache[int, _DailyTotals] = BoundedCache(MAX_COUNTS)
         self._counting: dict[int, asyncio.Task[DailyCounts]] = {}
+        self._titles: BoundedCache[tuple[int, int, int], PieceTitles] = BoundedCache(MAX_TITLED)
 
     async def sources(self, access: Access, *, skip: int, limit: int) -> tuple[int, list[SourceOverview]]:
         """Return how many sources an account has, and where those of a page stand, ascending by name."""
@@ -428,6 +441,21 @@ class SourceBrowser:
 
         return {piece_id: card(piece_id) for piece_id in ids}
 
+    async def titles(self, view: View) -> PieceTitles:
+        """Return the titles of a source, of its first `MAX_SCANNED` pieces."""
+        key = (view.head.source_id, view.head.incarnation, view.head.version)
+        titles = self._titles.get(key)
+        if titles is None:
+            titles = await self._database.in_thread(self._read_titles, view)
+            self._titles.put(key, titles)
+        return titles
+
+    async def piece_called(self, view: View, text: str) -> str | None:
+        """Return the id of the piece of this id or title; ``None`` where there is none, or none is found by title."""
+        if text in view.snapshot:
+            return text
+        return (await self.titles(view)).ids.get(text.strip().casefold())
+
     async def texts_at(self, view: View, pointer: str, ids: Sequence[str]) -> dict[str, str]:
         """Return the texts to which a JSON pointer leads in the extras of some pieces, of those that have one."""
         return await self._told(view, ids, lambda body: decode_stored_extra(body, pointer))
@@ -468,6 +496,17 @@ class SourceBrowser:
         name = (view.head.account_id, view.head.name)
         with self._database.storage.pieces.open_from(*name, start=start, after=after, limit=PAGE + 1) as batches:
             return [LabelledPiece(id=row.id, label=decode_stored_label(row.body)) for rows in batches for row in rows]
+
+    def _read_titles(self, view: View) -> PieceTitles:
+        name = (view.head.account_id, view.head.name)
+        ids: dict[str, str] = {}
+        labels = []
+        with self._database.storage.pieces.open_from(*name, limit=MAX_SCANNED) as batches:
+            for row in itertools.chain.from_iterable(batches):
+                label = decode_stored_label(row.body)
+                if label is not None and ids.setdefault(label.casefold(), row.id) == row.id:
+                    labels.append(label)
+        return PieceTitles(offered=sorted(labels[:MAX_OFFERED]), ids=ids)
 
     def _scan(self, view: View, text: str, after: str | None) -> PiecePage:
         """Return the next page of pieces whose label contains a text, reading labels in the order of ids."""

@@ -34,6 +34,7 @@ from penchant.storage import (
     ClearPieces,
     DeletePieces,
     DeleteSource,
+    EditList,
     Outcome,
     ReplaceList,
     SourceHead,
@@ -99,6 +100,25 @@ class Curation:
         """Replace a list; the order of ids is kept."""
         return await self._database.change(
             ReplaceList(account_id=access.account_id, source=source, actor=access.key_id, kind=kind, ids=ids)
+        )
+
+    async def edit_list(
+        self, access: Access, source: str, kind: ListKind, piece_id: str, *, is_listed: bool
+    ) -> Outcome:
+        """Put a piece at the end of a list, or take it off; what others change in it meanwhile stays.
+
+        Raises:
+            TooManyEntries: the list is as long as it may be.
+        """
+        return await self._database.change(
+            EditList(
+                account_id=access.account_id,
+                source=source,
+                actor=access.key_id,
+                kind=kind,
+                piece_id=piece_id,
+                is_listed=is_listed,
+            )
         )
 
     async def replace_settings(self, access: Access, source: str, settings: SourceSettings) -> Outcome:

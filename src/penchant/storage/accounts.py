@@ -2,8 +2,9 @@
 
 import time
 from collections import Counter
+from typing import Any
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, Select, func, insert, select, update
 
 from penchant.storage import statements
 from penchant.storage.databases.opening import Transactions, now_ms
@@ -97,6 +98,25 @@ class AccountStore:
         )
         if account_id is not None:
             statement = statement.where(audit.c.account_id == account_id)
+        return self._entries(statement)
+
+    def list_changes(self, account_id: int, source: str, *, newest: int, limit: int) -> list[AuditEntry]:
+        """Return the newest changes of a source and what belongs to it, newest first.
+
+        Looked for among the ``newest`` entries of the audit log, of all accounts together, which bounds the work.
+        """
+        recent = select(audit).order_by(audit.c.audit_id.desc()).limit(newest).subquery()
+        # What belongs to a source has its name, a slash and its own name: between the slash and what follows it.
+        below = (recent.c.subject >= f"{source}/") & (recent.c.subject < f"{source}0")
+        return self._entries(
+            select(recent, accounts.c.name)
+            .outerjoin(accounts, accounts.c.account_id == recent.c.account_id)
+            .where(recent.c.account_id == account_id, (recent.c.subject == source) | below)
+            .order_by(recent.c.audit_id.desc())
+            .limit(limit)
+        )
+
+    def _entries(self, statement: Select[Any]) -> list[AuditEntry]:
         with self._transactions.read() as connection:
             return [
                 AuditEntry(

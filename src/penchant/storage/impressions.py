@@ -1,7 +1,7 @@
 """Impressions as they are stored: what a person was shown, and what placements showed and what came of it."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ from penchant.model import InteractionType, StoredImpression
 from penchant.storage.databases.opening import Transactions
 from penchant.storage.hashing import list_person, user_key
 from penchant.storage.impression_ledger import SUCCESSES, first_key, made_at_of
-from penchant.storage.placement_counts import CountsTable, counts_by_day, read_counts
+from penchant.storage.placement_counts import CountsTable, PlacementDay, counts_by_day, read_counts
 from penchant.storage.schema import impressions, placement_pieces
 from penchant.storage.secrets import LIST_IDS, read_secret
 
@@ -151,14 +151,14 @@ class ImpressionStore:
         return shown, is_whole
 
     def count_by_day(
-        self, source_id: int, incarnation: int, days: tuple[int, int], *, limit: int
-    ) -> list[tuple[int, int, int]]:
-        """Return UTC days from one to another, each with a kind and its count over all placements.
+        self, source_id: int, incarnation: int, days: tuple[int, int], kinds: Sequence[int], *, limit: int
+    ) -> list[PlacementDay]:
+        """Return what each placement did on UTC days from one to another, of some kinds (`counts_by_day`).
 
-        Of ``limit`` rows of counts at most.
+        Of ``limit`` rows of counts at most, those of the latest days.
         """
         with self._transactions.read() as connection:
-            return counts_by_day(connection, source_id, incarnation, days, limit)
+            return counts_by_day(connection, source_id, incarnation, days, kinds, limit)
 
     def _rows_of_person(
         self, source_id: int, incarnation: int, user_id: str, since: int, *conditions: ColumnElement[bool]

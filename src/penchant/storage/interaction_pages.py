@@ -4,10 +4,10 @@ A row for each would take most of the time of a first count in Python's objects.
 interactions of a thousand versions, as records one behind the other (D119 of docs/decisions.md):
 
     key of the person, 16 bytes | key of the piece, 16 bytes | number: moment, type, place of the version in the block
-    | portion
 
 PostgreSQL gives the number as eight bytes; SQLite, which has no such function, as `DIGITS` digits, by adding `OFFSET`.
-The portion is a byte, one more than it is, since SQLite ends a text at 0; without one it is that of the whole.
+Behind them is a record more for each that has a portion, which tells it: without keys, and with the portion in place of
+the moment. So those without one, mostly all, cost nothing more.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -32,11 +32,15 @@ OFFSET = 3 * 10**18
 DIGITS, WORD_DIGITS = 19, 8
 """With the offset each number has so many digits, of which a word of 64 bits has eight."""
 
-_NUMBER = f"((occurred_at * {1 << TYPE_BITS} + type) * {1 << VERSION_BITS} + version - start)"
-_PORTION = f"coalesce(portion, {WHOLE}) + 1"
+_NUMBER = f"(({{}} * {1 << TYPE_BITS} + type) * {1 << VERSION_BITS} + version - start)"
+_MOMENT, _PORTION = _NUMBER.format("occurred_at"), _NUMBER.format("CAST(portion AS BIGINT)")
+_TOLD = "FILTER (WHERE portion IS NOT NULL), '')"
+_NO_KEYS = f"'{'00' * 2 * KEY_BYTES}'"
 _RECORDS = {
-    "sqlite": f"CAST(group_concat(user_key || piece_key || ({OFFSET} + {_NUMBER}) || char({_PORTION}), '') AS BLOB)",
-    "postgresql": f"string_agg(user_key || piece_key || int8send({_NUMBER}) || set_byte('\\x00', 0, {_PORTION}), '')",
+    "sqlite": f"CAST(group_concat(user_key || piece_key || ({OFFSET} + {_MOMENT}), '')"
+    f" || coalesce(group_concat(x{_NO_KEYS} || ({OFFSET} + {_PORTION}), '') {_TOLD} AS BLOB)",
+    "postgresql": f"string_agg(user_key || piece_key || int8send({_MOMENT}), '')"
+    f" || coalesce(string_agg(decode({_NO_KEYS}, 'hex') || int8send({_PORTION}), '') {_TOLD}",
 }
 # The plus keeps the last bound from being what rows are looked up by: that is the block's own.
 _PAGES = {
@@ -58,14 +62,14 @@ _PAGES = {
 }
 _KEY = (np.uint8, KEY_BYTES)
 _NUMBER_AT = 2 * KEY_BYTES
-_BINARY = np.dtype([("people", _KEY), ("pieces", _KEY), ("number", ">i8"), ("portion", np.uint8)])
+_BINARY = np.dtype([("people", _KEY), ("pieces", _KEY), ("number", ">i8")])
 # The first word begins with three digits and ends with five that the second has as well.
 _WRITTEN = np.dtype(
     {
-        "names": ["people", "pieces", "first", "second", "third", "portion"],
-        "formats": [_KEY, _KEY, "<u8", "<u8", "<u8", np.uint8],
-        "offsets": [0, KEY_BYTES, *(_NUMBER_AT + place for place in (0, 3, 11, DIGITS))],
-        "itemsize": _NUMBER_AT + DIGITS + 1,
+        "names": ["people", "pieces", "first", "second", "third"],
+        "formats": [_KEY, _KEY, "<u8", "<u8", "<u8"],
+        "offsets": [0, KEY_BYTES, *(_NUMBER_AT + place for place in (0, 3, 11))],
+        "itemsize": _NUMBER_AT + DIGITS,
     }
 )
 _JOINTS = ((10, 8, 0x00FF00FF00FF00FF), (100, 16, 0x0000FFFF0000FFFF), (10_000, 32, 0x00000000FFFFFFFF))
@@ -144,14 +148,24 @@ def _page(blocks: Mapping[int, bytes], dialect: str) -> InteractionPage:
         moments=done >> TYPE_BITS,
         versions=befores + (numbers & BLOCK_VERSIONS),
     )
-    lacks = WHOLE + 1 - records["portion"].astype(np.int64)
-    return page if not lacks.any() else _portioned(page, lacks)
+    ends = np.cumsum([len(each) for each in blocks.values()]) // form.itemsize
+    return _portioned(page) if _is_told(page.people[ends - 1]).any() else page
 
 
-def _portioned(page: InteractionPage, lacks: npt.NDArray[np.int64]) -> InteractionPage:
-    """Return a page with what portions lack in its codes, without what counts for nothing."""
+def _is_told(keys: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_]:
+    """Return which records tell of portions, by their keys of people."""
+    return np.asarray(~keys.any(axis=1))
+
+
+def _portioned(page: InteractionPage) -> InteractionPage:
+    """Return a page with what portions lack in its codes, without what tells of them and what counts for nothing."""
+    tells = _is_told(page.people)
+    own = np.flatnonzero(~tells)
+    order = own[np.argsort(page.versions[own])]
+    lacks = np.zeros(len(tells), dtype=np.int64)
+    lacks[order[np.searchsorted(page.versions[order], page.versions[tells])]] = WHOLE - page.moments[tells]
     lacks[np.isin(page.codes, [kind.code for kind in RATINGS])] = 0
-    counts = lacks < WHOLE
+    counts = ~tells & (lacks < WHOLE)
     return InteractionPage(
         people=page.people[counts],
         pieces=page.pieces[counts],

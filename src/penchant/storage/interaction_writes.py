@@ -13,7 +13,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, insert, select, update
 
-from penchant.model import NewImpression, NewInteraction, StoredInteraction, counted_portion
+from penchant.model import NewImpression, NewInteraction, StoredInteraction
 from penchant.storage import statements
 from penchant.storage.databases.opening import AnyDatabase
 from penchant.storage.hashing import event_key, piece_key, shared_event_key, user_key
@@ -69,7 +69,7 @@ def record(
     if recording.stored:
         recorded = zip(recording.stored, recording.shown, recording.by_page, strict=True)
         # Of nothing of a piece nothing came (D188 of docs/decisions.md).
-        counted = [each for each in recorded if counted_portion(each[0].type, each[0].portion)]
+        counted = [each for each in recorded if each[0].portion != 0 or each[0].type.is_rating]
         if counted:
             attribute(connection, database, row, counted)
         _raise_version(connection, row.source_id, recording.version, now)
@@ -376,8 +376,10 @@ def _insert(connection: Connection, source: int, stored: Sequence[StoredInteract
             "user_id": each.user_id,
             "piece_id": each.piece_id,
             "event_id": each.event_id,
-            "portion": each.portion,
         }
         for each in stored
     ]
+    # Named only where there is one: a column more in every row costs some per cent of all.
+    if any(each.portion is not None for each in stored):
+        rows = [row | {"portion": each.portion} for row, each in zip(rows, stored, strict=True)]
     connection.execute(insert(interactions), rows)

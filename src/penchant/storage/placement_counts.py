@@ -10,7 +10,8 @@ All writers of a source hold its counter's lock, so that a row may be read, adde
 *Parts.* Nobody may weigh more than others because of seeing more, so counts tell apart in which stage of what a person
 was shown they are: of the pieces that a version of a placement shows to a person the first 16 are in stage 0, as many
 again in stage 1, twice as many in 2, and so on. Readers leave out the stages that few people have reached
-(`service.placements.results`). What pins of editors showed is in a stage of its own. Counts also tell apart what browser keys alone have reported. The stored kind has both
+(`service.placements.results`). What pins of editors showed is in a stage of its own.
+Counts also tell apart what browser keys alone have reported. The stored kind has both
 beside the kind itself: rows of before have them of stage 0, as reported by keys of servers.
 """
 
@@ -60,6 +61,15 @@ class CountKey(NamedTuple):
     day: int
     variant: str
     kind: int
+
+
+class PlacementDay(NamedTuple):
+    """How much a placement did of a kind on a UTC day."""
+
+    placement: str
+    day: int
+    kind: int
+    total: int
 
 
 def stored_kind(kind: int, stage: int, *, by_page: bool) -> int:
@@ -181,22 +191,30 @@ def read_counts(
 
 
 def counts_by_day(
-    connection: Connection, source: int, incarnation: int, days: tuple[int, int], limit: int
-) -> list[tuple[int, int, int]]:
-    """Return UTC days with a kind and its count over all placements, of ``limit`` rows of counts at most."""
+    connection: Connection, source: int, incarnation: int, days: tuple[int, int], kinds: Sequence[int], limit: int
+) -> list[PlacementDay]:
+    """Return what each placement did on which UTC day, of some kinds, ascending.
+
+    Of ``limit`` rows of counts at most, those of the latest days.
+    """
     first, last = days
     counts = placement_counts.c
-    statement = select(counts.day, counts.kind, counts.numbers).where(
-        counts.source_id == source,
-        counts.incarnation == incarnation,
-        counts.day >= first,
-        counts.day <= last,
-        (counts.kind % _KIND_VALUES).in_((LISTS, SHOWN, SUCCEEDED)),
+    statement = (
+        select(counts.placement, counts.day, counts.kind, counts.numbers)
+        .where(
+            counts.source_id == source,
+            counts.incarnation == incarnation,
+            counts.day >= first,
+            counts.day <= last,
+            (counts.kind % _KIND_VALUES).in_(kinds),
+        )
+        .order_by(counts.day.desc())
+        .limit(limit)
     )
-    totals: dict[tuple[int, int], int] = defaultdict(int)
-    for day, kind, numbers in connection.execute(statement.limit(limit)):
-        totals[day, kind % _KIND_VALUES] += int(np.frombuffer(numbers, _DTYPE, POSITIONS).sum())
-    return [(day, kind, count) for (day, kind), count in sorted(totals.items())]
+    totals: dict[tuple[str, int, int], int] = defaultdict(int)
+    for placement, day, kind, numbers in connection.execute(statement):
+        totals[placement, day, kind % _KIND_VALUES] += int(np.frombuffer(numbers, _DTYPE, POSITIONS).sum())
+    return [PlacementDay(*key, count) for key, count in sorted(totals.items())]
 
 
 _KEY_COLUMNS = (

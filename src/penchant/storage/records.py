@@ -315,6 +315,18 @@ class ReplaceList(SourceCommand):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EditList(SourceCommand):
+    """Put a piece at the end of the whitelist or the blacklist, or take it off, whatever else was changed meanwhile.
+
+    Fails with `TooManyEntries` where the list has as many ids as it may. What is so already changes nothing.
+    """
+
+    kind: ListKind
+    piece_id: str
+    is_listed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReplaceSettings(SourceCommand):
     """Replace the source's settings (JSON), and the rule by which pieces are to have words.
 
@@ -509,6 +521,7 @@ Command = (
     | ClearPieces
     | DeleteSource
     | ReplaceList
+    | EditList
     | ReplaceSettings
     | StoreWords
     | PutPlacement

@@ -23,12 +23,13 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 from penchant.errors import (
     DraftChanged,
     StorageIncompatible,
+    TooManyEntries,
     TooManyPieces,
     TooManyPlacements,
     TooManySources,
     UnknownSource,
 )
-from penchant.model import EncodedPiece, ListKind
+from penchant.model import MAX_LIST_LENGTH, EncodedPiece, ListKind
 from penchant.storage import statements
 from penchant.storage.accounts import note
 from penchant.storage.bodies import BodyReader, BodyWriter, Dictionaries, forget_dictionaries
@@ -68,6 +69,7 @@ from penchant.storage.records import (
     DeletePlacement,
     DeleteSource,
     DraftStep,
+    EditList,
     EraseUser,
     MoveDraft,
     Outcome,
@@ -120,6 +122,8 @@ class WriteTransaction:
                 return self._delete_source(command)
             case ReplaceList():
                 return self._replace_list(command)
+            case EditList():
+                return self._edit_list(command)
             case ReplaceSettings():
                 return self._replace_settings(command)
             case StoreWords():
@@ -405,6 +409,26 @@ class WriteTransaction:
             ]
             self.connection.execute(insert(lists), rows)
         note(self.connection, command.account_id, command.actor, f"{kind.value}.replace", command.source, now=self.now)
+
+    def _edit_list(self, command: EditList) -> Outcome:
+        """Put a piece on a list or take it off, in the audit log under its id."""
+        row = self._require(command, CONTENT)
+        kind = command.kind.value
+        own = (lists.c.source_id == row.source_id) & (lists.c.kind == kind)
+        found = self.connection.execute(select(lists.c.position, lists.c.piece_id).where(own)).all()
+        if any(each.piece_id == command.piece_id for each in found) == command.is_listed:
+            return Outcome(version=row.version)
+        if command.is_listed and len(found) >= MAX_LIST_LENGTH:
+            raise TooManyEntries(f"The list has {len(found)} ids already; {MAX_LIST_LENGTH} are accepted.")
+        if command.is_listed:
+            position = max((each.position for each in found), default=-1) + 1
+            entry = {"source_id": row.source_id, "kind": kind, "position": position, "piece_id": command.piece_id}
+            self.connection.execute(insert(lists), entry)
+        else:
+            self.connection.execute(delete(lists).where(own, lists.c.piece_id == command.piece_id))
+        action = f"{kind}.{'add' if command.is_listed else 'remove'}"
+        self._note(command, action, command.piece_id)
+        return Outcome(version=self._raise_version(row, 1, self._moment(row)))
 
     def _replace_settings(self, command: ReplaceSettings) -> Outcome:
         row = self._require(command, CONTENT)

@@ -155,6 +155,7 @@ from penchant.wire.placements import (
     ListRules,
     ListUse,
     PageWish,
+    PlacementPin,
     PlacementSpec,
     PlacementWish,
     check_filters,
@@ -163,6 +164,7 @@ from penchant.wire.placements import (
     decode_placement_preview,
     encode_placement,
     placement_problem,
+    read_placement,
 )
 from penchant.wire.preferences import (
     PersonPreferences,

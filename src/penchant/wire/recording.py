@@ -233,7 +233,7 @@ def _members(raw: msgspec.Raw, where: str, faults: Faults) -> dict[str, Any] | N
     # The short way: one typed decode, which takes nearly all. What it refuses is looked at member by member.
     with contextlib.suppress(*UNREADABLE):
         plain = _plain_decoder.decode(raw)
-        return {name: getattr(plain, name) for name in _MEMBERS}
+        return msgspec.structs.asdict(plain)
     kind = kind_of(raw)
     if kind != "an object":
         faults.add(where, f"Found {kind}; an object with userId, type and contentId is accepted.")

@@ -20,6 +20,7 @@ from penchant.model import (
     MAX_TAKE,
     Blend,
     InteractionType,
+    OrderUse,
     SourceSettings,
 )
 from penchant.vocabulary import Vocabulary
@@ -34,6 +35,7 @@ from penchant.wire.fields import (
     Number,
     Shape,
     by_category,
+    choice,
     integer,
     number,
     ref,
@@ -185,6 +187,9 @@ class Settings(Record, frozen=True, kw_only=True, rename="camel"):
     blend: Annotated[BlendSettings, Shape(_read_blend, BLEND.schema())] = BlendSettings()
     new_piece_half_life_days: Annotated[Number, number(0, MAX_DAYS), Label("Half-life of newness, days")] = (
         _DEFAULTS.new_piece_half_life_days
+    )
+    order: Annotated[OrderUse, choice(OrderUse, "use of the order of likes"), Label("The order of likes")] = (
+        _DEFAULTS.order
     )
     max_per_value: Annotated[Mapping[str, int] | UnsetType, by_category(integer(1, MAX_TAKE))] = UNSET
     attributes: Annotated[

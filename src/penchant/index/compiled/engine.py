@@ -17,6 +17,7 @@ from penchant.index.compiled import exact, ridge_exact
 from penchant.index.compiled.native_kernels import NativeKernel
 from penchant.index.compiled.samples import FINDING, RIDGE, UNWEIGHTED, Kind
 from penchant.index.layout import (
+    CLOSENESS,
     BlendFactors,
     BoolArray,
     Choice,
@@ -26,6 +27,8 @@ from penchant.index.layout import (
     KernelQuery,
     LikeMatrix,
     LikenessNorms,
+    LikeSeeds,
+    LikeSequences,
     Norms,
     Numbers,
     PersonPairs,
@@ -229,7 +232,13 @@ def _by_liking(likes: LikeMatrix, squares: IntArray) -> tuple[LikeMatrix, IntArr
     entries = run_places(likes.piece_starts[ids], counts)
     people, grades = likes.people[entries], likes.piece_grades[entries]
     pieces, own_grades = transpose(starts, people, grades.astype(np.uint16), likes.person_starts[:-1])
-    return LikeMatrix(likes.person_starts, pieces, own_grades.astype(np.uint8), starts, people, grades), ids
+    # Their order is of no account here, and stays as it was.
+    return (
+        likes._replace(
+            pieces=pieces, grades=own_grades.astype(np.uint8), piece_starts=starts, people=people, piece_grades=grades
+        ),
+        ids,
+    )
 
 
 def _solve_block(
@@ -312,23 +321,73 @@ def likeness_squares(
     return found
 
 
-def shares(weights: WeightMatrix, seeds: IntArray, grades: IntArray, loan: float) -> SparseShares:
+def followers(
+    likes: LikeMatrix, k: int, *, threads: int = 1
+) -> tuple[NDArray[np.uint32], NDArray[np.int32], NDArray[np.uint8], IntArray]:
+    """Return by piece those liked soon after it, ascending, T, and how many people like one after the other.
+
+    Shapes (n_pieces, k); entries of T of 0 are none. And by piece (n_pieces, 5) the sums that `order.direction_of`
+    takes.
+    """
+    count = len(likes.piece_starts) - 1
+    near, values = np.zeros((count, k), dtype=np.uint32), np.zeros((count, k), dtype=np.int32)
+    people, totals = np.zeros((count, k), dtype=np.uint8), np.zeros((count, 5), dtype=np.int64)
+    kernel = _engine.kernel("followers", RIDGE)
+    if kernel is None:
+        ridge_exact.followers(likes, near, values, people, totals)
+        return near, values, people, totals
+    sequences = _sequences(likes)
+
+    def fill(turn: slice) -> None:
+        room = (*_room(count), np.zeros(count, dtype=np.int64), np.empty(k, dtype=np.int64))
+        kernel(sequences, np.asarray(CLOSENESS), turn.start, threads, near, values, people, totals, *room)
+
+    over_ranges(threads, threads, fill)
+    return near, values, people, totals
+
+
+def _sequences(likes: LikeMatrix) -> LikeSequences:
+    """Return likes by person, the latest first."""
+    count, own = len(likes.pieces), np.diff(likes.person_starts)
+    # The place of each like's moment: that of its rank among the likes of its person.
+    begins = np.repeat(likes.person_starts[:-1], own) + likes.ranks
+    order, ranks = transpose(np.arange(count + 1), begins.astype(np.uint32), likes.ranks, np.arange(count))
+    sizes = np.bincount(begins, minlength=count)
+    _, piece_ranks = transpose(likes.person_starts, likes.pieces, likes.ranks, likes.piece_starts[:-1])
+    return LikeSequences(
+        person_starts=likes.person_starts,
+        pieces=likes.pieces[order],
+        grades=likes.grades[order],
+        ranks=ranks,
+        ends=(ranks + sizes[begins[order]]).astype(np.uint16),
+        piece_starts=likes.piece_starts,
+        people=likes.people,
+        piece_grades=likes.piece_grades,
+        piece_ranks=piece_ranks,
+    )
+
+
+def shares(weights: WeightMatrix, seeds: LikeSeeds, loan: float) -> SparseShares:
     """Return part a of the pieces that have any for a person's likes; see `ridge_exact.shares`."""
     kernel = _engine.kernel("shares", RIDGE)
     if kernel is None:
-        return SparseShares.of(ridge_exact.shares(weights, seeds, grades, loan))
+        return SparseShares.of(ridge_exact.shares(weights, seeds, loan))
     count = len(weights.evidence)
-    most = int((weights.starts[seeds + 1] - weights.starts[seeds]).sum())
+    rows = seeds.rows
+    most = int((weights.starts[rows + 1] - weights.starts[rows]).sum())
+    following = np.flatnonzero(seeds.follow_factors)
+    follow_rows, follow_factors = rows[following], seeds.follow_factors[following]
+    most += int((weights.follow_starts[follow_rows + 1] - weights.follow_starts[follow_rows]).sum())
     block = max(1, min(SHARE_BLOCK, count))
-    sums, lent, liked = np.zeros((3, block), dtype=np.int64)
+    # Memory that is not touched takes none: upper words are seldom needed.
+    sums, lent, liked, lent_highs = np.zeros((4, block), dtype=np.int64)
     met = np.zeros(-(-block // 32), dtype=np.uint32)
-    spoken, direct = np.empty((2, most), dtype=np.int64)
-    cursors, own_cursors = np.empty(max(most, len(seeds)), dtype=np.int64), np.empty(len(seeds), dtype=np.int64)
-    room = ShareRoom(sums, lent, liked, met, spoken, direct, cursors, own_cursors)
-    # Memory that is not written to takes none.
-    rows, values, sizes = np.empty(count, dtype=np.int64), np.empty(count), np.empty(1, dtype=np.int64)
-    kernel(weights, seeds, grades, loan, room, rows, values, sizes)
-    return SparseShares(rows[: int(sizes[0])].copy(), values[: int(sizes[0])].copy())
+    spoken, direct, highs, high_cursors = np.empty((4, most), dtype=np.int64)
+    cursors, own_cursors = np.empty(max(most, len(rows)), dtype=np.int64), np.empty(len(rows), dtype=np.int64)
+    room = ShareRoom(sums, lent, liked, met, spoken, direct, cursors, own_cursors, lent_highs, highs, high_cursors)
+    found, values, sizes = np.empty(count, dtype=np.int64), np.empty(count), np.empty(1, dtype=np.int64)
+    kernel(weights, seeds, follow_rows, follow_factors, loan, room, found, values, sizes)
+    return SparseShares(found[: int(sizes[0])].copy(), values[: int(sizes[0])].copy())
 
 
 def taste(pairs: PersonPairs, terms: PieceTerms) -> tuple[IntArray, FloatArray, float] | None:

@@ -15,7 +15,7 @@ from numba.core.compiler import Flags, compile_extra
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 
-from penchant.index.compiled import kernels, ridge_kernels, taste_kernels
+from penchant.index.compiled import kernels, order_kernels, ridge_kernels, taste_kernels
 from penchant.index.compiled.native_kernels import NativeCode
 from penchant.index.compiled.samples import Kind, samples_of
 
@@ -30,6 +30,7 @@ _KERNELS: Mapping[str, Callable[..., None]] = {
     "stand_ins": ridge_kernels.stand_ins,
     "likeness_squares": ridge_kernels.likeness_squares,
     "shares": ridge_kernels.shares,
+    "followers": order_kernels.followers,
     "taste": taste_kernels.taste,
     "tastes": taste_kernels.tastes,
 }

@@ -8,22 +8,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penchant.index.layout import (
+    CLOSENESS,
     DIRECT_SCALE,
+    FOLLOW_PENALTY,
     LENT_SCALE,
     LIKENESS_SCALE,
     OWN_SCALE,
     PENALTY,
     SHARE_SCALE,
+    TOTAL_BITS,
     WEIGHT_SCALE,
+    WINDOW,
+    WORD_BITS,
     FloatArray,
     IntArray,
     LikeMatrix,
     LikenessNorms,
+    LikeSeeds,
     SparseRows,
     WeightMatrix,
 )
 
 PEOPLE_AT_ONCE = 1_000
+WORD_MASK = (1 << WORD_BITS) - 1
 MOST_PEOPLE = 255
 """People of a pair are counted up to so many: a byte holds them."""
 
@@ -120,20 +127,91 @@ def likeness_squares(
     return found
 
 
-def shares(weights: WeightMatrix, seeds: IntArray, grades: IntArray, loan: float) -> FloatArray:
-    """Return part a of all pieces for a person's likes, given by piece and grade; ``loan`` is L."""
+def followers(
+    likes: LikeMatrix,
+    near: NDArray[np.uint32],
+    values: NDArray[np.int32],
+    people: NDArray[np.uint8],
+    totals: IntArray,
+) -> None:
+    """Fill rows (n, k) of what is liked soon after each piece, and ``totals`` (n, 5), as `order_kernels.followers`."""
+    count, most = near.shape
+    keys, added = _pairs_in_order(likes, count)
+    cells, places = np.unique(keys, return_inverse=True)
+    sums, counts = np.zeros(len(cells), dtype=np.int64), np.bincount(places, minlength=len(cells))
+    np.add.at(sums, places, added)
+    before, after = np.divmod(cells, max(1, count))
+    back = np.append(sums, 0)[_found(cells, after * count + before)]
+    np.add.at(totals[:, 0], keys // max(1, count), added * added)
+    for column, other in ((1, sums), (3, back)):
+        for word, amounts in enumerate(_products(sums, other)):
+            np.add.at(totals[:, column + word], before, amounts)
+    whole = np.zeros(count, dtype=np.int64)
+    np.add.at(whole, before, sums)
+    for piece in np.flatnonzero(whole).tolist():
+        own = np.arange(*np.searchsorted(before, [piece, piece + 1]))
+        own = np.sort(own[np.lexsort((after[own], -sums[own]))[:most]])
+        divisor = int(whole[piece]) + FOLLOW_PENALTY
+        near[piece, : len(own)] = after[own]
+        values[piece, : len(own)] = (2 * WEIGHT_SCALE * sums[own] + divisor) // (2 * divisor)
+        people[piece, : len(own)] = np.minimum(counts[own], MOST_PEOPLE)
+
+
+def _pairs_in_order(likes: LikeMatrix, count: int) -> tuple[IntArray, IntArray]:
+    """Return the pairs of likes of which one comes soon after the other, as a x count + b, and what each adds to C."""
+    owners = np.repeat(np.arange(len(likes.person_starts) - 1), np.diff(likes.person_starts))
+    order = np.lexsort((likes.ranks, owners))
+    pieces, ranks, owners = likes.pieces[order].astype(np.int64), likes.ranks[order].astype(np.int64), owners[order]
+    grades = likes.grades[order].astype(np.int64)
+    keys, added = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+    places = likes.person_starts[owners] + ranks
+    for step in range(1, WINDOW + 1):
+        # Before the likes of its own moment stand those that are later.
+        rows = np.flatnonzero(ranks >= step)
+        later = places[rows] - step
+        distances = ranks[rows] - ranks[later]
+        rows, later, distances = (each[distances <= WINDOW] for each in (rows, later, distances))
+        keys.append(pieces[rows] * count + pieces[later])
+        added.append(np.asarray(CLOSENESS)[distances] * grades[rows] * grades[later])
+    return np.concatenate(keys), np.concatenate(added)
+
+
+def _products(one: IntArray, two: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the products of numbers of up to `TOTAL_BITS` as upper and lower words, of which the lower has as many."""
+    half = TOTAL_BITS // 2
+    mask = (1 << half) - 1
+    middle = (one >> half) * (two & mask) + (one & mask) * (two >> half)
+    low = (one & mask) * (two & mask) + ((middle & mask) << half)
+    return (one >> half) * (two >> half) + (middle >> half) + (low >> TOTAL_BITS), low & ((1 << TOTAL_BITS) - 1)
+
+
+def _found(ascending: IntArray, wanted: IntArray) -> IntArray:
+    """Return the place of each wanted number among ascending ones, their length where it is not there."""
+    places = np.searchsorted(ascending, wanted)
+    return np.where(np.append(ascending, -1)[places] == wanted, places, len(ascending))
+
+
+def shares(weights: WeightMatrix, seeds: LikeSeeds, loan: float) -> FloatArray:
+    """Return part a of all pieces for a person's likes; ``loan`` is L."""
     count = len(weights.starts) - 1
     sums, own = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
-    own[seeds] = grades
-    for seed, grade in zip(seeds.tolist(), grades.tolist(), strict=True):
-        cut = slice(weights.starts[seed], weights.starts[seed + 1])
-        sums[weights.targets[cut]] += grade * weights.values[cut].astype(np.int64)
+    own[seeds.rows] = seeds.grades
+    for starts, targets, values, factors in (
+        (weights.starts, weights.targets, weights.values, seeds.factors),
+        (weights.follow_starts, weights.followers, weights.follow_values, seeds.follow_factors),
+    ):
+        for row, factor in zip(seeds.rows.tolist(), factors.tolist(), strict=True):
+            cut = slice(starts[row], starts[row + 1])
+            sums[targets[cut]] += factor * values[cut].astype(np.int64)
     stand_ins = np.repeat(np.arange(count), np.diff(weights.lent_starts))
     parts = weights.lent_shares.astype(np.int64)
-    lent, liked = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
-    # A piece has several stand-ins: `+=` would add one of them alone.
-    np.add.at(lent, weights.borrowers, parts * sums[stand_ins])
+    lent, lent_highs, liked = np.zeros((3, count), dtype=np.int64)
+    # A piece has several stand-ins: `+=` would add one of them alone. What they lend may pass 64 bits.
+    np.add.at(lent, weights.borrowers, parts * (sums & WORD_MASK)[stand_ins])
+    np.add.at(lent_highs, weights.borrowers, parts * (sums >> WORD_BITS)[stand_ins])
     np.add.at(liked, weights.borrowers, parts * own[stand_ins])
+    # Both words are exact as doubles: their sum is rounded once.
+    borrowed = lent_highs * float(1 << WORD_BITS) + lent
     evidence = weights.evidence / SHARE_SCALE
-    found: FloatArray = sums / DIRECT_SCALE + evidence * (lent / LENT_SCALE + loan * (liked / OWN_SCALE))
+    found: FloatArray = sums / DIRECT_SCALE + evidence * (borrowed / LENT_SCALE + loan * (liked / OWN_SCALE))
     return found

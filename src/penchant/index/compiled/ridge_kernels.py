@@ -37,6 +37,10 @@ SHARE_UNIT = float(layout.SHARE_SCALE)
 LIKENESS_UNIT = float(layout.LIKENESS_SCALE)
 DIRECT_UNIT = float(layout.DIRECT_SCALE)
 LENT_UNIT = float(layout.LENT_SCALE)
+WIDE = 1 << layout.LENT_BITS
+WORD_BITS = layout.WORD_BITS
+WORD_MASK = (1 << layout.WORD_BITS) - 1
+WORD_UNIT = float(1 << layout.WORD_BITS)
 OWN_UNIT = float(layout.OWN_SCALE)
 CHUNK = 64
 """Pieces that are looked at together for a stand-in."""
@@ -309,15 +313,29 @@ def _add_runs(starts, numbers, values, owners, factors, cursors, span, sums, met
 
 
 @inlined
-def _add_direct(weights, seeds, grades, room):
+def _add_direct(weights, seeds, following, follow_factors, room):
     """Fill the rows of a room, ascending, and A of them, what likes say of pieces themselves; return how many."""
     count, block = 0, len(room.sums)
-    for s in range(len(seeds)):
-        room.cursors[s] = weights.starts[seeds[s]]
-    targets, values = weights.targets, weights.values
+    cursors, soon = room.cursors, room.own_cursors
+    for s in range(len(seeds.rows)):
+        cursors[s] = weights.starts[seeds.rows[s]]
+    for s in range(len(following)):
+        soon[s] = weights.follow_starts[following[s]]
+    targets, values, followers = weights.targets, weights.values, weights.followers
     for begin in range(0, len(weights.evidence), block):
         span = begin, begin + block
-        _add_runs(weights.starts, targets, values, seeds, grades, room.cursors, span, room.sums, room.met)
+        _add_runs(weights.starts, targets, values, seeds.rows, seeds.factors, cursors, span, room.sums, room.met)
+        _add_runs(
+            weights.follow_starts,
+            followers,
+            weights.follow_values,
+            following,
+            follow_factors,
+            soon,
+            span,
+            room.sums,
+            room.met,
+        )
         for word in range(len(room.met)):
             bits = room.met[word]
             room.met[word] = 0
@@ -331,14 +349,43 @@ def _add_direct(weights, seeds, grades, room):
     return count
 
 
-def shares(weights, seeds, grades, loan, room, rows, found, sizes):
+@inlined
+def _cut(direct, highs):
+    """Cut sums into words of 32 bits where one of them is so large that what is lent passes 64; return whether so."""
+    greatest = np.int64(0)
+    for i in range(len(direct)):
+        greatest = max(greatest, abs(direct[i]))
+    if greatest < WIDE:
+        return False
+    for i in range(len(direct)):
+        highs[i] = direct[i] >> WORD_BITS
+        direct[i] &= WORD_MASK
+    return True
+
+
+@inlined
+def _add_lent(weights, lenders, direct, highs, is_wide, span, room):
+    """Add up what stand-ins lend to a span of pieces, in two words where one does not do."""
+    starts, borrowers, parts, cursors = weights.lent_starts, weights.borrowers, weights.lent_shares, room.cursors
+    if is_wide:
+        # These go by the same pieces before the lower words do.
+        for i in range(len(lenders)):
+            room.high_cursors[i] = cursors[i]
+        _add_runs(starts, borrowers, parts, lenders, highs, room.high_cursors, span, room.lent_highs, room.met)
+    _add_runs(starts, borrowers, parts, lenders, direct, cursors, span, room.lent, room.met)
+
+
+def shares(weights, likes, following, follow_factors, loan, room, rows, found, sizes):
     """Fill rows, ascending, and found with part a of all pieces that have any for a person's likes: sizes[0] of them.
 
-    All sums are of integers, and each is divided once. Pieces go by in blocks, so that no array but the results is as
-    long as a source: once for what likes say, then for what stand-ins lend, which is what all likes say of them.
+    ``following`` are the rows of likes with factors for what follows them. All sums are of integers, and each is
+    divided once. Pieces go by in blocks, so that no array but the results is as long as a source: once for what likes
+    say, then for what stand-ins lend, which is what all likes say of them.
     """
-    count = _add_direct(weights, seeds, grades, room)
-    lenders, direct = room.rows[:count], room.direct[:count]
+    seeds, grades = likes.rows, likes.grades
+    count = _add_direct(weights, likes, following, follow_factors, room)
+    lenders, direct, highs = room.rows[:count], room.direct[:count], room.highs[:count]
+    is_wide = _cut(direct, highs)
     own, cursors = room.own_cursors, room.cursors
     for s in range(len(seeds)):
         own[s] = weights.lent_starts[seeds[s]]
@@ -348,11 +395,13 @@ def shares(weights, seeds, grades, loan, room, rows, found, sizes):
     written, next_direct = 0, 0
     for begin in range(0, len(weights.evidence), block):
         span = begin, begin + block
-        _add_runs(weights.lent_starts, borrowers, parts, lenders, direct, cursors, span, room.lent, room.met)
+        _add_lent(weights, lenders, direct, highs, is_wide, span, room)
         _add_runs(weights.lent_starts, borrowers, parts, seeds, grades, own, span, room.liked, room.met)
         while next_direct < count and lenders[next_direct] < span[1]:
             piece = lenders[next_direct] - begin
             room.sums[piece] = direct[next_direct]
+            if is_wide:
+                room.sums[piece] += highs[next_direct] << WORD_BITS
             room.met[piece >> 5] |= np.uint32(1) << np.uint32(piece & 31)
             next_direct += 1
         for word in range(len(room.met)):
@@ -362,7 +411,12 @@ def shares(weights, seeds, grades, loan, room, rows, found, sizes):
                 piece = word * 32 + lowest_bit(bits)
                 bits &= bits - np.uint32(1)
                 evidence = np.float64(weights.evidence[begin + piece]) / SHARE_UNIT
-                borrowed = np.float64(room.lent[piece]) / LENT_UNIT + loan * (np.float64(room.liked[piece]) / OWN_UNIT)
+                lent = np.float64(room.lent[piece])
+                if is_wide:
+                    # Both words are exact as doubles, so that their sum is rounded once, as one word is.
+                    lent += np.float64(room.lent_highs[piece]) * WORD_UNIT
+                    room.lent_highs[piece] = 0
+                borrowed = lent / LENT_UNIT + loan * (np.float64(room.liked[piece]) / OWN_UNIT)
                 share = np.float64(room.sums[piece]) / DIRECT_UNIT + evidence * borrowed
                 room.sums[piece], room.lent[piece], room.liked[piece] = 0, 0, 0
                 if share != 0:

@@ -13,6 +13,8 @@ from penchant.index.layout import (
     KernelQuery,
     LikeMatrix,
     LikenessNorms,
+    LikeSeeds,
+    LikeSequences,
     Norms,
     PersonPairs,
     PieceFigures,
@@ -87,19 +89,23 @@ def _ridge_samples() -> dict[str, Sample]:
     bytes_, small = np.zeros(0, dtype=np.uint8), np.zeros(0, dtype=np.int32)
     real, reals, square = np.zeros(0), np.zeros((0, 0)), np.zeros((0, 1), dtype=np.int64)
     triangles = np.zeros((0, 1), dtype=np.uint32)
-    likes = LikeMatrix(starts, numbers, bytes_, starts, numbers, bytes_)
+    ranks = np.zeros(0, dtype=np.uint16)
+    likes = LikeMatrix(starts, numbers, bytes_, starts, numbers, bytes_, ranks, starts)
+    sequences = LikeSequences(starts, numbers, bytes_, ranks, ranks, starts, numbers, bytes_, ranks)
     rows = SparseRows(starts, numbers, real)
-    weights = WeightMatrix(starts, numbers, small, starts, numbers, small, small)
+    weights = WeightMatrix(starts, numbers, small, starts, numbers, small, small, starts, numbers, small)
+    near, values = np.zeros((0, 1), dtype=np.uint32), np.zeros((0, 1), dtype=np.int32)
     people = np.zeros((0, 1), dtype=np.uint8)
     norms = LikenessNorms(real, real, 0.0)
-    room = ShareRoom(starts, starts, starts, numbers, starts, starts, starts, starts)
+    room = ShareRoom(starts, starts, starts, numbers, *[starts] * 7)
     return {
         "neighbours": (likes, starts, real, starts, 0, 1, square, square, people, starts, starts, starts, starts),
         "triangles": (likes, square, starts, starts, 0, 1, triangles, starts, starts),
         "solve": (triangles, square, starts, np.zeros((0, 1), dtype=np.int32), reals, real),
         "stand_ins": (rows, rows, norms, real, starts, square, reals, real, starts),
         "likeness_squares": (likes, starts, numbers, starts, starts, starts, starts),
-        "shares": (weights, starts, starts, 0.0, room, starts, real, starts),
+        "shares": (weights, LikeSeeds(starts, starts, starts, starts), starts, starts, 0.0, room, starts, real, starts),
+        "followers": (sequences, starts, 0, 1, near, values, people, square, starts, starts, starts, starts),
     }
 
 

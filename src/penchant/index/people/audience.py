@@ -5,13 +5,13 @@ many people is added up from what a like of each piece says for it (`LikeColumns
 """
 
 import copy
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from penchant.index.arrays import run_places
+from penchant.index.arrays import run_places, run_sums
 from penchant.index.compiled import engine
 from penchant.index.layout import (
     DIRECT_SCALE,
@@ -20,62 +20,80 @@ from penchant.index.layout import (
     SHARE_SCALE,
     FloatArray,
     IntArray,
+    LikeSeeds,
     Numbers,
     SparseShares,
 )
 from penchant.index.part import Part
 from penchant.index.people.figures import SourceFigures
+from penchant.index.people.order import OwnLikes, like_factors
 from penchant.index.people.popularity import Credits, PieceCounts, Popularity, PopularityMeter
 from penchant.index.people.shared_audience import SharedAudience
-from penchant.index.people.weights import AudienceWeights
+from penchant.index.people.weights import AudienceWeights, LikeRows
 from penchant.index.segment import Segment
-from penchant.model import TOP_GRADE
+from penchant.model import TOP_GRADE, OrderUse
 
 
 class LikeColumns:
     """A piece's column of the weights W, those of its stand-ins, and their shares, by the rows of a catalogue.
 
-    All are integers, so that part a comes out as `engine.shares` has it. A piece that the weights do not know gets
-    nothing from anybody.
+    Beside W what is liked soon after each piece, T. All are integers, so that part a comes out as `engine.shares` has
+    it. A piece that the weights do not know gets nothing from anybody.
     """
 
-    def __init__(self, weights: AudienceWeights, piece_id: str, catalogue: Segment) -> None:
+    def __init__(self, weights: AudienceWeights, piece_id: str, catalogue: Segment, strength: int) -> None:
         self._loan = weights.source_figures.loan
+        self._strength = strength
         self._evidence = 0.0
         # The last entry, 0, is that of pieces without a row, -1.
-        direct, lent, own = columns = np.zeros((3, len(weights.ids) + 1), dtype=np.int64)
+        columns = np.zeros((5, len(weights.ids) + 1), dtype=np.int64)
+        direct, soon, lent, soon_lent, own = columns
         row = weights.ids.find(piece_id)
         if row is not None:
             self._evidence = int(weights.evidence[row]) / SHARE_SCALE
-            _add_column(direct, weights, row, 1)
+            _add_columns(direct, soon, weights, row, 1)
             for stand_in, share in weights.stand_ins_of(row):
-                _add_column(lent, weights, stand_in, share)
+                _add_columns(lent, soon_lent, weights, stand_in, share)
                 own[stand_in] += share
-        self._direct, self._lent, self._own = columns[:, weights.rows_of(catalogue)]
+        self._direct, self._soon, self._lent, self._soon_lent, self._own = columns[:, weights.rows_of(catalogue)]
 
-    def alike(self, starts: IntArray, rows: Numbers | IntArray, grades: NDArray[np.uint8] | IntArray) -> FloatArray:
-        """Return part a of the piece for people: ``starts`` (u + 1,) cuts rows and grades, 0 for no like, into them."""
+    def alike(
+        self,
+        starts: IntArray,
+        rows: Numbers | IntArray,
+        grades: NDArray[np.uint8] | IntArray,
+        ranks: NDArray[np.uint16] | IntArray,
+    ) -> FloatArray:
+        """Return part a of the piece for people: ``starts`` (u + 1,) cuts the others into them, grade 0 is no like."""
         grades = grades.astype(np.int64)
-        direct, lent, liked = (_sums(column[rows] * grades, starts) for column in (self._direct, self._lent, self._own))
-        found: FloatArray = direct / DIRECT_SCALE + self._evidence * (
+        factors, follow_factors = like_factors(starts, grades, ranks, self._strength)
+
+        def sums(column: IntArray, soon: IntArray) -> IntArray:
+            return run_sums(column[rows] * factors + soon[rows] * follow_factors, starts)
+
+        # What is lent may pass 64 bits. Both words are exact as doubles: their sum is rounded once.
+        low = sums(self._lent & _LOW_MASK, self._soon_lent & _LOW_MASK)
+        high = sums(self._lent >> _LOW_BITS, self._soon_lent >> _LOW_BITS) + (low >> _LOW_BITS)
+        lent = high * float(1 << _LOW_BITS) + (low & _LOW_MASK)
+        liked = run_sums(self._own[rows] * grades, starts)
+        found: FloatArray = sums(self._direct, self._soon) / DIRECT_SCALE + self._evidence * (
             lent / LENT_SCALE + self._loan * (liked / OWN_SCALE)
         )
         return found
 
 
-def _add_column(sums: IntArray, weights: AudienceWeights, row: int, factor: int) -> None:
-    """Add, by liked piece, so many times what its like says of the piece of a row."""
-    entries = np.flatnonzero(weights.targets == row)
-    owners = np.searchsorted(weights.starts, entries, side="right") - 1
-    # A like says one thing of a piece, so no owner comes twice.
-    sums[owners] += factor * weights.values[entries].astype(np.int64)
+_LOW_BITS = 24
+_LOW_MASK = (1 << _LOW_BITS) - 1
+"""The lower word of a column: v' of a person add up to 2^26, h g v to 2^30, and a column has 47 bits at most."""
 
 
-def _sums(values: IntArray, starts: IntArray) -> IntArray:
-    """Return the sum of each run of values."""
-    running = np.zeros(len(values) + 1, dtype=np.int64)
-    np.cumsum(values, out=running[1:])
-    return running[starts[1:]] - running[starts[:-1]]
+def _add_columns(direct: IntArray, soon: IntArray, weights: AudienceWeights, row: int, factor: int) -> None:
+    """Add, by liked piece, so many times what its like says of the piece of a row, and what comes soon after it."""
+    for sums, (starts, targets, values, _) in ((direct, weights.spoken), (soon, weights.followed)):
+        entries = np.flatnonzero(targets == row)
+        owners = np.searchsorted(starts, entries, side="right") - 1
+        # A like says one thing of a piece, so no owner comes twice.
+        sums[owners] += factor * values[entries].astype(np.int64)
 
 
 CONTENT_ALONE = 255
@@ -86,12 +104,14 @@ class LikeShare(NamedTuple):
     """How much of a piece's part a is owed to a like, and how many people like both pieces of its weight.
 
     ``through`` is the stand-in by which it came, ``None`` for none. A like of the stand-in itself tells of nobody else.
+    ``is_soon_after``: people like the piece soon after this one.
     """
 
     id: str
     share: float
     people: int
     through: str | None = None
+    is_soon_after: bool = False
 
 
 class Audience:
@@ -142,26 +162,21 @@ class Audience:
             floors.append(evidence[self._weights.rows_of(part.segment)] * credits_by_age[ages])
         return floors
 
-    def alike(
-        self, parts: Sequence[Part], liked: Sequence[IntArray], grades: Sequence[IntArray]
-    ) -> tuple[SparseShares, ...]:
-        """Return part a for the parts of a snapshot, of those pieces that have any.
-
-        ``liked`` are rows of what a person likes in each part, ``grades`` how much.
-        """
-        rows, known_grades = self._rows_of(parts, liked, grades)
-        if not len(rows):
+    def alike(self, parts: Sequence[Part], likes: OwnLikes, use: OrderUse) -> tuple[SparseShares, ...]:
+        """Return part a for the parts of a snapshot, of those pieces that have any, for what a person likes."""
+        seeds = self._seeds(parts, likes, use)
+        if not len(seeds.rows):
             return (SparseShares.none(),) * len(parts)
-        shares = engine.shares(self._weights.matrix, rows, known_grades, self.figures.loan)
+        shares = engine.shares(self._weights.matrix, seeds, self.figures.loan)
         return tuple(self._weights.shares_in(part.segment, shares) for part in parts)
 
     def shared_with(self, piece_id: str) -> SharedAudience:
         """Return what likes of one piece say of all others."""
         return SharedAudience(self._weights, piece_id)
 
-    def likes_for(self, piece_id: str, catalogue: Segment) -> LikeColumns:
+    def likes_for(self, piece_id: str, catalogue: Segment, use: OrderUse) -> LikeColumns:
         """Return what a like of each piece of a catalogue says for one piece."""
-        return LikeColumns(self._weights, piece_id, catalogue)
+        return LikeColumns(self._weights, piece_id, catalogue, self.figures.strength(use))
 
     def apart(self) -> "Audience":
         """Return a copy with a memory of its own, for single questions: they displace nothing remembered for lists."""
@@ -169,34 +184,24 @@ class Audience:
         other._popular = other._meter = None  # noqa: SLF001  # the same class
         return other
 
-    def owing(
-        self, parts: Sequence[Part], liked: Sequence[IntArray], liked_grades: Sequence[IntArray]
-    ) -> Callable[[str], list[LikeShare]]:
+    def owing(self, parts: Sequence[Part], likes: OwnLikes, use: OrderUse) -> Callable[[str], list[LikeShare]]:
         """Return a function that gives, by piece id, the shares of likes in its part a: greatest first, none of 0.
 
-        Likes are given as for `alike`.
+        A like has a share for what it says of a piece, and one where people like that soon after it.
         """
         weights = self._weights
-        rows, grades = self._rows_of(parts, liked, liked_grades)
-        # The runs of all liked rows, one after the other, as indexes into ``targets``, ``values`` and ``people``; the
-        # owner of an entry is the like that it belongs to.
-        counts = weights.starts[rows + 1] - weights.starts[rows]
-        owners = np.repeat(np.arange(len(rows)), counts)
-        entries = run_places(weights.starts[rows], counts)
-        # By target, so that the entries of any piece are one slice.
-        order = np.argsort(weights.targets[entries], kind="stable")
-        owners, entries = owners[order], entries[order]
-        targets = weights.targets[entries]
-        amounts = grades[owners] * weights.values[entries].astype(np.int64)
-        own = dict(zip(rows.tolist(), grades.tolist(), strict=True))
+        seeds = self._seeds(parts, likes, use)
+        own = dict(zip(seeds.rows.tolist(), seeds.grades.tolist(), strict=True))
+        spoken = _SpokenShares(weights.spoken, seeds.rows, seeds.factors)
+        following = seeds.follow_factors > 0
+        soon = _SpokenShares(weights.followed, seeds.rows[following], seeds.follow_factors[following])
 
         def direct(row: int, factor: float, through: str | None) -> list[LikeShare]:
             # What the likes say of this row, as much of it as the factor lets through.
-            cut = slice(*np.searchsorted(targets, [row, row + 1]).tolist())
-            columns = owners[cut].tolist(), amounts[cut].tolist(), weights.people[entries[cut]].tolist()
             return [
-                LikeShare(weights.ids[int(rows[owner])], amount / DIRECT_SCALE * factor, people, through)
-                for owner, amount, people in zip(*columns, strict=True)
+                LikeShare(weights.ids[liked], amount / DIRECT_SCALE * factor, people, through, is_soon_after)
+                for is_soon_after, each in ((False, spoken), (True, soon))
+                for liked, amount, people in each.of_row(row)
             ]
 
         def owed(piece_id: str) -> list[LikeShare]:
@@ -216,13 +221,34 @@ class Audience:
 
         return owed
 
-    def _rows_of(
-        self, parts: Sequence[Part], liked: Sequence[IntArray], grades: Sequence[IntArray]
-    ) -> tuple[IntArray, IntArray]:
-        """Return the rows of the weights, and the grades, of those likes whose pieces have weights."""
-        known = [self._weights.rows_of(part.segment)[own] for part, own in zip(parts, liked, strict=True)]
-        rows, all_grades = np.concatenate([_NO_ROWS, *known]), np.concatenate([_NO_ROWS, *grades])
-        return rows[rows >= 0], all_grades[rows >= 0]
+    def _seeds(self, parts: Sequence[Part], likes: OwnLikes, use: OrderUse) -> LikeSeeds:
+        """Return those likes whose pieces have weights, and what each of them counts among all of the person."""
+        known = [self._weights.rows_of(part.segment)[own] for part, own in zip(parts, likes.rows, strict=True)]
+        rows, grades, ranks = (np.concatenate([_NO_ROWS, *each]) for each in (known, likes.grades, likes.ranks))
+        factors = like_factors(np.asarray([0, len(rows)]), grades, ranks, self.figures.strength(use))
+        has_weights = rows >= 0
+        return LikeSeeds(*(each[has_weights] for each in (rows, grades, *factors)))
+
+
+class _SpokenShares:
+    """What each of some likes says of other pieces: entries of their rows times the likes' factors, by target."""
+
+    def __init__(self, by_like: LikeRows, rows: IntArray, factors: IntArray) -> None:
+        # The runs of all liked rows, one after the other, as indexes into the arrays; the owner of an entry is the like
+        # that it belongs to.
+        counts = by_like.starts[rows + 1] - by_like.starts[rows]
+        owners = np.repeat(np.arange(len(rows)), counts)
+        entries = run_places(by_like.starts[rows], counts)
+        # By target, so that the entries of any piece are one slice.
+        order = np.argsort(by_like.targets[entries], kind="stable")
+        owners, entries = owners[order], entries[order]
+        self._targets, self._liked, self._people = by_like.targets[entries], rows[owners], by_like.people[entries]
+        self._amounts = factors[owners] * by_like.values[entries].astype(np.int64)
+
+    def of_row(self, row: int) -> Iterable[tuple[int, int, int]]:
+        """Return what likes say of a piece: the row of each, how much, and how many people it is from."""
+        cut = slice(*np.searchsorted(self._targets, [row, row + 1]).tolist())
+        return zip(self._liked[cut].tolist(), self._amounts[cut].tolist(), self._people[cut].tolist(), strict=True)
 
 
 _NO_ROWS = np.zeros(0, dtype=np.int64)

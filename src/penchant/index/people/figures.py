@@ -13,6 +13,7 @@ from penchant.index.arrays import exact_sum
 from penchant.index.compiled import engine
 from penchant.index.layout import SHARE_SCALE, FloatArray, IntArray, LikeMatrix
 from penchant.index.segment import Segment, sums_by_piece
+from penchant.model import OrderUse
 
 LEAST_EVENNESS = Fraction(1, 64)
 PRIOR_TELLING, PRIOR_LIKES = Fraction(3, 2), 50
@@ -32,7 +33,8 @@ class SourceFigures:
     """The figures that a source's likes give, as integers: likes, pieces, and pairs of people who like a same piece.
 
     ``kappa`` is in hundredths, ``telling`` (lambda, for people to read) in millionths. The defaults are those of a
-    source before its first weights.
+    source before its first weights. ``direction`` (eta) is in `DIRECTION_SCALE`, 0 where it is less; ``gaps`` are the
+    differences above 0 between moments of people's neighbouring likes, ``commonest_gaps`` those of the commonest value.
     """
 
     likes: int = 0
@@ -40,6 +42,9 @@ class SourceFigures:
     pairs: int = 0
     kappa: int = 125
     telling: int = 1_500_000
+    direction: int = 0
+    gaps: int = 0
+    commonest_gaps: int = 0
 
     @property
     def evenness(self) -> float:
@@ -56,6 +61,16 @@ class SourceFigures:
         kappa = self.kappa / HUNDREDTHS
         return OWN_LOAN * self.likes / (self.likes + LOAN_LIKES / kappa**2)
 
+    @property
+    def has_even_gaps(self) -> bool:
+        """Whether times look made up: more than half of the gaps have one value."""
+        return 2 * self.commonest_gaps > self.gaps
+
+    def strength(self, use: OrderUse) -> int:
+        """Return h: how much what is liked soon after something counts, 0 to `DIRECTION_SCALE`."""
+        is_used = use is OrderUse.ON or (use is OrderUse.AUTO and not self.has_even_gaps)
+        return self.direction if is_used else 0
+
     def content_factor(self, met: int) -> float:
         """Return gamma, the factor of the content part, for a person who has interacted with ``met`` pieces."""
         density = self.likes / self.pieces if self.pieces else 0.0
@@ -64,12 +79,18 @@ class SourceFigures:
 
 
 def figures_of(
-    likes: LikeMatrix, catalogue: Segment, values: FloatArray, rarities: FloatArray, *, threads: int = 1
+    likes: LikeMatrix,
+    catalogue: Segment,
+    values: FloatArray,
+    rarities: FloatArray,
+    *,
+    direction: int = 0,
+    threads: int = 1,
 ) -> SourceFigures:
     """Return the figures of likes of a catalogue's pieces.
 
     ``values`` (z,) are the roots of weights, times category weight, by entry of the catalogue; ``rarities`` (v,) are f
-    by term.
+    by term; the ``direction`` is that of `order.follower_rows`.
     """
     counts = np.diff(likes.piece_starts)
     units = unit_vectors(catalogue, values, rarities)
@@ -83,6 +104,9 @@ def figures_of(
         pairs=int((counts * (counts - 1)).sum()) // 2,
         kappa=math.floor(square * HUNDREDTHS + Fraction(1, 2)),
         telling=round(telling * MILLIONTHS),
+        direction=direction,
+        gaps=int(likes.gaps[0]),
+        commonest_gaps=int(likes.gaps[1]),
     )
 
 

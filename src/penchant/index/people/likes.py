@@ -18,6 +18,7 @@ from penchant.index.arrays import is_first, over_ranges, starts_of
 from penchant.index.compiled import engine
 from penchant.index.layout import BoolArray, Days, IntArray, LikeMatrix, Numbers
 from penchant.index.people.event_codes import LACKS_MASK, grades_by_code
+from penchant.index.people.order import LikeOrder, commonest_gap, order_of
 from penchant.index.records import ArrayMembers
 from penchant.index.segment import Segment
 from penchant.index.strings import Strings, rows_in
@@ -25,17 +26,18 @@ from penchant.model import CODE_BITS, DAY_MS, InteractionType, SourceSettings, m
 
 
 class GradedLikes(NamedTuple):
-    """Likes as columns: the number of the person, the row of the piece, and the grade."""
+    """Likes as columns: the number of the person, the row of the piece, and the grade; beside them their order."""
 
     people: IntArray
     pieces: IntArray
     grades: NDArray[np.uint8]
+    order: LikeOrder
 
     @classmethod
     def none(cls) -> "GradedLikes":
         """Return no likes."""
         none = np.zeros(0, dtype=np.int64)
-        return cls(none, none, none.astype(np.uint8))
+        return cls(none, none, none.astype(np.uint8), order_of(none, none))
 
 
 def latest_likes(people: IntArray, pieces: IntArray, moments: IntArray, most: int) -> BoolArray:
@@ -50,13 +52,23 @@ def latest_likes(people: IntArray, pieces: IntArray, moments: IntArray, most: in
     return ranks < most
 
 
-def like_matrix(people: IntArray, pieces: IntArray, grades: NDArray[np.uint8], piece_count: int) -> LikeMatrix:
-    """Return likes, each of them once, by person and by piece; people without any are left out."""
+def like_matrix(
+    people: IntArray,
+    pieces: IntArray,
+    grades: NDArray[np.uint8],
+    piece_count: int,
+    likes_order: LikeOrder | None = None,
+) -> LikeMatrix:
+    """Return likes, each of them once, by person and by piece; people without any are left out.
+
+    Without their order all of a person are of one moment.
+    """
+    ranks, gaps = likes_order or LikeOrder(np.zeros(len(people), dtype=np.uint16), people[:0])
     pairs = people << 32 | pieces
     # Those of millions come from `Likes` in this order.
     if (pairs[1:] < pairs[:-1]).any():
         order = np.argsort(pairs)
-        people, pieces, grades = people[order], pieces[order], grades[order]
+        people, pieces, grades, ranks = people[order], pieces[order], grades[order], ranks[order]
     # The order of people stays: their numbers only close up.
     counts = np.bincount(people)
     person_starts = starts_of(counts[counts > 0])
@@ -70,6 +82,8 @@ def like_matrix(people: IntArray, pieces: IntArray, grades: NDArray[np.uint8], p
         piece_starts=piece_starts,
         people=owners,
         piece_grades=moved.astype(np.uint8),
+        ranks=ranks,
+        gaps=commonest_gap(gaps),
     )
 
 
@@ -134,7 +148,7 @@ def latest_of(several: Sequence[LatestEvents]) -> LatestEvents:
     Without those that a later one of the same type, of a portion as great, leaves nothing to say.
     """
     latest = _latest_of_numbers(several[0] if len(several) == 1 else side_by_side(several))
-    return _telling(latest) if (latest.numbers & LACKS_MASK).any() else latest
+    return _telling(latest) if np.bitwise_or.reduce(latest.numbers) & LACKS_MASK else latest
 
 
 def _telling(events: LatestEvents) -> LatestEvents:
@@ -187,12 +201,14 @@ def side_by_side(several: Sequence[LatestEvents]) -> LatestEvents:
 class PairFacts(NamedTuple):
     """Facts about each pair of a person and a piece, as columns, from the events that count.
 
-    ``grades`` are 0 where the person does not like the piece.
+    ``grades`` are 0 where the person does not like the piece. ``latest`` are the moments of the latest events,
+    ``liked_at`` those of the latest of positive weight, `NEVER` where there is none.
     """
 
     people: IntArray
     pieces: IntArray
     latest: IntArray
+    liked_at: IntArray
     grades: NDArray[np.uint8]
 
 
@@ -203,15 +219,17 @@ def pair_facts(events: LatestEvents, settings: SourceSettings, oldest_day: int) 
     starts = np.flatnonzero(is_first(pairs))
     if not len(starts):
         none = np.zeros(0, dtype=np.int64)
-        return PairFacts(none, none, none, none.astype(np.uint8))
+        return PairFacts(none, none, none, none, none.astype(np.uint8))
     codes = events.codes
+    given = grades_by_code(settings)[codes]
     # Each run has one event at least, as `reduceat` needs.
-    grades = np.maximum.reduceat(grades_by_code(settings)[codes], starts)
+    grades = np.maximum.reduceat(given, starts)
     grades[_disliked(events, codes, starts)] = 0
     return PairFacts(
         people=events.people[starts],
         pieces=events.pieces[starts],
         latest=np.maximum.reduceat(events.moments, starts),
+        liked_at=np.maximum.reduceat(np.where(given > 0, events.moments, NEVER), starts),
         grades=grades,
     )
 
@@ -220,9 +238,10 @@ def _graded(facts: PairFacts, rows: IntArray, most: int) -> GradedLikes:
     """Return the latest likes of each person, so many at most, of the pieces that have a row."""
     found = rows[facts.pieces] if len(facts.pieces) else facts.pieces
     counted = (facts.grades > 0) & (found >= 0)
-    likes = GradedLikes(facts.people[counted], found[counted], facts.grades[counted])
-    latest = latest_likes(likes.people, likes.pieces, facts.latest[counted], most)
-    return GradedLikes(likes.people[latest], likes.pieces[latest], likes.grades[latest])
+    people, pieces = facts.people[counted], found[counted]
+    latest = latest_likes(people, pieces, facts.latest[counted], most)
+    people, pieces, grades = people[latest], pieces[latest], facts.grades[counted][latest]
+    return GradedLikes(people, pieces, grades, order_of(people, facts.liked_at[counted][latest]))
 
 
 class PositivePairs(NamedTuple):
@@ -359,7 +378,8 @@ class Likes(ArrayMembers):
         people = np.concatenate([each.people for each in graded])
         pieces = np.concatenate([each.pieces for each in graded])
         grades = np.concatenate([each.grades for each in graded])
-        return like_matrix(people, pieces, grades, len(catalogue))
+        ranks, gaps = (np.concatenate(each) for each in zip(*(each.order for each in graded), strict=True))
+        return like_matrix(people, pieces, grades, len(catalogue), LikeOrder(ranks, gaps))
 
     def _events_of_range(self, first: int, last: int) -> LatestEvents:
         """Return the events of the people from one number up to another."""

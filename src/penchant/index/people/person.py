@@ -24,6 +24,8 @@ from penchant.index.factors import rarities_of
 from penchant.index.layout import BoolArray, FloatArray, IntArray, PersonPairs
 from penchant.index.masks import rows_of
 from penchant.index.people.event_codes import are_ratings, grades_by_code, marks_seen, weights_by_code
+from penchant.index.people.likes import NEVER
+from penchant.index.people.order import OwnLikes, order_of
 from penchant.index.snapshot import Snapshot
 from penchant.index.strings import Strings
 from penchant.model import (
@@ -163,14 +165,13 @@ class PlacedTaste:
 class PersonFigures:
     """What lists take of a person, for one snapshot under one set of settings, on one UTC day.
 
-    ``liked``, ``hidden`` and ``seen`` are rows for each part, ascending, ``grades`` those of ``liked``; ``hidden`` is
-    empty where nothing is. ``met`` is how many pieces of the snapshot the person has interacted with, and how many of
-    its keywords the person has ``stated``, which are here with the person's weights.
+    ``hidden`` and ``seen`` are rows for each part, ascending; ``hidden`` is empty where nothing is. ``met`` is how many
+    pieces of the snapshot the person has interacted with, and how many of its keywords the person has ``stated``, which
+    are here with the person's weights.
     """
 
     taste: PlacedTaste
-    liked: tuple[IntArray, ...]
-    grades: tuple[IntArray, ...]
+    likes: OwnLikes
     seen: tuple[IntArray, ...]
     met: int
     hidden: tuple[IntArray, ...] = ()
@@ -186,7 +187,7 @@ class PersonFigures:
     def nbytes(self) -> int:
         """How much memory the arrays take."""
         placed = sum(terms.nbytes + values.nbytes for terms, values in self.taste.by_part)
-        return placed + sum(each.nbytes for each in (*self.liked, *self.grades, *self.seen, *self.hidden))
+        return placed + self.likes.nbytes + sum(each.nbytes for each in (*self.seen, *self.hidden))
 
 
 def figures_of_person(
@@ -199,7 +200,9 @@ def figures_of_person(
     """Return what lists take of a person; ``today`` is the UTC day that ages are counted to."""
     interactions, preferences = _counted(interactions, preferences)
     owners, rows = snapshot.locate(interactions.pieces)
-    grades = _grades(interactions, settings, owners >= 0, most_likes(snapshot.piece_count))
+    grades, liked_at = _grades(interactions, settings, owners >= 0, most_likes(snapshot.piece_count))
+    ranks = np.zeros(len(grades), dtype=np.int64)
+    ranks[grades > 0] = order_of(np.zeros(np.count_nonzero(grades), dtype=np.int64), liked_at[grades > 0]).ranks
     known = np.zeros(len(interactions.pieces), dtype=np.bool_)
     known[interactions.numbers[marks_seen(interactions.codes)]] = True
     # Pieces ascend, and in the order of their ids rows of a part do as well.
@@ -207,8 +210,7 @@ def figures_of_person(
     said = CountedPreferences.of(preferences, snapshot, settings)
     return PersonFigures(
         taste=taste_of_values(_valued(interactions, owners, rows, snapshot, settings, today), said, snapshot),
-        liked=tuple(rows[each & (grades > 0)] for each in own),
-        grades=tuple(grades[each & (grades > 0)] for each in own),
+        likes=OwnLikes.within([each & (grades > 0) for each in own], rows, grades, ranks),
         seen=tuple(rows[each & known] for each in own),
         met=int(np.count_nonzero(owners >= 0)) + len(said.stated),
         hidden=said.hidden,
@@ -244,7 +246,7 @@ def graded_pieces(
 ) -> list[GradedPiece]:
     """Return the pieces that a person likes, by grade, then by value, the greatest first, ties by id."""
     owners, _ = snapshot.locate(interactions.pieces)
-    grades = _grades(interactions, settings, owners >= 0, most_likes(snapshot.piece_count))
+    grades, _ = _grades(interactions, settings, owners >= 0, most_likes(snapshot.piece_count))
     numbers, sums = _piece_values(interactions, settings, today, len(interactions))
     values = np.zeros(len(grades))
     values[numbers] = sums
@@ -320,27 +322,38 @@ def _halved(ages: int, half_life_days: float) -> FloatArray:
     return np.asarray([2.0 ** (-age / half_life_days) for age in range(ages)], dtype=np.float64)
 
 
-def _grades(interactions: InteractionArrays, settings: SourceSettings, exists: BoolArray, most: int) -> IntArray:
-    """Return the grade of each piece among those a person likes, the latest so many at most; 0 for any other."""
+def _grades(
+    interactions: InteractionArrays, settings: SourceSettings, exists: BoolArray, most: int
+) -> tuple[IntArray, IntArray]:
+    """Return the grade of each piece among those a person likes, the latest so many at most, and since when.
+
+    The grade of any other is 0. A piece is liked since the latest interaction of positive weight.
+    """
     numbers, count = interactions.numbers, len(interactions.pieces)
-    grades, latest = grades_of(numbers, interactions.codes, interactions.moments, count, settings)
+    grades, latest, liked_at = grades_of(numbers, interactions.codes, interactions.moments, count, settings)
     grades[~exists] = 0
     liked = np.flatnonzero(grades)
     # Pieces ascend, so a stable sort leaves those of one moment by id.
     grades[liked[np.argsort(-latest[liked], kind="stable")][most:]] = 0
-    return grades
+    return grades, liked_at
 
 
 def grades_of(
     numbers: IntArray, codes: IntArray, moments: IntArray, count: int, settings: SourceSettings
-) -> tuple[IntArray, IntArray]:
-    """Return by number, of ``count``, the grade that interactions, newest first, give it, and the latest moment."""
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Return by number, of ``count``, the grade that interactions, newest first, give it.
+
+    And beside it the moments of the latest of them, and of the latest of positive weight.
+    """
     grades, latest = np.zeros((2, count), dtype=np.int64)
-    np.maximum.at(grades, numbers, grades_by_code(settings)[codes].astype(np.int64))
+    given = grades_by_code(settings)[codes].astype(np.int64)
+    np.maximum.at(grades, numbers, given)
     np.maximum.at(latest, numbers, moments)
+    liked_at = np.full(count, NEVER, dtype=np.int64)
+    np.maximum.at(liked_at, numbers, np.where(given > 0, moments, NEVER))
     ratings = _first_of_each(numbers, are_ratings(codes))
     grades[numbers[ratings[codes[ratings] == InteractionType.RATE_DISLIKE.code]]] = 0
-    return grades, latest
+    return grades, latest, liked_at
 
 
 def exact_sums(numbers: IntArray, values: FloatArray) -> tuple[IntArray, FloatArray]:

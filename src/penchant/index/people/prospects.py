@@ -79,7 +79,7 @@ class PeopleTastes:
         amounts = np.zeros(len(self._segment.terms))
         amounts[terms] = ROOTS[weights]
         dots, norms, inexact = engine.tastes(pairs, self._terms, amounts) or _unknown(len(people))
-        alike = piece.likes.alike(people.starts, people.rows, people.grades)
+        alike = piece.likes.alike(people.starts, people.rows, people.grades, people.ranks)
         seen = np.zeros(len(people), dtype=np.bool_)
         entries = np.flatnonzero((people.rows == piece.row) & (people.seen > 0))
         seen[np.searchsorted(people.starts, entries, side="right") - 1] = True
@@ -89,7 +89,7 @@ class PeopleTastes:
     def units_for(self, person: PersonFigures, piece: PieceAppeal) -> int:
         """Return what a person makes of a piece; the figures are of this catalogue."""
         ((placed, values),) = person.taste.by_part
-        (rows,), (grades,) = person.liked, person.grades
+        (rows,), (grades,), (ranks,) = person.likes
         terms, weights = self._segment.piece(piece.row)
         _, own, of_piece = np.intersect1d(placed, terms, assume_unique=True, return_indices=True)
         dot = 0.0
@@ -97,7 +97,7 @@ class PeopleTastes:
         for each in (values[own] * ROOTS[weights[of_piece]]).tolist():
             dot += each
         blends = _blends_of(np.asarray([person.met]), piece.blending)
-        alike = piece.likes.alike(np.asarray([0, len(rows)]), rows, grades)
+        alike = piece.likes.alike(np.asarray([0, len(rows)]), rows, grades, ranks)
         return int(self._units(piece, np.asarray([dot]), np.asarray([person.taste.norm]), alike, blends)[0])
 
     def _units(

@@ -14,6 +14,7 @@ from penchant.index.arrays import starts_of
 from penchant.index.layout import FloatArray, IntArray, Numbers
 from penchant.index.people.event_codes import marks_seen
 from penchant.index.people.likes import latest_likes
+from penchant.index.people.order import OwnLikes, order_of
 from penchant.index.people.person import (
     CountedPreferences,
     PersonFigures,
@@ -60,7 +61,8 @@ class PeopleTable(ArrayMembers):
     """What ``u`` people did with the pieces of one segment: ``z`` pairs of a person and a piece.
 
     ``ids`` (u) have the order in which people are asked for. ``starts`` (u + 1,) cuts ``rows``, which ascend, and
-    beside them ``values``, what a piece adds to the taste, ``grades`` of likes, 0 for none, and ``seen``.
+    beside them ``values``, what a piece adds to the taste, ``grades`` of likes, 0 for none, with ``ranks``, how many of
+    the person's likes are later, and ``seen``.
     """
 
     ids: Strings
@@ -68,6 +70,7 @@ class PeopleTable(ArrayMembers):
     rows: Numbers
     values: FloatArray
     grades: NDArray[np.uint8]
+    ranks: NDArray[np.uint16]
     seen: NDArray[np.uint8]
 
     def __len__(self) -> int:
@@ -80,11 +83,10 @@ class PeopleTable(ArrayMembers):
         said = CountedPreferences.of(preferences.counted, snapshot, settings)
         # Of one who is switched off nothing counts.
         cut = slice(self.starts[person], self.starts[person + 1] if preferences.personal else self.starts[person])
-        rows, grades = self.rows[cut].astype(np.int64), self.grades[cut].astype(np.int64)
+        rows, grades, ranks = (column[cut].astype(np.int64) for column in (self.rows, self.grades, self.ranks))
         return PersonFigures(
             taste=taste_of_values(ValuedRows(np.zeros_like(rows), rows, self.values[cut]), said, snapshot),
-            liked=(rows[grades > 0],),
-            grades=(grades[grades > 0],),
+            likes=OwnLikes.within([grades > 0], rows, grades, ranks),
             seen=(rows[self.seen[cut] > 0],),
             met=len(rows) + len(said.stated),
             hidden=said.hidden,
@@ -111,9 +113,12 @@ def people_table(
     values = np.zeros(len(pairs))
     values[counted] = sums
     people, rows = np.divmod(pairs, max(1, len(catalogue)))
-    grades, latest = grades_of(numbers, events.codes, events.moments, len(pairs), settings)
+    grades, latest, liked_at = grades_of(numbers, events.codes, events.moments, len(pairs), settings)
     liked = np.flatnonzero(grades)
     grades[liked[~latest_likes(people[liked], rows[liked], latest[liked], most_likes(len(catalogue)))]] = 0
+    liked = np.flatnonzero(grades)
+    ranks = np.zeros(len(pairs), dtype=np.uint16)
+    ranks[liked] = order_of(people[liked], liked_at[liked]).ranks
     seen = np.zeros(len(pairs), dtype=np.uint8)
     seen[numbers[marks_seen(events.codes)]] = 1
     return PeopleTable(
@@ -122,6 +127,7 @@ def people_table(
         rows=rows.astype(np.uint32),
         values=values,
         grades=grades.astype(np.uint8),
+        ranks=ranks,
         seen=seen,
     )
 

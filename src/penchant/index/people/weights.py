@@ -28,6 +28,8 @@ from penchant.index.layout import (
     WeightMatrix,
 )
 from penchant.index.people.figures import SourceFigures, figures_of
+from penchant.index.people.likes import like_matrix
+from penchant.index.people.order import follower_rows
 from penchant.index.records import ArrayMembers
 from penchant.index.segment import Segment, sums_by_piece
 from penchant.index.snapshot import Snapshot
@@ -45,6 +47,15 @@ SMALL_SEGMENT = 16
 """Of a segment with so many times fewer pieces than there are weights its own are looked up, not those with shares."""
 BLOCK_BYTES = 512 << 20
 """Memory for triangles: a block has as many pieces as fit, and adds up the rows of all its neighbours once more."""
+
+
+class LikeRows(NamedTuple):
+    """By liked piece others, ascending, with a value in `WEIGHT_SCALE` and the people behind it, up to 255."""
+
+    starts: IntArray
+    targets: NDArray[np.uint32]
+    values: NDArray[np.int32]
+    people: NDArray[np.uint8]
 
 
 class StandInQuery(NamedTuple):
@@ -66,8 +77,9 @@ StandInSearch = Callable[[StandInQuery], FoundStandIns | None]
 class AudienceWeights(ArrayMembers):
     """The weights of ``n`` pieces, whose ``ids`` ascend; see `layout.WeightMatrix` for the arrays it takes over.
 
-    ``people`` (w,) tells beside each of ``values`` how many people like both pieces, up to 255. ``figures`` (5,) are
-    the members of `SourceFigures` in their order.
+    ``people`` (w,) tells beside each of ``values`` how many people like both pieces, up to 255, ``follow_people``
+    beside each of ``follow_values`` how many like one soon after the other. ``figures`` (8,) are the members of
+    `SourceFigures` in their order.
     """
 
     ids: Strings
@@ -79,6 +91,10 @@ class AudienceWeights(ArrayMembers):
     borrowers: NDArray[np.uint32]
     lent_shares: NDArray[np.int32]
     evidence: NDArray[np.int32]
+    follow_starts: IntArray
+    followers: NDArray[np.uint32]
+    follow_values: NDArray[np.int32]
+    follow_people: NDArray[np.uint8]
     figures: IntArray
     # A segment is found by identity, and what is kept of it goes when it does.
     _rows: WeakKeyDictionary[Segment, IntArray] = field(init=False, default_factory=WeakKeyDictionary)
@@ -106,12 +122,25 @@ class AudienceWeights(ArrayMembers):
             self.borrowers,
             self.lent_shares,
             self.evidence,
+            self.follow_starts,
+            self.followers,
+            self.follow_values,
         )
 
     @cached_property
     def nbytes(self) -> int:
         """How much memory the arrays take."""
         return sum(array.nbytes for array in self.arrays().values())
+
+    @property
+    def spoken(self) -> LikeRows:
+        """What a like of each piece says of others, W."""
+        return LikeRows(self.starts, self.targets, self.values, self.people)
+
+    @property
+    def followed(self) -> LikeRows:
+        """What is liked soon after each piece, T."""
+        return LikeRows(self.follow_starts, self.followers, self.follow_values, self.follow_people)
 
     def stand_ins_of(self, row: int) -> Iterator[tuple[int, int]]:
         """Return the stand-ins of a piece and their shares; looks through those of all pieces."""
@@ -159,9 +188,8 @@ class AudienceWeights(ArrayMembers):
 
 def no_likes(piece_count: int = 0) -> LikeMatrix:
     """Return a matrix without likes."""
-    none = np.zeros(0, dtype=np.uint32)
-    grades, starts = np.zeros(0, dtype=np.uint8), np.zeros(1, dtype=np.int64)
-    return LikeMatrix(starts, none, grades, np.zeros(piece_count + 1, dtype=np.int64), none, grades)
+    none = np.zeros(0, dtype=np.int64)
+    return like_matrix(none, none, none.astype(np.uint8), piece_count)
 
 
 def build_weights(
@@ -183,11 +211,13 @@ def build_weights(
     count = len(catalogue)
     if k is None:
         k = NEIGHBOURS_OF_LARGE if count >= LARGE_SOURCE else NEIGHBOURS
+    # First: its rows take more memory than what is kept of them.
+    after = follower_rows(likes, threads=threads)
     near, weights, people = _solved(likes, count, k, threads)
     values = values_of(catalogue, category_weights)
     rarities = rarities_of(np.diff(catalogue.posting_starts), count)
     liked_by = np.diff(likes.piece_starts)
-    numbers = figures_of(likes, catalogue, values, rarities, threads=threads)
+    numbers = figures_of(likes, catalogue, values, rarities, direction=after.direction, threads=threads)
     query = _stand_in_query(catalogue, values, rarities, liked_by, category_weights)
     found = elsewhere(query) or engine.stand_ins(*query, STAND_INS, threads=threads)
     return AudienceWeights(
@@ -195,6 +225,10 @@ def build_weights(
         **_transposed(near, weights, people),
         **_stood_in(count, query.pieces, *found),
         evidence=np.rint(EVIDENCE / (EVIDENCE + liked_by) * SHARE_SCALE).astype(np.int32),
+        follow_starts=after.starts,
+        followers=after.pieces,
+        follow_values=after.values,
+        follow_people=after.people,
         figures=np.asarray([getattr(numbers, each.name) for each in fields(SourceFigures)], dtype=np.int64),
     )
 

@@ -74,7 +74,7 @@ class CountedPeople:
 
 
 PEOPLE = FileKind(
-    name="people", suffix=".people", magic=b"penchant people ", format=1, of_arrays=CountedPeople.of_arrays
+    name="people", suffix=".people", magic=b"penchant people ", format=2, of_arrays=CountedPeople.of_arrays
 )
 
 

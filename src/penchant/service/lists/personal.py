@@ -235,7 +235,7 @@ class PersonalRanking(ListRanking[PersonalRequest]):
         return PersonBlend(
             taste=person.taste,
             popular=popular_at(view, self.shown.moment, audience),
-            liked=audience.alike(parts, person.liked, person.grades) if factors.audience > 0 else none,
+            liked=audience.alike(parts, person.likes, view.settings.order) if factors.audience > 0 else none,
             factors=factors,
             category_weights=view.settings.category_factors,
         )
@@ -323,7 +323,7 @@ class PersonalRanking(ListRanking[PersonalRequest]):
 
     @cached_property
     def _owed(self) -> Callable[[str], Sequence[LikeShare]]:
-        return self._audience.owing(self.view.snapshot.parts, self.person.liked, self.person.grades)
+        return self._audience.owing(self.view.snapshot.parts, self.person.likes, self.view.settings.order)
 
     @cached_property
     def _listed(self) -> Mapping[str, int]:

@@ -159,7 +159,7 @@ def _appeal(view: View, piece_id: str, everybody: Everybody, audience: Audience,
     popularity = popular_at(view, moment, audience)
     return PieceAppeal(
         row=part.segment.ids.position(piece_id),
-        likes=audience.likes_for(piece_id, part.segment),
+        likes=audience.likes_for(piece_id, part.segment, view.settings.order),
         popular=float(popularity.lifted[view.snapshot.parts.index(own)][row]),
         blending=blending,
     )

@@ -4,6 +4,7 @@ Interactions are counted in the table, a month at a time, the newest months firs
 is added up from their counts. A page waits for no more than a second of counting; what is missing comes with the next.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -27,6 +28,7 @@ PRESENT_LIFE_S = 15.0
 """How long counts of a month, and of the present one, are shown once there are other interactions."""
 MAX_MONTHS = 6_000
 """Months that are remembered, of all sources together."""
+_KINDS = (LISTS, SHOWN, SUCCEEDED)
 _EPOCH = date(1970, 1, 1).toordinal()
 
 
@@ -134,11 +136,12 @@ class CurveCounter:
             view.head.source_id,
             view.head.incarnation,
             (months[0].first, months[-1].behind - 1),
+            _KINDS,
             limit=MAX_COUNT_ROWS,
         )
-        kinds: dict[int, dict[int, int]] = {LISTS: {}, SHOWN: {}, SUCCEEDED: {}}
-        for day, kind, count in rows:
-            kinds[kind][day] = count
+        kinds: dict[int, Counter[int]] = {kind: Counter() for kind in _KINDS}
+        for each in rows:
+            kinds[each.kind][each.day] += each.total
         return kinds
 
     def _answers(self, account_id: int, months: Sequence[MonthSpan]) -> dict[str, int]:

@@ -249,8 +249,11 @@ class Results:
             UnknownPlacement: the source has none of this name.
             InvalidInput: days in the wrong order, too many, or a base that is no variant.
         """
-        results, _ = await self._database.in_thread(self._read, head, request)
-        return results
+        return await self._database.in_thread(self.read_now, head, request)
+
+    def read_now(self, head: SourceHead, request: ResultsRequest) -> PlacementResults:
+        """Return the same, for callers that are in a thread already; raises as `read`."""
+        return self._read(head, request)[0]
 
     async def read_over_time(self, head: SourceHead, request: ResultsRequest) -> ResultsOverTime:
         """Return the same with the courses of the variants, of `MAX_POINTS` days each at most; raises as `read`."""

@@ -18,7 +18,7 @@ import bisect
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import UNSET
@@ -200,6 +200,30 @@ class Placements:
                 if attempt == ATTEMPTS - 1:
                     raise
         raise AssertionError
+
+    async def pin(self, access: Access, view: View, name: str, pin: Mapping[str, Any]) -> Outcome:
+        """Pin a piece in a placement, by the members of a pin, in the place of another pin of the same piece.
+
+        Raises:
+            UnknownPlacement: there is none of this name.
+            InvalidInput: no pin can be so: another piece is pinned there, or it ends before it begins.
+        """
+        return await self._replace_pins(access, view, name, pin["id"], [pin])
+
+    async def unpin(self, access: Access, view: View, name: str, piece_id: str) -> Outcome:
+        """Take the pin of a piece out of a placement; raises `UnknownPlacement`."""
+        return await self._replace_pins(access, view, name, piece_id, [])
+
+    async def _replace_pins(
+        self, access: Access, view: View, name: str, piece_id: str, pins: Sequence[Mapping[str, Any]]
+    ) -> Outcome:
+        members = dict((await self.in_force(view, name)).spec.members)
+        kept = [each for each in members.pop("pins", None) or () if each["id"] != piece_id]
+        if kept or pins:
+            members["pins"] = [*kept, *pins]
+        # Through the interface's own reader: a pin is one whoever sets it.
+        spec = decode_placement(encode(members))
+        return await self.put(access, view.head.name, name, spec)
 
     async def roll_back(
         self, access: Access, source: str, name: str, version: int | None

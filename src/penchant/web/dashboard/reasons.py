@@ -19,6 +19,8 @@ from penchant.web.dashboard.site import Visit, section
 
 SHOWN_REASONS = 4
 """Reasons of an entry that are named; the rest is one."""
+SHOWN_IN_LINE = 2
+"""Reasons that stand below a picture."""
 SHOWN_CAUSES = 2
 """Keywords or liked pieces that a part of a recommendation is explained with."""
 LEAST_SHARE = 0.0005
@@ -51,6 +53,8 @@ class ListEntry:
     score: float
     shares: Sequence[Share] = ()
     rules: Sequence[str] = ()
+    reason: str = ""
+    """The two strongest reasons, in a line."""
 
     @property
     def total(self) -> float:
@@ -91,7 +95,24 @@ def _entry(fields: Mapping[str, Any], labels: Mapping[str, str], longest: float)
         score=fields["score"],
         shares=_placed(_parts(why, labels) if "parts" in why else _terms(why), longest or 1.0),
         rules=[_rule(rule) for rule in why["rules"]],
+        reason=", ".join(_strongest(why, labels)),
     )
+
+
+def _strongest(why: Mapping[str, Any], labels: Mapping[str, str]) -> list[str]:
+    """Return the two strongest reasons in a word or two each: keywords, or else what made the part."""
+    if "parts" not in why:
+        return [term["keyword"] for term in why["terms"][:SHOWN_IN_LINE]]
+    words: dict[str, None] = {}
+    for part in sorted(why["parts"], key=lambda each: -each["share"]):
+        if part["share"] < LEAST_SHARE:
+            continue
+        words |= dict.fromkeys(term["keyword"] for term in part.get("terms", ()))
+        for piece in part.get("pieces", ())[:1]:
+            words[f"liked with {short(labels.get(piece['id'], piece['id']), 30)}"] = None
+        if not part.get("terms") and not part.get("pieces"):
+            words[_PARTS.get(part["part"], part["part"])] = None
+    return list(words)[:SHOWN_IN_LINE]
 
 
 def _parts(why: Mapping[str, Any], labels: Mapping[str, str]) -> list[Share]:
@@ -247,5 +268,7 @@ async def explained(
 
 async def _standing_of(visit: Visit, view: View, ranking: Awaitable[SimilarRanking | PersonalRanking]) -> PieceStanding:
     ranked, other = await ranking, visit.id("other")
+    # A title as well as an id; what is neither is told as an unknown piece.
+    other = await visit.services.browsing.piece_called(view, other) or other
     place = await visit.services.lists.place(visit.access, ranked, other)
     return standing(place, await visit.services.browsing.labels(view, [other, *ids_of(place)]))

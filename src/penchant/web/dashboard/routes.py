@@ -4,6 +4,8 @@ from functools import partial
 
 from penchant.web.dashboard import (
     administration,
+    changing,
+    desk,
     front,
     health,
     lists,
@@ -31,9 +33,10 @@ def dashboard_operations(base_path: str) -> tuple[Operation, ...]:
         _operation("POST", "sign-in", signing.sign_in),
         _operation("POST", "sign-out", site.page(signing.sign_out, posted=True)),
         _operation("GET", "", site.page(partial(overview.overview, site=site))),
+        *_pair(site, "desk", partial(desk.desk, site=site)),
         *_pair(site, "search", searching.search, heavy=True),
         *_pair(site, "pieces", searching.pieces),
-        *_pair(site, "piece", piece.piece),
+        *_pair(site, "piece", partial(piece.piece, site=site), partial(changing.change_piece, site=site)),
         *_pair(site, "user", user.user, partial(user.take_back, site=site)),
         *_pair(site, "try", piece.trying, piece.try_piece),
         *_pair(site, "lists", lists.lists, partial(lists.change_list, site=site)),

@@ -8,7 +8,7 @@ import msgspec
 
 from penchant.errors import Fault, InvalidInput
 from penchant.live.views import View
-from penchant.model import DEFAULT_INTERACTION_WEIGHTS, SourceSettings
+from penchant.model import DEFAULT_INTERACTION_WEIGHTS, OrderUse, SourceSettings
 from penchant.service.browsing import WordChange
 from penchant.web.dashboard.comparing import MAX_COMPARED, compared, lines_of
 from penchant.web.dashboard.forms import Form, number_in
@@ -30,8 +30,17 @@ def _labelled(*types: str) -> list[BodyMember]:
     return sorted(members, key=lambda member: member.label)
 
 
-_NUMBERS, _CHECKS, _TEXTS = _labelled("number", "integer"), _labelled("boolean"), _labelled("string")
-"""The settings that a form has a plain field for."""
+_NUMBERS, _CHECKS, _STRINGS = _labelled("number", "integer"), _labelled("boolean"), _labelled("string")
+_CHOICES = [each for each in _STRINGS if "enum" in each.shape.schema]
+_TEXTS = [each for each in _STRINGS if "enum" not in each.shape.schema]
+"""The settings that a form has a plain field for, of strings those of a few words apart."""
+_CHOICE_NAMES = {
+    "order": {
+        OrderUse.AUTO: "counts where times tell so",
+        OrderUse.ON: "counts, even where times look made up",
+        OrderUse.OFF: "does not count",
+    }
+}
 
 
 async def settings(visit: Visit) -> PageAnswer:
@@ -99,7 +108,7 @@ def _given(form: Form) -> dict[str, Any]:
     }
     given |= {member.key: bool(form.text(member.key)) for member in _CHECKS}
     given["words"] = _words(form)
-    given |= {member.key: form.text(member.key).strip() or None for member in _TEXTS}
+    given |= {member.key: form.text(member.key).strip() or None for member in _STRINGS}
     names = [member.key for member in _NUMBERS]
     return given | dict.fromkeys(names) | form.numbers(names)
 
@@ -136,6 +145,8 @@ def _page(visit: Visit, view: View, given: Mapping[str, Any], *, status: int = 2
         "numbers": _NUMBERS,
         "checks": _CHECKS,
         "texts": _TEXTS,
+        "choices": _CHOICES,
+        "choice_names": _CHOICE_NAMES,
         "tried": {"pieces": visit.form.text("pieces"), "users": visit.form.text("users")},
         "most_tried": MAX_COMPARED,
         "preview": None,

@@ -52,6 +52,19 @@ LANGUAGE_NAMES: Mapping[str, str] = {
 """What the languages are called whose stop words are known."""
 
 
+ROW_KINDS: Mapping[str, str] = {
+    "recommendations": "for each person",
+    "similar": "beside a piece",
+    "again": "go on with it",
+    "popular": "popular",
+    "new": "newest first",
+    "because": "because of a liked piece",
+    "keyword": "of a keyword that is liked",
+    "picks": "picked by hand",
+}
+"""What a row of a page is, by the kind of its list."""
+
+
 def short(text: str, length: int = SHORT) -> str:
     """Return a text cut to a length, with an ellipsis where something is missing."""
     return text if len(text) <= length else text[: length - 1] + "…"
@@ -60,6 +73,17 @@ def short(text: str, length: int = SHORT) -> str:
 def number(value: float) -> str:
     """Return a number with its thousands apart."""
     return f"{value:,}"
+
+
+def count_text(count: int, noun: str) -> str:
+    """Return a number with its noun, in the plural where it is not one."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def weekday(number: int) -> str:
+    """Return a UTC day by its number since 1970 as people say it."""
+    day = datetime.fromtimestamp(number * 86_400, UTC)
+    return f"{day:%A}, {day.day} {day:%B}"
 
 
 def percent(share: float) -> str:
@@ -105,6 +129,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "points": points,
     "score": score,
     "moment": moment,
+    "weekday": weekday,
     "day": day,
     "language": language,
 }

@@ -155,6 +155,10 @@ class Visit:
             for each in cards.values()
         }
 
+    async def titles(self, view: View) -> Sequence[str]:
+        """Return titles that the fields of a page offer; as its value ``titles`` the page has them."""
+        return (await self.services.browsing.titles(view)).offered
+
     async def pictures(self, view: View, ids: Sequence[str]) -> Mapping[str, str]:
         """Return the addresses of the pictures of some pieces, a few hundred at most, of those that may be shown."""
         hosts, pointer = self.services.settings.image_hosts, view.settings.image_attribute
