@@ -3,6 +3,7 @@
 What they need is imported when one is first used: pure parts are tested without a service, and begin at once.
 """
 
+import gc
 import json
 import tempfile
 import time
@@ -25,7 +26,7 @@ MIN_VERSION_TIMEOUT_S = 0.2
 
 # Properties take their time on a busy machine; the quick ones (`--unit`, `--fast`) are tried with fewer examples.
 hypothesis.settings.register_profile("patient", deadline=None)
-hypothesis.settings.register_profile("quick", deadline=None, max_examples=20)
+hypothesis.settings.register_profile("quick", deadline=None, max_examples=10)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -53,6 +54,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=elsewhere)
         items[:] = [item for item in items if "applications" in fixtures_of(item)]
     items[:] = in_order(items)
+
+
+def pytest_collection_finish() -> None:
+    """Leave what was collected out of the search for garbage, which would go over thousands of tests again and again."""
+    gc.freeze()
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> FileScheduler:

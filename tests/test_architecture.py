@@ -1,6 +1,7 @@
 """The rules of the code's shape that a test can hold."""
 
 import ast
+import functools
 import re
 from collections import Counter, defaultdict
 from graphlib import TopologicalSorter
@@ -42,6 +43,15 @@ FILES = [path for path in sorted(ROOT.rglob("*.py")) if "versions" not in path.p
 NAMES = [str(path.relative_to(ROOT)) for path in FILES]
 
 
+@functools.cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+def functions_of(path: Path) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return [node for node in ast.walk(tree_of(path)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+
+
 def part_of(path: Path) -> str:
     return path.relative_to(ROOT).parts[0].removesuffix(".py")
 
@@ -64,47 +74,40 @@ def imported_parts(tree: ast.Module) -> set[str]:
     return {name.split(".")[1] for name in modules if name.startswith("penchant.") and "__version__" not in name}
 
 
-@pytest.mark.parametrize("path", FILES, ids=NAMES)
-def test_a_part_imports_itself_and_lower_levels_only(path: Path) -> None:
-    part = part_of(path)
-    if part in {"__init__", "demo"}:
-        return
-    for imported in imported_parts(ast.parse(path.read_text())):
-        assert imported == part or level_of(imported) < level_of(part), f"{part} imports {imported}"
+def test_a_part_imports_itself_and_lower_levels_only() -> None:
+    for name, path in zip(NAMES, FILES, strict=True):
+        part = part_of(path)
+        for imported in imported_parts(tree_of(path)) if part not in {"__init__", "demo"} else ():
+            assert imported == part or level_of(imported) < level_of(part), f"{name} imports {imported}"
 
 
 def test_the_client_stands_apart() -> None:
-    imported = {part for path in (ROOT / "client").glob("*.py") for part in imported_parts(ast.parse(path.read_text()))}
+    imported = {part for path in (ROOT / "client").glob("*.py") for part in imported_parts(tree_of(path))}
 
     assert {"client", "wire"} <= imported <= CLIENT_IMPORTS
 
 
-@pytest.mark.parametrize("path", FILES, ids=NAMES)
-def test_files_are_described_and_functions_stay_short(path: Path) -> None:
-    tree = ast.parse(path.read_text())
-    assert ast.get_docstring(tree)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            assert (node.end_lineno or 0) - node.lineno < MAX_FUNCTION_LINES, node.name
+def test_files_are_described_and_functions_stay_short() -> None:
+    for name, path in zip(NAMES, FILES, strict=True):
+        assert ast.get_docstring(tree_of(path)), name
+        for function in functions_of(path):
+            assert (function.end_lineno or 0) - function.lineno < MAX_FUNCTION_LINES, f"{name}: {function.name}"
 
 
-@pytest.mark.parametrize("path", FILES, ids=NAMES)
-def test_only_extras_and_slow_packages_are_imported_in_functions_one_for_each_with_a_reason(path: Path) -> None:
-    text = path.read_text()
-    lines = text.splitlines()
-    importers = defaultdict(set)
-    for function in ast.walk(ast.parse(text)):
-        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+def test_only_extras_and_slow_packages_are_imported_in_functions_one_for_each_with_a_reason() -> None:
+    for home, path in zip(NAMES, FILES, strict=True):
+        lines = path.read_text().splitlines()
+        importers = defaultdict(set)
+        for function in functions_of(path):
             for node in ast.walk(function):
                 if isinstance(node, ast.Import | ast.ImportFrom):
                     name = (node.module or "") if isinstance(node, ast.ImportFrom) else node.names[0].name
                     importers[name.split(".")[0]].add(function.name)
-                    assert re.search(r"# noqa: PLC0415  # \w", lines[node.lineno - 1]), (
-                        f"{function.name} says no reason"
-                    )
+                    has_reason = re.search(r"# noqa: PLC0415  # \w", lines[node.lineno - 1])
+                    assert has_reason, f"{home}: {function.name} says no reason"
 
-    assert set(importers) <= LATE_IMPORTS
-    assert {name: found for name, found in importers.items() if len(found) > 1} == {}
+        assert set(importers) <= LATE_IMPORTS, home
+        assert {name: found for name, found in importers.items() if len(found) > 1} == {}, home
 
 
 @pytest.mark.parametrize(
@@ -135,7 +138,7 @@ def test_no_module_is_needed_by_what_it_needs() -> None:
     modules = {name.removesuffix(".__init__"): path for name, path in modules.items()}
     needs: dict[str, set[str]] = {}
     for name, path in modules.items():
-        imports = [node for node in ast.parse(path.read_text()).body if isinstance(node, ast.ImportFrom)]
+        imports = [node for node in tree_of(path).body if isinstance(node, ast.ImportFrom)]
         named = {(f"{node.module}.{each.name}", node.module or "") for node in imports for each in node.names}
         needs[name] = {module if module in modules else home for module, home in named if home in modules}
 
@@ -154,7 +157,7 @@ def test_pure_parts_know_no_clock_thread_or_file(part: str) -> None:
     for path in [ROOT / part] if part.endswith(".py") else sorted((ROOT / part).glob("*.py")):
         imports = {
             alias.name
-            for node in ast.walk(ast.parse(path.read_text()))
+            for node in ast.walk(tree_of(path))
             if isinstance(node, ast.Import)
             for alias in node.names
         }
@@ -164,7 +167,7 @@ def test_pure_parts_know_no_clock_thread_or_file(part: str) -> None:
 def test_a_class_name_exists_once_and_is_a_noun() -> None:
     homes = defaultdict(list)
     for name, path in zip(NAMES, FILES, strict=True):
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.ClassDef) and not (name in MIRRORS and node.name in ERRORS):
                 homes[node.name.lstrip("_")].append(name)
 

@@ -32,7 +32,7 @@ def fields_of(page: str, action: str) -> list[tuple[str, str]]:
         elif tag == "option":
             if "selected" in given:
                 found.append((selected, given.get("value", html.unescape(following))))
-        elif given.get("type") != "checkbox" or "checked" in given:
+        elif given.get("type") not in {"checkbox", "radio"} or "checked" in given:
             value = html.unescape(following).removeprefix("\n") if tag == "textarea" else given.get("value", "")
             found.append((given["name"], value))
     return found

@@ -234,49 +234,6 @@ def test_words_are_tried_before_they_are_saved(opening: Opening, server: Server)
     window.photograph("piece-words")
 
 
-def test_an_editor_runs_an_experiment_by_keyboard_alone(opening: Opening, server: Server) -> None:
-    window = opening()
-    page = window.open("placement", source="works")
-
-    def stored() -> Any:
-        return server.client.get("/works/placements/home").json()
-
-    window.enter("Its name", "home")
-    window.enter("The placement as JSON", '{"kind": "new"}')
-    window.press("Save the placement")
-    page.get_by_text("The placement is saved").wait_for()
-    window.enter("Name of the variant", "loved")
-    window.enter("Share of people, %", "50")
-    window.enter("List", "popular")
-    window.press("Add the variant")
-    page.get_by_text("not saved yet").wait_for()
-    window.enter("Lists of people", "kim")
-    window.press("Show before and after")
-    page.get_by_role("heading", name="List of kim, variant loved").wait_for()
-    window.photograph("placement-preview")
-    assert page.get_by_role("cell", name=re.compile("new|gone|[↑↓] [0-9]+")).count() > 0
-    assert violations(page) == []
-    assert stored() == {"kind": "new"}
-    window.press("Save the placement")
-    page.get_by_text("The placement is saved").wait_for()
-    assert stored() == {"kind": "new", "variants": [{"name": "loved", "share": 0.5, "kind": "popular"}]}
-
-    show_lists(server.client, "works", "home", people=80)
-    window.press("What it showed, and what came of it")
-    page.get_by_role("row", name="loved no difference shown yet").wait_for()
-    window.tab_to("The same in numbers")
-    page.keyboard.press("Enter")
-    page.get_by_role("region", name="Differences of loved by day").wait_for()
-    assert page.get_by_role("img", name="Difference of loved over time").count() == 1
-    window.photograph("experiment")
-
-    window.press("The placement, and its earlier versions")
-    first = server.client.get("/works/placements/home/versions").json()["versions"][-1]["version"]
-    window.press(f"Return to version {first}")
-    page.get_by_text("The earlier version is in force again").wait_for()
-    assert stored() == {"kind": "new"}
-
-
 def test_pictures_come_from_allowed_hosts_alone(opening: Opening, picture_host: PictureHost) -> None:
     window = opening()
     page = window.open("front", source="gallery")

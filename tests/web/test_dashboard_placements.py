@@ -1,89 +1,271 @@
-"""The dashboard's pages of placements."""
+"""The dashboard's pages of rows: a placement as a form, without scripts."""
+
+import re
+from typing import Any
 
 import msgspec
 
+from factories import piece
 from serving import Service
 from visitors import HOME, Visitor, fields_of, text_of, words
 
+PAGE = f"{HOME}/placement"
 
-def test_a_placement_is_made_changed_and_led_back(visitor: Visitor, filled: Service) -> None:
+
+def put(service: Service, **members: Any) -> None:
+    answer = service.put("/s/placements/home", json=members)
+    assert answer.status_code == 200, answer.text
+
+
+def stored(service: Service) -> Any:
+    return service.get("/s/placements/home").json()
+
+
+def fields(answer: Any) -> dict[str, str]:
+    return dict(fields_of(answer.text, PAGE))
+
+
+def with_attributes(service: Service) -> None:
+    service.submit("s", piece("l1", "x", label="Lyra", extras={"language": "cy", "year": 1999}))
+    attributes = {
+        "language": {"pointer": "/language", "type": "keyword"},
+        "year": {"pointer": "/year", "type": "integer"},
+    }
+    assert service.put("/s/settings", json={"attributes": attributes}).status_code == 200
+
+
+def test_a_new_row_has_no_variant_and_is_published_as_its_form_says(visitor: Visitor, filled: Service) -> None:
     page = visitor.get("placement", source="s")
-    made = visitor.fill(page, f"{HOME}/placement", name="front page", draft='{"kind": "new"}', do="save")
-    changed = visitor.ask("GET", made.headers["location"])
-    visitor.fill(changed, f"{HOME}/placement", draft='{"kind": "popular"}', do="save")
+    given = {"name": "front page", "title": "For you", "kind": "popular", "diversity": "0.25"}
+    made = visitor.fill(page, PAGE, do="publish", **given)
 
-    assert made.headers["location"] == f"{HOME}/placement?source=s&name=front%20page&said=saved"
-    assert "The placement is saved" in text_of(changed.text)
-    first, second = filled.get("/s/placements/front%20page/versions").json()["versions"]
-    assert (first["placement"], second["placement"]) == ({"kind": "popular"}, {"kind": "new"})
-
-    page = visitor.get("placement", source="s", name="front page")
-    fields = {name: value for name, value in fields_of(page.text, f"{HOME}/placement") if name in {"proof", "seen"}}
-    back = [*fields.items(), ("name", "front page"), ("back", str(second["version"]))]
-    assert (
-        "in force again"
-        in visitor.ask("GET", visitor.send(f"{HOME}/placement?source=s", back).headers["location"]).text
-    )
-    assert filled.get("/s/placements/front%20page").json() == {"kind": "new"}
+    assert made.headers["location"] == f"{PAGE}?source=s&name=front%20page&said=saved"
+    assert filled.get("/s/placements/front%20page").json() == {
+        "title": "For you",
+        "kind": "popular",
+        "diversity": 0.25,
+        "fallback": "popular",
+    }
     assert "front page" in words(visitor.get("placements", source="s"), "main")
 
 
-def test_a_preview_stores_nothing_and_shows_each_person(visitor: Visitor, filled: Service) -> None:
-    filled.put("/s/placements/home", json={"kind": "new"})
+def test_a_published_change_is_undone_from_its_notice(visitor: Visitor, filled: Service) -> None:
+    put(filled, kind="new")
+    changed = visitor.fill(visitor.get("placement", source="s", name="home"), PAGE, kind="popular", do="publish")
+    page = visitor.ask("GET", changed.headers["location"])
+    assert (stored(filled)["kind"], "Published" in text_of(page.text)) == ("popular", True)
+
+    back = visitor.fill(page, PAGE)
+
+    assert stored(filled) == {"kind": "new"}
+    assert "in force again" in text_of(visitor.ask("GET", back.headers["location"]).text)
+
+
+def test_a_version_of_the_list_of_changes_is_put_in_force_again(visitor: Visitor, filled: Service) -> None:
+    put(filled, kind="new")
+    put(filled, kind="popular", diversity=0.5)
     page = visitor.get("placement", source="s", name="home")
-    draft = msgspec.json.encode({"kind": "new", "blacklist": ["a"]}).decode()
+    told = words(page, "versions")
 
-    answer = visitor.fill(page, f"{HOME}/placement", draft=draft, users="kim\nrobin", do="preview")
+    number = re.findall(r'name="back" value="(\d+)"', page.text)[0]
+    kept = [(name, value) for name, value in fields_of(page.text, PAGE) if name in {"proof", "seen", "name"}]
+    visitor.send(f"{PAGE}?source=s", [*kept, ("back", number)])
 
-    shown = words(answer, "preview")
-    assert "List of kim, variant base" in shown
-    assert "List of robin, variant base" in shown
-    assert "gone" in shown
-    assert filled.get("/s/placements/home").json() == {"kind": "new"}
-    assert dict(fields_of(answer.text, f"{HOME}/placement"))["draft"] == draft
+    assert "Kind of row changed; How mixed added" in told
+    assert stored(filled) == {"kind": "new"}
 
 
-def test_a_variant_is_added_to_the_draft_and_stored_with_it(visitor: Visitor, filled: Service) -> None:
-    filled.put("/s/placements/home", json={"kind": "recommendations", "variants": [{"name": "a", "share": 0.1}]})
+def test_builders_grow_and_shrink_by_round_trips_and_nothing_is_stored(visitor: Visitor, filled: Service) -> None:
+    with_attributes(filled)
+    put(filled, kind="popular", pins=[{"id": "a", "position": 1}])
     page = visitor.get("placement", source="s", name="home")
-    wish = {"variant-name": "mixed", "variant-share": "12.5", "variant-audience": "2", "variant-diversity": "0.4"}
+    pairs = fields_of(page.text, PAGE)
+    assert [value for name, value in pairs if name == "pins.piece"] == ["First of all", ""]
+    condition = {"filter.attribute": "language", "filter.condition": "any", "filter.value": "cy, en"}
 
-    refused = visitor.fill(page, f"{HOME}/placement", do="add", **wish | {"variant-share": "many"})
-    added = visitor.fill(page, f"{HOME}/placement", do="add", **wish)
+    grown = visitor.fill(page, PAGE, do="add", **condition)
+    removed = visitor.fill(grown, PAGE, remove="pins.0")
 
-    assert (refused.status_code, "/variants/1/share" in text_of(refused.text)) == (422, True)
-    assert dict(fields_of(refused.text, f"{HOME}/placement"))["variant-name"] == "mixed"
-    assert filled.get("/s/placements/home").json()["variants"] == [{"name": "a", "share": 0.1}]
-    fields = dict(fields_of(added.text, f"{HOME}/placement"))
-    assert (fields["variant"], fields["variant-name"]) == ("mixed", "")
-    previewed = visitor.fill(added, f"{HOME}/placement", do="preview", users="kim")
-    assert "List of kim, variant mixed" in words(previewed, "preview")
-    assert visitor.fill(previewed, f"{HOME}/placement", do="save").status_code == 303
-    assert filled.get("/s/placements/home").json()["variants"] == [
-        {"name": "a", "share": 0.1},
-        {"name": "mixed", "share": 0.125, "blend": {"audience": 2}, "diversity": 0.4},
-    ]
+    assert [v for n, v in fields_of(grown.text, PAGE) if n == "filter.value"] == ["cy, en", ""]
+    assert msgspec.json.decode(fields(removed)["json"]) == {
+        "kind": "popular",
+        "filter": {"must": [{"key": "language", "any": ["cy", "en"]}]},
+    }
+    assert stored(filled) == {"kind": "popular", "pins": [{"id": "a", "position": 1}]}
 
 
-def test_a_placement_that_cannot_be_is_shown_with_its_faults(visitor: Visitor, filled: Service) -> None:
+def test_a_whole_row_is_made_without_json_and_without_an_id(visitor: Visitor, filled: Service) -> None:
+    with_attributes(filled)
+    page = visitor.get("placement", source="s")
+    given = {
+        "name": "home",
+        "kind": "popular",
+        "filter.attribute": "year",
+        "filter.condition": "gte",
+        "filter.value": "1900",
+        "pins.piece": "Second",
+        "pins.position": "2",
+        "pins.from": "2026-01-31T18:00",
+        "pins.until": "2099-02-01",
+        "quotas.least": "3",
+        "quotas.of": "10",
+        "quotas.attribute": "language",
+        "quotas.condition": "any",
+        "quotas.value": "cy",
+        "boosts.attribute": "language",
+        "boosts.condition": "none",
+        "boosts.value": "en",
+        "boosts.factor": "0.5",
+        "variants.name": "wider",
+        "variants.share": "12.5",
+        "variants.diversity": "0.75",
+        "maxPerValue.name": "series",
+        "maxPerValue.amount": "1",
+    }
+
+    assert visitor.fill(page, PAGE, do="publish", **given).status_code == 303
+    assert stored(filled) == {
+        "kind": "popular",
+        "maxPerValue": {"series": 1},
+        "filter": {"must": [{"key": "year", "gte": 1900}]},
+        "boosts": [{"mustNot": [{"key": "language", "any": ["en"]}], "factor": 0.5}],
+        "pins": [{"id": "b", "position": 2, "from": "2026-01-31T18:00:00Z", "until": "2099-02-01T00:00:00Z"}],
+        "quotas": [{"filter": {"key": "language", "any": ["cy"]}, "atLeast": 3, "of": 10}],
+        "fallback": "popular",
+        "variants": [{"name": "wider", "share": 0.125, "diversity": 0.75}],
+    }
+
+
+def test_what_is_wrong_is_told_at_its_field_and_all_input_is_kept(visitor: Visitor, filled: Service) -> None:
+    with_attributes(filled)
+    page = visitor.get("placement", source="s")
+    given = {
+        "name": "..",
+        "title": "Kept",
+        "kind": "popular",
+        "filter.attribute": "year",
+        "filter.condition": "gte",
+        "filter.value": "long ago",
+        "pins.piece": "First of all",
+        "pins.position": "31",
+        "halfLifeDays": "-1",
+    }
+
+    answer = visitor.fill(page, PAGE, do="publish", **given)
+
+    assert answer.status_code == 422
+    assert {name: fields(answer)[name] for name in given if "." not in name} == {
+        name: value for name, value in given.items() if "." not in name
+    }
+    assert "Found another value; an integer from 0" in words(answer, "halfLifeDays-told")
+    assert "an integer from 1 to 30 is accepted" in words(answer, "pins-0-told")
+    assert filled.get("/s/placements").json() == {"placements": []}
+
+    mended = visitor.fill(answer, PAGE, do="publish", **{"halfLifeDays": "3", "pins.position": "3"})
+    assert "an integer" in words(mended, "filter-0-told")
+    assert "'.'" in words(mended, "name-told")
+
+
+def test_a_title_that_is_no_piece_s_is_told_with_those_that_are_near(visitor: Visitor, filled: Service) -> None:
     page = visitor.get("placement", source="s")
 
-    for name, draft, told in (
-        ("x", '{"kind": "best"}', "/kind"),
-        ("x", "{", "not JSON"),
-        ("..", '{"kind": "new"}', "'.'"),
-    ):
-        answer = visitor.fill(page, f"{HOME}/placement", name=name, draft=draft, do="save")
-        assert (answer.status_code, told in text_of(answer.text)) == (422, True)
+    given = {"pins.piece": "First", "pins.position": "1"}
+    answer = visitor.fill(page, PAGE, name="home", kind="new", do="publish", **given)
+
+    assert answer.status_code == 422
+    assert "No piece is called so. There are “First of all”." in words(answer, "pins-0-told")
     assert filled.get("/s/placements").json() == {"placements": []}
 
 
-def test_a_placement_that_somebody_else_changed_stays_theirs(visitor: Visitor, filled: Service) -> None:
-    filled.put("/s/placements/home", json={"kind": "new"})
+def test_json_and_fields_agree_whichever_of_them_is_changed(visitor: Visitor, filled: Service) -> None:
+    put(filled, kind="new")
     page = visitor.get("placement", source="s", name="home")
-    filled.put("/s/placements/home", json={"kind": "popular"})
 
-    for step in ({"do": "save", "draft": '{"kind": "again"}'}, {"do": "delete"}):
-        answer = visitor.fill(page, f"{HOME}/placement", **step)
-        assert (answer.status_code, "changed by somebody else" in text_of(answer.text)) == (409, True)
-    assert filled.get("/s/placements/home").json() == {"kind": "popular"}
+    by_json = visitor.fill(page, PAGE, json='{"kind": "popular", "diversity": 0.5}', do="show")
+    by_field = visitor.fill(by_json, PAGE, diversity="0.75", do="show")
+    both = visitor.fill(by_field, PAGE, json='{"kind": "again"}', diversity="1", do="publish")
+
+    assert (fields(by_json)["kind"], fields(by_json)["diversity"]) == ("popular", "0.5")
+    assert msgspec.json.decode(fields(by_field)["json"]) == {"kind": "popular", "diversity": 0.75}
+    assert (both.status_code, "Both the fields and the JSON were changed" in text_of(both.text)) == (422, True)
+    taken = visitor.fill(both, PAGE, do="json")
+    assert msgspec.json.decode(fields(taken)["json"]) == {"kind": "again"}
+    assert stored(filled) == {"kind": "new"}
+
+
+def test_json_that_is_no_placement_is_told_and_kept(visitor: Visitor, filled: Service) -> None:
+    put(filled, kind="new")
+    page = visitor.get("placement", source="s", name="home")
+
+    for text, told in (('{"kind": "best"}', "/kind"), ("{", "not JSON"), ('{"kind":"new","pins":5}', "/pins")):
+        answer = visitor.fill(page, PAGE, json=text, do="publish")
+        assert (answer.status_code, told in words(answer, "json-told")) == (422, True)
+        assert fields(answer)["json"] == text
+    assert stored(filled) == {"kind": "new"}
+
+
+def test_what_a_form_cannot_express_stays_as_it_is_and_is_shown(visitor: Visitor, filled: Service) -> None:
+    with_attributes(filled)
+    odd = {"should": [{"key": "language", "any": ["cy"]}, {"mustNot": [{"key": "year", "lt": 3}]}]}
+    put(filled, kind="popular", filter=odd, whitelist=[])
+    page = visitor.get("placement", source="s", name="home")
+
+    assert fields(page)["filter.value"] == "" or '"should"' in dict(fields_of(page.text, PAGE))["filter.value"]
+    assert "Stays as it is until you change it" in text_of(page.text)
+    visitor.fill(page, PAGE, title="New", do="publish")
+    assert stored(filled) == {"title": "New", "kind": "popular", "filter": odd, "whitelist": []}
+
+
+def test_a_preview_shows_a_person_s_list_before_and_after(visitor: Visitor, filled: Service) -> None:
+    put(filled, kind="new")
+    page = visitor.get("placement", source="s", name="home")
+
+    answer = visitor.fill(page, PAGE, **{"as": "kim", "blacklist": "First of all", "do": "show"})
+
+    shown = words(answer, "preview")
+    assert "Gone from the first: First of all" in shown
+    assert "5 pieces fit now" in shown
+    assert '<option value="kim">' in answer.text
+    assert stored(filled) == {"kind": "new"}
+
+
+def test_a_row_beside_a_piece_is_previewed_by_its_title(visitor: Visitor, filled: Service) -> None:
+    put(filled, kind="similar")
+    page = visitor.get("placement", source="s", name="home")
+
+    answer = visitor.fill(page, PAGE, beside="First of all", do="show")
+
+    assert "Second" in words(answer, "preview")
+
+
+def test_a_row_that_somebody_else_changed_stays_theirs_and_what_was_typed_is_kept(
+    visitor: Visitor, filled: Service
+) -> None:
+    put(filled, kind="new")
+    page = visitor.get("placement", source="s", name="home")
+    put(filled, kind="popular")
+
+    for step in ({"do": "publish", "title": "Mine"}, {"do": "delete", "title": "Mine"}):
+        answer = visitor.fill(page, PAGE, **step)
+        assert (answer.status_code, "changed this at" in text_of(answer.text)) == (409, True)
+        assert fields(answer)["title"] == "Mine"
+    assert stored(filled) == {"kind": "popular"}
+
+
+def test_a_row_is_deleted_with_its_versions(visitor: Visitor, filled: Service) -> None:
+    put(filled, kind="new")
+
+    answer = visitor.fill(visitor.get("placement", source="s", name="home"), PAGE, do="delete")
+
+    assert answer.headers["location"] == f"{HOME}/placements?source=s&said=deleted"
+    assert filled.get("/s/placements").json() == {"placements": []}
+
+
+def test_the_card_of_a_row_is_a_page(visitor: Visitor, filled: Service) -> None:
+    put(filled, kind="recommendations", title="For you", purpose="What to watch tonight.", diversity=0.5)
+
+    page = visitor.get("card", source="s", name="home")
+
+    assert "What to watch tonight." in text_of(page.text)
+    assert "How mixed: balanced." in words(page, "counts")
+    assert "Switched off, the row is that of somebody unknown" in words(page, "uses")

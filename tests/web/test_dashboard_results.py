@@ -8,7 +8,7 @@ from penchant.service.placements.results import CoursePoint, VariantCourse
 from penchant.web.dashboard.pictures import course_picture
 from serving import Service
 from shown import list_id, report, show
-from visitors import Visitor, text_of, words
+from visitors import HOME, Visitor, text_of, words
 
 VARIANTS = [{"name": "a", "share": 0.5, "kind": "new"}]
 
@@ -20,14 +20,55 @@ def home(filled: Service) -> Service:
 
 
 @pytest.mark.usefixtures("home")
-def test_of_what_showed_nothing_it_is_too_early_to_say(visitor: Visitor) -> None:
+def test_of_what_showed_nothing_one_sentence_is_told_and_no_rate(visitor: Visitor) -> None:
     page = visitor.get("results", source="s", name="home")
 
     assert page.status_code == 200
-    assert "a too early to say 0 0 0" in words(page, "variants")
-    assert "Too early to say" in words(page, "course")
-    assert "<svg" not in page.text
+    assert "“a” has not been shown yet. Nothing was reported as seen." in words(page, "said-1")
+    assert "0 % of what a first word takes" in words(page, "said-1")
+    assert "a 0 0 0 too early to say" in words(page, "variants")
+    assert "100.00%" not in page.text
+    assert 'class="band"' not in page.text
     assert "/results?source=s&amp;name=home" in visitor.get("placement", source="s", name="home").text
+
+
+def test_on_the_first_day_it_is_told_how_far_along_it_is(visitor: Visitor, home: Service) -> None:
+    show(home, 30, clicks={"base": 3, "a": 2})
+
+    said = words(visitor.get("results", source="s", name="home"), "said-1")
+
+    assert "“a” began today. It has shown 120 pieces, 2 of which led to something." in said
+    assert "If days go on so, a first word is possible about 20" in said
+    assert "25 % of what a first word takes" in said
+
+
+def test_a_row_without_variants_says_what_it_showed(visitor: Visitor, home: Service) -> None:
+    home.put("/s/placements/home", json={"kind": "popular"})
+    nothing = visitor.get("results", source="s", name="home")
+    show(home, 5, clicks={"base": 2})
+
+    page = visitor.get("results", source="s", name="home")
+
+    assert "Nothing of the row was reported as seen yet." in words(nothing, "alone")
+    assert "The row has shown 20 pieces" in words(page, "alone")
+    assert "2 of them led to something" in words(page, "alone")
+
+
+def test_a_variant_takes_the_place_of_its_row_or_ends(visitor: Visitor, home: Service) -> None:
+    two = [*VARIANTS, {"name": "b", "share": 0.1, "diversity": None, "pins": []}]
+    home.put("/s/placements/home", json={"kind": "popular", "diversity": 0.5, "variants": two})
+    show(home, 80, clicks={"base": 20, "a": 20, "b": 3})
+    page = visitor.get("results", source="s", name="home")
+
+    ended = visitor.fill(page, f"{HOME}/results", do="stop", variant="a")
+    assert home.get("/s/placements/home").json()["variants"] == two[1:]
+    assert visitor.fill(page, f"{HOME}/results", do="adopt", variant="b").headers["location"].endswith("said=stale")
+    page = visitor.get("results", source="s", name="home")
+    visitor.fill(page, f"{HOME}/results", do="adopt", variant="b")
+
+    assert home.get("/s/placements/home").json() == {"kind": "popular", "pins": []}
+    undone = visitor.ask("GET", ended.headers["location"])
+    assert "Undo" in text_of(undone.text)
 
 
 @pytest.mark.slow
@@ -40,19 +81,19 @@ def test_a_variant_that_is_certainly_worse_is_shown_in_words_numbers_and_a_pictu
 
     found = home.get("/s/placements/home/results").json()
     worse = next(each for each in found["variants"] if each["variant"] == "a")
-    points = [
-        f"{100 * worse['difference'][each]:+.2f}".replace("-", "\N{MINUS SIGN}") for each in ("value", "lower", "upper")
-    ]
-    assert f"a certainly worse 1,500 6,000 300 5.00% ({worse['rate']['lower']:.2%}" in words(page, "variants")
-    assert "{} ({} to {})".format(*points) in words(page, "variants")
-    assert "shown to nobody any more: a." in text_of(page.text)
+    value, lower, upper = (round(1_000 * worse["difference"][each]) for each in ("value", "lower", "upper"))
+    said = words(page, "said-1")
+    assert "Certainly worse, stopped by itself" in text_of(page.text)
+    assert f"Of every 1,000 pieces that “a” shows {-value} fewer are taken up." in said
+    assert f"It is between {-upper} and {-lower} fewer than with the row as it is, by 6,000 pieces shown" in said
+    assert "the people in it see the row as it is again" in said
     # The last row of the table says the same as the picture's description.
-    assert "12,000 {} {} {}".format(*points) in words(page, "course")
-    assert "at the end {} points, with an interval from {} to {}; certainly worse".format(*points) in page.text
+    assert f"12,000 {value:+d} {lower:+d} and {upper:+d}" in said
+    assert f"at the end {value} of 1,000, between {lower} and {upper}" in page.text
     assert re.search(r'<polygon class="band" points="0\.0,[\d.]+ 600\.0,', page.text)
+    assert f"a stopped 1,500 6,000 300 50 {round(worse['rate']['lower'] * 1000)} to" in words(page, "variants")
     assert "a 300" in words(page, "interactions")
-    assert "1 60.00% of 1,500 20.00% of 1,500 2 0.00%" in words(page, "positions")
-    assert "not checked 4 80% 0" in words(page, "checks")
+    assert "1 900 of 1,500 300 of 1,500 2 0 of" in words(page, "positions")
 
 
 def test_a_difference_that_few_people_made_is_told_in_words(visitor: Visitor, home: Service) -> None:
@@ -60,8 +101,9 @@ def test_a_difference_that_few_people_made_is_told_in_words(visitor: Visitor, ho
 
     page = visitor.get("results", source="s", name="home")
 
-    assert "a undecided: ten people could have made 50% of it 80 320 4" in words(page, "variants")
-    assert "shown to nobody any more" not in text_of(page.text)
+    said = words(page, "said-1")
+    assert "“a” may differ, but not by many people. Ten people could have made 50% of it." in said
+    assert "stopped" not in text_of(page.text)
     assert "pieces count for rates" not in text_of(page.text)
 
 
@@ -95,9 +137,9 @@ def test_results_are_of_the_days_the_success_and_the_base_that_are_chosen(visito
     bought = visitor.get("results", source="s", name="home", type="Purchase", base="a", **{"from": "", "to": ""})
     wrong = visitor.get("results", source="s", name="home", to="yesterday")
 
-    assert "base too early to say 30 120 0" in words(bought, "variants")
-    assert "a what others are compared with 30 120 0" in words(bought, "variants")
-    assert "<option selected>Purchase" in bought.text
+    assert "As it is 30 120 0 too early to say" in words(bought, "variants")
+    assert "a 30 120 0 0" in words(bought, "variants")
+    assert '<option value="Purchase" selected>' in bought.text
     assert (wrong.status_code, "to: " in text_of(wrong.text)) == (200, True)
 
 

@@ -10,7 +10,8 @@ of a deleted one is taken for one of this:
 Moment and tag name the list: keys that sort by time. By chance two lists of one second are two, for one person or for
 all. The marks are keyed hashes of the pieces in the order of the list: they prove which pieces were in it, and where,
 and tell nobody without the secret which these are; those of pieces that a pin put there are of another kind. The
-length is that of the person, and 128 more where there are marks: ids of before have neither count nor marks, and prove nothing.
+length is that of the person, and 128 more where there are marks: ids of before have neither count nor marks, and prove
+nothing.
 
 Beside them cursors: the text in ``x-penchant-next`` from which a list goes on, made and read without a look-up.
 
@@ -65,9 +66,8 @@ def encode_list_id(  # noqa: PLR0913  # an id has so many parts
     """Return the id of a list that was made at a moment in milliseconds, of which whole seconds are kept.
 
     ``names`` are those of the placement and the variant, ``chance`` `CHANCE_BYTES` bytes that nobody chose, ``pieces``
-    the ids in the order of the list, up to `penchant.model.MAX_TAKE`, ``pinned`` those of them that pins put there. Names
-    hold no control characters; those above
-    `MAX_LIST_NAMES_BYTES` are a mistake of the caller.
+    the ids in the order of the list, up to `penchant.model.MAX_TAKE`, ``pinned`` those of them that pins put
+    there. Names hold no control characters; those above `MAX_LIST_NAMES_BYTES` are a mistake of the caller.
     """
     placement, variant = names
     written = variant.encode() + b"\0" + placement.encode()

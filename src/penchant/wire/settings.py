@@ -220,6 +220,7 @@ class Settings(Record, frozen=True, kw_only=True, rename="camel"):
         bool | UnsetType,
         BOOLEAN,
         Description("Whether who wrote a draft is kept from publishing it."),
+        Label("Who wrote a draft may not publish it"),
         Example(False),  # a sample's value
         Label("Who wrote a draft does not publish it"),
     ] = UNSET

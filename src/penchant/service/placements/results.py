@@ -242,6 +242,10 @@ class Results:
         self._database = database
         self._clock = clock
 
+    def today(self) -> int:
+        """Return the UTC day of now, counted from 1970."""
+        return self._clock.today()
+
     async def read(self, head: SourceHead, request: ResultsRequest) -> PlacementResults:
         """Return what a placement showed and what came of it, all of one moment.
 

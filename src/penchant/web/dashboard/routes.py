@@ -12,12 +12,11 @@ from penchant.web.dashboard import (
     mapping,
     overview,
     piece,
-    placements,
-    results,
     searching,
     settings,
     user,
 )
+from penchant.web.dashboard.rows import card, placement, results
 from penchant.web.dashboard.signing import SignInPages
 from penchant.web.dashboard.site import HOME, HTML, DashboardSite, PageHandler
 from penchant.web.operations import EVERYBODY, Handler, Operation
@@ -40,10 +39,11 @@ def dashboard_operations(base_path: str) -> tuple[Operation, ...]:
         *_pair(site, "user", user.user, partial(user.take_back, site=site)),
         *_pair(site, "try", piece.trying, piece.try_piece),
         *_pair(site, "lists", lists.lists, partial(lists.change_list, site=site)),
-        *_pair(site, "placements", placements.placements),
-        *_pair(site, "placement", placements.placement, partial(placements.change_placement, site=site)),
+        *_pair(site, "placements", placement.placements),
+        *_pair(site, "placement", placement.placement, partial(placement.change_placement, site=site)),
         *_pair(site, "front", front.front),
-        *_pair(site, "results", results.results),
+        *_pair(site, "results", results.results, partial(results.decide, site=site)),
+        *_pair(site, "card", card.card),
         *_pair(site, "settings", settings.settings, partial(settings.change_settings, site=site)),
         *_pair(site, "health", health.health, health.change_vocabulary),
         *_pair(site, "history", overview.history, heavy=True),

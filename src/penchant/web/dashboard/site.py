@@ -57,6 +57,7 @@ _ASSETS = {
 }
 _POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src {images}; "
+    "connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 _HEADERS = {

@@ -111,7 +111,7 @@ def _otherwise(rules: ListRules) -> Iterator[str]:
 
 def _variants(spec: PlacementSpec) -> Iterator[str]:
     if spec.variants:
-        named = ", ".join(f"{each.name} for {each.share / BUCKETS:.4g} of 1" for each in spec.variants)
+        named = ", ".join(f"{each.name} for {each.share * 100 / BUCKETS:.4g} %" for each in spec.variants)
         yield f"Some people see it otherwise, for a comparison: {named}. All others see it as it is ({BASE})."
 
 

@@ -84,3 +84,42 @@ for (const list of document.querySelectorAll("[data-order]")) {
   list.addEventListener("pointerup", release);
   list.addEventListener("pointercancel", release);
 }
+
+// Shows what a form would do while it is filled in: the same page, asked for by its button "Show", whose parts are taken
+// over. Without this script the button does it.
+for (const form of document.querySelectorAll("form[data-live]")) {
+  let waiting, asked;
+
+  const take = (page, id) => {
+    const fresh = page.getElementById(id);
+    if (fresh) document.getElementById(id).replaceChildren(...fresh.childNodes);
+  };
+
+  // Another kind of row has other fields: those behind its own part, where the focus is not.
+  const takeParts = (page) => {
+    const [own, fresh] = [form, page].map((each) => [...each.querySelectorAll("[data-parts] > fieldset")].slice(1));
+    if (!fresh.length || own.some((each) => each.contains(document.activeElement))) return;
+    own[0].before(...fresh);
+    own.forEach((each) => each.remove());
+  };
+
+  const show = async (isOther) => {
+    asked?.abort();
+    asked = new AbortController();
+    const body = new URLSearchParams(new FormData(form));
+    body.set("do", "show");
+    try {
+      const answer = await fetch(form.action, { method: "POST", body, signal: asked.signal });
+      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      form.dataset.live.split(" ").forEach((id) => take(page, id));
+      if (isOther) takeParts(page);
+    } catch (error) {
+      if (error.name !== "AbortError") throw error;
+    }
+  };
+
+  form.addEventListener("input", (event) => {
+    clearTimeout(waiting);
+    waiting = setTimeout(show, 400, event.target.name === "kind");
+  });
+}

@@ -1,0 +1,237 @@
+"""Fields of a placement's form as a page shows them: in sections, each with its label, texts, choices and faults."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from penchant.errors import Fault
+from penchant.model import PlacementKind
+from penchant.web.dashboard.rows.fields import COLUMNS, Texts, Widget, rows_in, takes_part, widget_of
+from penchant.web.dashboard.rows.words import KIND_WORDS, STEPS, step_word
+from penchant.wire import BLEND, PLACEMENT, BodyMember, ListUse, encode
+
+SECTIONS: Sequence[tuple[str, Sequence[str]]] = (
+    ("What is it?", ("title", "purpose", "kind")),
+    ("Which pieces may stand in it?", ("content", "order", "catalogs", "filter", "excludeSeen", "blacklist")),
+    ("What comes first?", ("blend", "algorithm", "categoryWeights", "halfLifeDays", "boosts", "whitelist", "rows")),
+    ("Pinned", ("pins",)),
+    ("Always some of", ("quotas", "maxPerValue", "seriesCategory")),
+    ("How mixed?", ("diversity", "rotation")),
+    ("If it would be empty", ("fallback",)),
+    ("Tried on some people", ("variants", "autoStop", "experiment")),
+)
+"""Where members stand; those that are named nowhere come last."""
+FURTHER = "Further"
+ALWAYS_OPEN = frozenset(
+    {"title", "purpose", "kind", "catalogs", "filter", "pins", "quotas", "diversity", "fallback", "content"}
+)
+"""Members that are not folded away while they say nothing."""
+_FILTERED = frozenset({Widget.FILTER})
+HINTS: Mapping[str, str] = {
+    "catalogs": "Several with commas; none: any.",
+    "filter": "All together have to hold. Several values with commas.",
+    "pins": "Shown at their place, while it is their time (UTC), to everybody who may see them and has not yet.",
+    "quotas": "What comes late otherwise is put among the first, as late as it can.",
+    "boosts": "Above 1 sooner, below 1 later.",
+    "variants": "Shown to a part of all people, chosen by chance; all others see the row as it is. Nothing is tried "
+    "unless you add it.",
+    "categoryWeights": "1 is as usual, 0 not at all.",
+    "maxPerValue": "Of pieces that have the same in a category, such as a series or a maker.",
+    "content": "One a line, by title.",
+    "whitelist": "One a line, by title; these are raised where they fit at all.",
+    "blacklist": "One a line, by title.",
+    "rotation": "What a person was shown and passed over gives way.",
+    "experiment": "Rows that share it show a person the same variant.",
+    "halfLifeDays": "After so many days something counts half.",
+}
+AS_SOURCE = "As the source has it"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormField:
+    """A member as a field: what it holds, what may be chosen, and what is wrong with it, by row where it has rows."""
+
+    key: str
+    label: str
+    hint: str
+    widget: Widget
+    text: str = ""
+    rows: Sequence[Mapping[str, str]] = ()
+    columns: Sequence[str] = ()
+    options: Sequence[tuple[str, str]] = ()
+    faults: Sequence[str] = ()
+    row_faults: Mapping[int, Sequence[str]] = field(default_factory=dict)
+    kept: str = ""
+    is_folded: bool = False
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether anything is wrong with it."""
+        return bool(self.faults or self.row_faults)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormSection:
+    """A part of the form: fields that are seen at once, and those that are folded away while they say nothing."""
+
+    title: str
+    fields: Sequence[FormField]
+    folded: Sequence[FormField]
+
+
+def described(
+    texts: Texts, faults: Sequence[Fault], places: Mapping[str, Sequence[str]], kept: Mapping[str, str]
+) -> list[FormSection]:
+    """Return the sections of a form that holds these texts; fields of which its lists take no account are left out."""
+    kinds = _kinds(texts)
+    named = {key for _, keys in SECTIONS for key in keys}
+    others = tuple(key for key in PLACEMENT.members if key not in named)
+    sections = []
+    for title, keys in (*SECTIONS, (FURTHER, others)):
+        fields = [_field(PLACEMENT.members[key], texts, faults, places.get(key, ()), kept) for key in keys]
+        shown = [
+            each
+            for each in fields
+            if takes_part(PLACEMENT.members[each.key], kinds) or each.text or each.rows or each.is_wrong or each.kept
+        ]
+        if shown:
+            sections.append(
+                FormSection(
+                    title=title,
+                    fields=[each for each in shown if not each.is_folded],
+                    folded=[each for each in shown if each.is_folded],
+                )
+            )
+    return sections
+
+
+def unplaced(faults: Sequence[Fault]) -> list[str]:
+    """Return what is wrong with no field."""
+    return [each.detail for each in faults if _key_of(each) not in PLACEMENT.members]
+
+
+def _kinds(texts: Texts) -> set[PlacementKind]:
+    named = [*texts.get("kind", ()), *texts.get("fallback", ()), *texts.get("variants.kind", ())]
+    return {PlacementKind(each) for each in named if each in set(PlacementKind)} or {PlacementKind.RECOMMENDATIONS}
+
+
+def _key_of(fault: Fault) -> str:
+    return (fault.pointer or "").removeprefix("/").partition("/")[0]
+
+
+def _field(
+    member: BodyMember, texts: Texts, faults: Sequence[Fault], places: Sequence[str], kept: Mapping[str, str]
+) -> FormField:
+    widget, own = widget_of(member), [each for each in faults if _key_of(each) == member.key]
+    rows: Sequence[Mapping[str, str]] = ()
+    text = ""
+    if widget in COLUMNS:
+        rows = _rows(member, texts)
+    else:
+        text = next(iter(texts.get(member.key, ())), "")
+    by_row: dict[int, list[str]] = {}
+    whole: list[str] = []
+    for each in own:
+        row = _row_of(each, member, rows, places)
+        (whole if row is None else by_row.setdefault(row, [])).append(each.detail)
+    says_something = bool(text or rows_in_use(rows) or own or member.key in kept)
+    return FormField(
+        key=member.key,
+        label=member.label or member.key,
+        hint=_hint(member),
+        widget=widget,
+        text=text,
+        rows=rows,
+        columns=COLUMNS.get(widget, ()),
+        options=_options(member, widget, text),
+        faults=whole,
+        row_faults=by_row,
+        kept=kept.get(member.key, ""),
+        is_folded=member.key not in ALWAYS_OPEN and not says_something,
+    )
+
+
+def rows_in_use(rows: Sequence[Mapping[str, str]]) -> bool:
+    """Return whether any row says something: a part of a blend that has no number does not."""
+    return any(row.get("amount", "said") for row in rows)
+
+
+def _rows(member: BodyMember, texts: Texts) -> list[dict[str, str]]:
+    rows = rows_in(texts, member.key)
+    if member.key != "blend":
+        return rows
+    # All parts that there are, in their order: what is left blank is as the source has it.
+    given = {row["name"]: row["amount"] for row in rows}
+    return [{"name": name, "amount": given.get(name, "")} for name in {**dict.fromkeys(BLEND.members), **given}]
+
+
+def _row_of(fault: Fault, member: BodyMember, rows: Sequence[Mapping[str, str]], places: Sequence[str]) -> int | None:
+    """Return the row that a fault is about, by its pointer; ``None`` for the field as a whole."""
+    rest = (fault.pointer or "").removeprefix(f"/{member.key}")
+    fitting = [row for row, place in enumerate(places) if rest == place or rest.startswith(f"{place}/")]
+    if fitting:
+        return max(fitting, key=lambda row: len(places[row]))
+    first = rest.removeprefix("/").partition("/")[0]
+    if first.isdecimal() and int(first) < len(rows):
+        return int(first)
+    name = first.replace("~1", "/").replace("~0", "~")
+    return next((place for place, row in enumerate(rows) if row.get("name") == name), None)
+
+
+def _hint(member: BodyMember) -> str:
+    use = member.note(ListUse)
+    hint = HINTS.get(member.key, "")
+    if use is None or len(use.kinds) > 2:  # more are no help
+        return hint
+    names = " and ".join(KIND_WORDS[kind].name for kind in PlacementKind if kind in use.kinds)
+    return f"{hint} For the rows {names}.".strip()
+
+
+def _options(member: BodyMember, widget: Widget, text: str) -> Sequence[tuple[str, str]]:
+    make = _OPTIONS.get(widget)
+    return () if make is None else make(member, text)
+
+
+def _choices(member: BodyMember, text: str) -> list[tuple[str, str]]:
+    names = member.shape.schema["enum"]
+    words = {kind.value: KIND_WORDS[kind].name for kind in PlacementKind}
+    words |= {"audience": "people with a like taste", "content": "keywords", "both": "both", "given": "as given here"}
+    words |= {"personal": "as suits each person"}
+    blank = [] if member.key == "kind" else [("", "Leave the row out" if member.key == "fallback" else AS_SOURCE)]
+    return [*blank, *((name, words.get(name, name)) for name in names), *_other(text, names)]
+
+
+def _switch(member: BodyMember, text: str) -> list[tuple[str, str]]:
+    del member
+    return [("", AS_SOURCE), ("yes", "Yes"), ("no", "No"), *_other(text, ("yes", "no"))]
+
+
+def _steps(member: BodyMember, text: str) -> list[tuple[str, str]]:
+    steps = step_options(member.key)
+    return [("", AS_SOURCE), *steps, *_other_step(member.key, text, [each for each, _ in steps])]
+
+
+def step_options(key: str) -> list[tuple[str, str]]:
+    """Return the words for the numbers of a member, each with its number as a text."""
+    return [(encode(value).decode(), word) for value, word in STEPS[key].items()]
+
+
+def _other_step(key: str, text: str, known: Sequence[str]) -> list[tuple[str, str]]:
+    if not text or text in known:
+        return []
+    try:
+        return [(text, f"{step_word(key, float(text))} ({text})")]
+    except ValueError:
+        return [(text, text)]
+
+
+def _other(text: str, known: Sequence[Any]) -> list[tuple[str, str]]:
+    """Return what a field holds and no choice names: it stays what it is, and is refused by the interface."""
+    return [(text, text)] if text and text not in known else []
+
+
+_OPTIONS: Mapping[Widget, Callable[[BodyMember, str], list[tuple[str, str]]]] = {
+    Widget.CHOICE: _choices,
+    Widget.SWITCH: _switch,
+    Widget.STEPS: _steps,
+}

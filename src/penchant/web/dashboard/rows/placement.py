@@ -1,0 +1,421 @@
+"""Handlers of rows: which there are, one as a form beside what it shows to a person, stored, led back, deleted."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from penchant.errors import Fault, PenchantError, UnknownPlacement
+from penchant.index import Filter
+from penchant.live.views import View
+from penchant.model import Feature, PlacementKind
+from penchant.service.placements.lists import check_quotas
+from penchant.web.dashboard.comparing import SHOWN, ListComparison, rows_of
+from penchant.web.dashboard.rows.clauses import CONDITIONS
+from penchant.web.dashboard.rows.described import AS_SOURCE, described, step_options, unplaced
+from penchant.web.dashboard.rows.fields import FieldContext, Texts, kept, read_fields, write_fields
+from penchant.web.dashboard.rows.naming import context_of
+from penchant.web.dashboard.rows.words import KIND_WORDS, difference_in_words
+from penchant.web.dashboard.site import DashboardSite, PageAnswer, PageSection, RedirectAnswer, Visit, section
+from penchant.web.operations import body_tag
+from penchant.wire import (
+    MAX_PLACEMENT_VERSIONS,
+    MAX_PLACEMENTS,
+    PLACEMENT,
+    PlacementHistory,
+    PlacementSpec,
+    PlacementVersion,
+    PreviewedList,
+    check_filters,
+    decode_placement,
+    decode_placement_preview,
+    encode,
+    placement_problem,
+    read_filter,
+)
+
+NEW: Mapping[str, Any] = {"kind": PlacementKind.RECOMMENDATIONS.value, "fallback": PlacementKind.POPULAR.value}
+"""What a new row begins with: no variant, since nobody has asked for an experiment."""
+STRANGER = "a stranger"
+MAX_VERSIONS = 10
+"""Versions that the page shows."""
+LABELS = {key: member.label for key, member in PLACEMENT.members.items()}
+_SAID = {
+    "saved": "Published: the next request goes by it.",
+    "back": "The earlier version is in force again.",
+    "deleted": "The row is deleted.",
+}
+_BOTH = (
+    "Both the fields and the JSON were changed, so it is not clear which of them counts. "
+    "Press “Take over the JSON”, or put the JSON back as it was."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowDraft:
+    """A row as its form has it: texts, what they say, what is wrong, and the row that the form was made from."""
+
+    name: str
+    base: Mapping[str, Any]
+    texts: Texts
+    members: Mapping[str, Any]
+    context: FieldContext
+    json: str
+    json_seen: str = ""
+    places: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    faults: Sequence[Fault] = ()
+    spec: PlacementSpec | None = None
+
+
+async def placements(visit: Visit) -> PageAnswer:
+    """Show the rows of a source."""
+    view = await rows_view(visit)
+    listing = await visit.services.placements.listing(view)
+    values = {
+        "source": view.head.name,
+        "rows": [(each, KIND_WORDS[PlacementKind(each.placement["kind"])]) for each in listing.placements],
+        "most": MAX_PLACEMENTS,
+        "notice": _SAID.get(visit.text("said")),
+    }
+    return PageAnswer(template="placements.html", values=values)
+
+
+async def placement(visit: Visit) -> PageAnswer:
+    """Show a row as a form; without a name a new one."""
+    view, name = await rows_view(visit), visit.text("name")
+    members = NEW
+    if name:
+        members = (await visit.services.placements.in_force(view, name)).spec.members
+    return await shown_row(visit, view, await written(visit, view, name, members), said=visit.text("said"))
+
+
+async def written(visit: Visit, view: View, name: str, members: Mapping[str, Any]) -> RowDraft:
+    """Return a placement as a form that nobody has changed yet."""
+    context = await context_of(visit.services.browsing, view, members, {})
+    texts = write_fields(members, context)
+    return RowDraft(
+        name=name,
+        base=members,
+        texts=texts,
+        members=members,
+        context=context,
+        json=pretty(members),
+        places=read_fields(texts, members, context).places,
+    )
+
+
+async def change_placement(visit: Visit, site: DashboardSite) -> PageAnswer | RedirectAnswer:
+    """Show a form anew with what was added or taken away, publish it, or delete a row or lead it back."""
+    view, form = await rows_view(visit), visit.form
+    name, do = form.text("name").strip(), form.text("do")
+    lasting = do in {"publish", "delete"} or form.text("back")
+    if lasting and form.text("seen") != str(view.placements.get(name, 0)):
+        return await _stale(visit, view)
+    if do == "delete":
+        await visit.services.placements.delete(visit.access, visit.source, name)
+        return RedirectAnswer(path=site.link("placements", source=visit.source, said="deleted"))
+    if form.text("back").isdecimal():
+        await visit.services.placements.roll_back(visit.access, visit.source, name, int(form.text("back")[:18]))
+        return RedirectAnswer(path=site.link("placement", source=visit.source, name=name, said="back"))
+    draft = await read_row_form(visit, view)
+    if do != "publish":
+        return await shown_row(visit, view, draft, status=422 if draft.faults else 200, preview=True)
+    if draft.spec is None:
+        return await shown_row(visit, view, draft, status=422)
+    await visit.services.placements.put(visit.access, visit.source, name, draft.spec)
+    return RedirectAnswer(path=site.link("placement", source=visit.source, name=name, said="saved"))
+
+
+async def read_row_form(visit: Visit, view: View) -> RowDraft:
+    """Return the row that a form says, with all that is wrong with it."""
+    form = visit.form
+    base = _decoded(form.text("base")) or {}
+    texts = _without_removed(form.fields, form.text("remove"))
+    json, name = form.text("json"), form.text("name").strip()
+    context = await context_of(visit.services.browsing, view, base, texts)
+    read = read_fields(texts, base, context)
+    members: Mapping[str, Any] = read.members
+    faults = list(read.faults)
+    if json and body_tag(json.encode(errors="replace")) != form.text("json-seen"):
+        is_untouched = body_tag(pretty(members).encode(errors="replace")) == form.text("json-seen")
+        if not is_untouched and form.text("do") != "json":
+            faults.append(Fault(pointer="/json", detail=_BOTH))
+        else:
+            taken = await _taken_over(visit, view, json, name, base)
+            if isinstance(taken, RowDraft):
+                return taken
+            faults = list(taken)
+    if not faults:
+        spec = await _checked(visit, view, name, members, faults)
+        if spec is not None:
+            return RowDraft(
+                name=name,
+                base=base,
+                texts=texts,
+                members=spec.members,
+                context=context,
+                json=pretty(spec.members),
+                places=read.places,
+                spec=spec,
+            )
+    return RowDraft(
+        name=name,
+        base=base,
+        texts=texts,
+        members=members,
+        context=context,
+        json=json,
+        # Unless it was taken over, a change of the JSON goes on being one.
+        json_seen=form.text("json-seen"),
+        places=read.places,
+        faults=faults,
+    )
+
+
+async def _taken_over(
+    visit: Visit, view: View, json: str, name: str, base: Mapping[str, Any]
+) -> RowDraft | Sequence[Fault]:
+    """Return the form of a placement that was written as JSON; what is wrong with it where it is none."""
+    faults: list[Fault] = []
+    spec = await _checked(visit, view, name, json, faults)
+    if spec is None:
+        return [Fault(pointer=f"/json{each.pointer or ''}", detail=_placed(each)) for each in faults]
+    draft = await written(visit, view, name, spec.members)
+    return RowDraft(
+        name=name,
+        base=base,
+        texts=draft.texts,
+        members=spec.members,
+        context=draft.context,
+        json=pretty(spec.members),
+        places=draft.places,
+        spec=spec,
+    )
+
+
+def _placed(fault: Fault) -> str:
+    return f"{fault.pointer}: {fault.detail}" if fault.pointer else fault.detail
+
+
+async def _checked(
+    visit: Visit, view: View, name: str, given: Mapping[str, Any] | str, faults: list[Fault]
+) -> PlacementSpec | None:
+    """Return the placement that is given, by the interface's own readers and rules; ``None`` with its faults noted."""
+    body = given.encode(errors="replace") if isinstance(given, str) else encode(given)
+    in_thread, count = visit.services.database.in_thread, len(faults)
+    problem = placement_problem(name)
+    # A new row may be looked at before it has a name.
+    if problem and (name or visit.form.text("do") != "show"):
+        faults.append(Fault(pointer="/name", detail=problem))
+    try:
+        spec = await in_thread(decode_placement, body)
+        check_filters(spec, view.settings.attributes)
+        await in_thread(check_quotas, view, spec, visit.services.lists.now(view))
+    except PenchantError as error:
+        faults.extend(error.faults or [Fault(detail=error.detail)])
+        return None
+    return spec if len(faults) == count else None
+
+
+def _decoded(text: str) -> dict[str, Any] | None:
+    """Return the members of the row that a form was made from; ``None`` for what is no row."""
+    try:
+        return dict(decode_placement(text.encode(errors="replace")).members)
+    except PenchantError:
+        return None
+
+
+def _without_removed(texts: Texts, removed: str) -> Texts:
+    """Return texts without one row of a member, named as ``pins.2``."""
+    key, _, row = removed.rpartition(".")
+    if not key or not row.isdecimal():
+        return texts
+    number = int(row[:6])
+    return {
+        name: [*values[:number], *values[number + 1 :]] if name.startswith(f"{key}.") else values
+        for name, values in texts.items()
+    }
+
+
+def pretty(members: Mapping[str, Any]) -> str:
+    """Return a placement as JSON that people read."""
+    return msgspec.json.format(encode(members), indent=2).decode()
+
+
+async def rows_view(visit: Visit) -> View:
+    """Return the source that a page of rows is about; raises as `Visit.view`, and where the plan has no placements."""
+    view = await visit.view()
+    visit.services.access.require(visit.access, Feature.PLACEMENTS)
+    return view
+
+
+async def _stale(visit: Visit, view: View) -> PageAnswer:
+    """Show a form whose row somebody else has changed meanwhile: with all that was typed, and what is theirs."""
+    draft = await read_row_form(visit, view)
+    history = await _history(visit, view, draft.name)
+    return await shown_row(visit, view, draft, status=409, theirs=history.versions[0] if history.versions else None)
+
+
+async def _history(visit: Visit, view: View, name: str) -> PlacementHistory[str]:
+    try:
+        return await visit.services.placements.versions(view, name)
+    except UnknownPlacement:
+        return PlacementHistory(versions=[])
+
+
+async def shown_row(  # noqa: PLR0913  # what differs between the answers to a form
+    visit: Visit,
+    view: View,
+    draft: RowDraft,
+    *,
+    status: int = 200,
+    said: str = "",
+    preview: bool = True,
+    theirs: PlacementVersion[str] | None = None,
+) -> PageAnswer:
+    """Show a row as a form, beside its list for a person as it is and as it would be."""
+    name, form = draft.name, visit.form
+    history = await _history(visit, view, name)
+    live = history.versions[0].placement if history.versions else {}
+    stopped: Collection[str] = ()
+    if name in view.placements:
+        in_force = await visit.services.placements.in_force(view, name)
+        stopped = visit.services.placement_lists.guard.stopped(view.head, in_force)
+    tried = {"as": form.text("as").strip(), "beside": form.text("beside").strip(), "in": form.text("in").strip()}
+    values: dict[str, Any] = {
+        "source": view.head.name,
+        "name": name,
+        "draft": draft,
+        "sections": described(draft.texts, draft.faults, draft.places, kept(draft.members, draft.context)),
+        "loose": unplaced([each for each in draft.faults if not _is_elsewhere(each)]),
+        "name_faults": [each.detail for each in draft.faults if each.pointer == "/name"],
+        "json_faults": [each.detail for each in draft.faults if (each.pointer or "").startswith("/json")],
+        "base": encode(draft.base).decode(),
+        "json_seen": draft.json_seen or body_tag(draft.json.encode(errors="replace")),
+        "kinds": KIND_WORDS,
+        "choices": _row_choices(view),
+        # What the form was made from: that of a form which is shown again stays, so that no change is lost to it.
+        "seen": form.text("seen") or view.placements.get(name, 0),
+        "is_live": bool(history.versions),
+        "versions": history.versions[:MAX_VERSIONS],
+        "most_versions": MAX_PLACEMENT_VERSIONS,
+        "differences": difference_in_words(live, draft.members, LABELS) if history.versions else [],
+        "changed_by": _changes(history.versions[: MAX_VERSIONS + 1]),
+        "stopped": sorted(stopped),
+        "tried": tried,
+        "people": await _some_people(visit, view),
+        "titles": await _some_titles(visit, view),
+        "preview": await _preview(visit, view, draft, tried) if preview else None,
+        "theirs": theirs,
+        "undo": _undo(history.versions) if said == "saved" else {},
+        "notice": None,
+        "said": _SAID.get(said, ""),
+    }
+    return PageAnswer(template="placement.html", values=values, status=status)
+
+
+def _is_elsewhere(fault: Fault) -> bool:
+    """Return whether a fault is about the name of a row, or its JSON, beside which it is told."""
+    return (fault.pointer or "").startswith(("/name", "/json"))
+
+
+def _row_choices(view: View) -> dict[str, list[tuple[str, str]]]:
+    """Return what may be chosen in the lines of builders, by the name of the field."""
+    as_else = [("", "As the row"), ("null", AS_SOURCE)]
+    return {
+        "attribute": [("", "…"), *((key, key) for key in view.settings.attributes)],
+        "condition": [*CONDITIONS.items()],
+        "kind": [("", "As the row"), *((kind.value, words.name) for kind, words in KIND_WORDS.items())],
+        "diversity": [*as_else, *step_options("diversity")],
+        "rotation": [*as_else, *step_options("rotation")],
+    }
+
+
+def _undo(versions: Sequence[PlacementVersion[str]]) -> dict[str, Any]:
+    """Return the fields of a form that leads back to what was before the newest version."""
+    shared = {"name": versions[0].name, "seen": versions[0].version} if versions else {}
+    step = {"back": versions[1].version} if len(versions) > 1 else {"do": "delete"}
+    return shared | step if versions else {}
+
+
+def _changes(versions: Sequence[PlacementVersion[str]]) -> dict[int, list[str]]:
+    """Return what each version changed of the one before it, in words."""
+    older: list[Any] = [*(each.placement for each in versions[1:]), None][: len(versions)]
+    return {
+        each.version: ["made"] if before is None else difference_in_words(before, each.placement, LABELS)
+        for each, before in zip(versions, older, strict=True)
+    }
+
+
+async def _some_people(visit: Visit, view: View) -> list[str]:
+    """Return some people who did something lately; none where the plan lists nobody."""
+    if not visit.may(Feature.INTERACTIONS_LISTING):
+        return []
+    return await visit.services.search.people(view, "")
+
+
+async def _some_titles(visit: Visit, view: View) -> list[str]:
+    """Return titles of the first pieces, which fields complete."""
+    page = await visit.services.browsing.by_id(view, "")
+    return [each.label or each.id for each in page.pieces]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowPreview:
+    """A row before and after: the list of a person, how many pieces it may show, and what cannot be met."""
+
+    comparison: ListComparison
+    cards: Mapping[str, Any]
+    fitting: int
+    unmet: Sequence[str]
+    variant: str
+
+
+async def _preview(
+    visit: Visit, view: View, draft: RowDraft, tried: Mapping[str, str]
+) -> PageSection[RowPreview] | None:
+    """Return the list of a person under the row in force and under the form's; ``None`` where that is none."""
+    given: Mapping[str, Any] | None = draft.spec.members if draft.spec is not None else None
+    if given is None and not draft.faults:
+        given = draft.members
+    if given is None:
+        return None
+    beside = draft.context.ids.get(tried["beside"], tried["beside"])
+    if beside and beside not in view.snapshot:
+        found = await context_of(visit.services.browsing, view, {}, {"pins.piece": [beside]})
+        beside = found.ids.get(beside, beside)
+    wish = {
+        "name": draft.name or "new",
+        "placement": given,
+        "take": SHOWN,
+        "users": [tried["as"]] if tried["as"] else [],
+        "content": beside or None,
+        "variant": tried["in"] or None,
+    }
+    return await section(visit, lambda: _made_preview(visit, view, wish), counted=1)
+
+
+async def _made_preview(visit: Visit, view: View, wish: Mapping[str, Any]) -> RowPreview:
+    decoded = decode_placement_preview(encode(wish))
+    (made,) = (await visit.services.placement_previews.preview(view, decoded)).lists
+    previewed = PreviewedList(id=made.user_id or "", before=[*made.before], after=[*made.after], moves=made.moves)
+    ids = [each.id for each in (*made.before, *made.after)]
+    cards = await visit.cards(view, ids)
+    labels = {each.id: each.title for each in cards.values()}
+    fitting = await visit.services.database.in_thread(_fitting, view, decoded.spec, visit.services.lists.now(view))
+    return RowPreview(
+        comparison=rows_of(previewed, labels, made.user_id or STRANGER),
+        cards=cards,
+        fitting=fitting,
+        unmet=[f"{each.rule.removeprefix('/')}: {each.why}" for each in made.unmet or ()],
+        variant=made.variant_after,
+    )
+
+
+def _fitting(view: View, spec: PlacementSpec, now: int) -> int:
+    """Return how many pieces may stand in a row by its catalogs and conditions, now."""
+    rules = spec.rules
+    matching = None if rules.filter is None else read_filter(rules.filter, view.settings.attributes)
+    shown = Filter(moment=now, catalogs=rules.catalogs, matching=matching)
+    return sum(int(part.allowed(shown).sum()) for part in view.snapshot.parts)

@@ -1,0 +1,195 @@
+"""The desk's pages of rows in a real browser: by keyboard alone, without scripts, on a phone, as the form changes."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser
+
+import penchant.demo
+from acceptance.browsers import SCHEMES, Window, chromium, violations
+from acceptance.processes import wait_until
+from acceptance.servers import Server
+from shown import show_lists
+
+WORKS = Path(penchant.demo.__file__).parent / "works"
+PAGES: dict[str, tuple[str, dict[str, str]]] = {
+    "rows": ("placements", {"source": "works"}),
+    "row-new": ("placement", {"source": "works"}),
+    "row": ("placement", {"source": "works", "name": "full"}),
+    "row-results": ("results", {"source": "works", "name": "shown"}),
+    "row-results-first-day": ("results", {"source": "works", "name": "full"}),
+    "row-card": ("card", {"source": "works", "name": "full"}),
+}
+ATTRIBUTES = {
+    "country": {"pointer": "/country", "type": "keyword"},
+    "year": {"pointer": "/year", "type": "integer"},
+}
+FULL: dict[str, Any] = {
+    "title": "For you, with a title that is twice as long as titles usually are in this language",
+    "purpose": "What to read or watch tonight.",
+    "kind": "recommendations",
+    "fallback": "popular",
+    "filter": {
+        "must": [{"key": "year", "gte": 1800}, {"should": [{"key": "year", "lt": 1900}, {"key": "year", "gte": 1900}]}]
+    },
+    "boosts": [{"key": "country", "any": ["France"], "factor": 2}],
+    "pins": [{"id": "blade-runner", "position": 1, "until": "2099-01-01T00:00:00Z"}],
+    "quotas": [{"filter": {"key": "year", "lt": 1900}, "atLeast": 2, "of": 10}],
+    "diversity": 0.37,
+    "variants": [{"name": "wider", "share": 0.5, "diversity": 0.75}],
+}
+
+Opening = Callable[..., Window]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server with the demo's works, a person, and rows of which one was shown to people."""
+    started = Server(tmp_path_factory.mktemp("rows") / "data")
+    pieces = [json.loads(line) for line in (WORKS / "pieces.ndjson").read_text("utf-8").splitlines()]
+    assert started.client.post("/works/content", json=pieces).status_code == 202
+    assert started.client.put("/works/settings", json={"attributes": ATTRIBUTES}).status_code == 200
+    started.client.post("/works/users/kim/interactions/RateLike/content/jane-eyre")
+    assert started.client.put("/works/placements/full", json=FULL).status_code == 200
+    variants = [{"name": "newest", "share": 0.5, "kind": "new"}]
+    started.client.put("/works/placements/shown", json={"kind": "popular", "fallback": "new", "variants": variants})
+    show_lists(started.client, "works", "shown", people=80)
+    yield started
+    assert started.stop() == 0
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture
+def opening(browser: Browser, server: Server) -> Iterator[Opening]:
+    """Opens windows that are signed in."""
+    windows: list[Window] = []
+
+    def open_window(**options: Any) -> Window:
+        windows.append(Window(browser, server, **options))
+        windows[-1].sign_in(server.key)
+        return windows[-1]
+
+    yield open_window
+    for window in windows:
+        window.close()
+
+
+@pytest.mark.parametrize("scripts", (True, False), ids=["with scripts", "without scripts"])
+def test_a_row_is_made_by_keyboard_alone_without_json_or_an_id(
+    opening: Opening, server: Server, *, scripts: bool
+) -> None:
+    window = opening(java_script_enabled=scripts)
+    page, name = window.open("placement", source="works"), f"films {scripts}"
+
+    window.enter("Name at the desk", name)
+    window.enter("Title that people read", "New films")
+    window.enter("Attribute\n1", "year")
+    window.enter("Condition\n1", "is at least")
+    window.enter("Value\n1", "1950")
+    window.enter("Piece\n1", "Blade Runner")
+    window.enter("Place\n1", "2")
+    window.enter("At least\n1", "3")
+    window.enter("of the first\n1", "10")
+    window.enter("Attribute\n1", "country")
+    window.enter("Value\n1", "United States, France")
+    window.enter("How mixed", "Wide")
+    window.press("Publish")
+
+    page.get_by_text("Published: the next request goes by it.").wait_for()
+    assert server.client.get(f"/works/placements/{name}").json() == {
+        "title": "New films",
+        "kind": "recommendations",
+        "diversity": 0.75,
+        "filter": {"must": [{"key": "year", "gte": 1950}]},
+        "pins": [{"id": "blade-runner", "position": 2}],
+        "quotas": [{"filter": {"key": "country", "any": ["United States", "France"]}, "atLeast": 3, "of": 10}],
+        "fallback": "popular",
+    }
+    listed = server.client.get(f"/works/placements/{name}/list?take=3").json()["content"]
+    assert (listed[1]["id"], listed[1]["rule"]) == ("blade-runner", "pin")
+    window.press("Undo")
+    page.get_by_text("The row is deleted.").wait_for()
+
+
+def test_the_preview_follows_the_form_as_it_changes_and_nothing_is_stored(opening: Opening, server: Server) -> None:
+    window = opening()
+    page = window.open("placement", source="works", name="full")
+    assert page.locator("#preview li").first.inner_text().startswith("1\nBlade Runner")
+
+    page.get_by_label("Place 1").fill("3")
+    page.locator("#differs").get_by_text("Pinned changed").wait_for()
+    wait_until(lambda: page.locator("#preview li").nth(2).inner_text().startswith("3\nBlade Runner"))
+    page.get_by_label("Newest").check()
+    page.get_by_text("Half-life, days").first.wait_for(state="attached")
+
+    assert violations(page) == []
+    assert server.client.get("/works/placements/full").json() == FULL
+
+
+def test_an_experiment_is_read_and_ended_by_keyboard_alone(opening: Opening, server: Server) -> None:
+    window = opening(java_script_enabled=False)
+    page = window.open("results", source="works", name="shown")
+
+    assert "Between “newest” and the row as it is no difference is shown yet." in page.locator("main").inner_text()
+    window.tab_to("The same in numbers")
+    page.keyboard.press("Enter")
+    page.get_by_role("region", name="Differences of newest by day").wait_for()
+    window.photograph("experiment")
+    window.press("End it")
+
+    page.get_by_text("Published: the next request goes by it.").wait_for()
+    assert "variants" not in server.client.get("/works/placements/shown").json()
+    window.press("Undo")
+    page.get_by_text("The earlier version is in force again").wait_for()
+    assert "variants" in server.client.get("/works/placements/shown").json()
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_pages_of_rows_break_no_rule_of_accessibility(opening: Opening, scheme: str) -> None:
+    window = opening(color_scheme=scheme)
+
+    found = {}
+    for name, (page, query) in PAGES.items():
+        window.open(page, **query)
+        window.photograph(f"{name}-{scheme}")
+        found[name] = violations(window.page)
+
+    assert {name: wrong for name, wrong in found.items() if wrong} == {}
+
+
+@pytest.mark.parametrize("width", (320, 390))
+def test_no_page_of_rows_scrolls_sideways_on_a_phone(opening: Opening, width: int) -> None:
+    window = opening(viewport={"width": width, "height": 844})
+
+    widths = {}
+    for name, (page, query) in PAGES.items():
+        window.open(page, **query)
+        window.photograph(f"{name}-{width}")
+        widths[name] = window.page.evaluate("() => document.documentElement.scrollWidth")
+
+    assert widths == dict.fromkeys(PAGES, width)
+
+
+def test_pages_of_rows_are_small(opening: Opening) -> None:
+    window = opening()
+
+    sizes = {name: len(window.fetched(window.address(page, **query))) for name, (page, query) in PAGES.items()}
+
+    assert {name: size for name, size in sizes.items() if size > 60_000} == {}
+
+
+def test_stored_rows_are_named_by_their_titles(opening: Opening) -> None:
+    page = opening().open("placements", source="works")
+
+    page.get_by_role("link", name=re.compile("^For you, with a title")).click()
+
+    assert page.get_by_role("heading", level=1).inner_text() == FULL["title"]
