@@ -10,9 +10,9 @@ All writers of a source hold its counter's lock, so that a row may be read, adde
 *Parts.* Nobody may weigh more than others because of seeing more, so counts tell apart in which stage of what a person
 was shown they are: of the pieces that a version of a placement shows to a person the first 16 are in stage 0, as many
 again in stage 1, twice as many in 2, and so on. Readers leave out the stages that few people have reached
-(`service.placements.results`). What pins of editors showed is in a stage of its own. Counts also tell apart what browser
-keys alone have reported. The stored kind has both beside the kind itself: rows of before have them of stage 0, as
-reported by keys of servers.
+(`service.placements.results`). What pins of editors showed is in a stage of its own. Counts also tell apart what
+browser keys alone have reported. The stored kind has both beside the kind itself: rows of before have them of stage 0,
+as reported by keys of servers.
 """
 
 from collections import defaultdict

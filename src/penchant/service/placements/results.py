@@ -52,7 +52,7 @@ Groups = npt.NDArray[np.float64]
 
 
 class VariantTally:
-    """The counts of a variant; ``success`` is the kind that counts as one. What pins showed is ``pinned``, and no more."""
+    """The counts of a variant; ``success`` is the kind that counts as one. What pins showed is in ``pinned`` alone."""
 
     def __init__(self, name: str, table: CountsTable, success: int) -> None:
         self.name = name
