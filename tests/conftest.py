@@ -57,7 +57,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Leave what was collected out of the search for garbage, which would go over thousands of tests again and again."""
+    """Leave what was collected out of the search for garbage, which would go over thousands of tests each time."""
     gc.freeze()
 
 

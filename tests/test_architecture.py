@@ -156,10 +156,7 @@ def test_a_room_can_be_overlooked() -> None:
 def test_pure_parts_know_no_clock_thread_or_file(part: str) -> None:
     for path in [ROOT / part] if part.endswith(".py") else sorted((ROOT / part).glob("*.py")):
         imports = {
-            alias.name
-            for node in ast.walk(tree_of(path))
-            if isinstance(node, ast.Import)
-            for alias in node.names
+            alias.name for node in ast.walk(tree_of(path)) if isinstance(node, ast.Import) for alias in node.names
         }
         assert not imports & {"time", "datetime", "threading", "asyncio", "os", "pathlib", "random"}
 

@@ -58,9 +58,18 @@ class Sources:
         """Delete numbered pieces."""
         self.do(DeletePieces(account_id=self.account, source=source, ids=[f"p{number}" for number in numbers]))
 
-    def record(self, user: str, piece: str, kind: str = "Watch", *, at: int | None = None, source: str = "s") -> None:
+    def record(
+        self,
+        user: str,
+        piece: str,
+        kind: str = "Watch",
+        *,
+        at: int | None = None,
+        source: str = "s",
+        portion: int | None = None,
+    ) -> None:
         """Store an interaction, at a moment in milliseconds or now."""
-        new = NewInteraction(user_id=user, type=InteractionType(kind), piece_id=piece, occurred_at=at)
+        new = NewInteraction(user_id=user, type=InteractionType(kind), piece_id=piece, occurred_at=at, portion=portion)
         self.do(RecordInteractions(account_id=self.account, source=source, interactions=[new]))
 
     def erase(self, user: str, source: str = "s") -> None:

@@ -42,7 +42,12 @@ PIECES = [f"p{number}" for number in range(1, 6)]
 PEOPLE = ["ada", "bob", "cyd", "dan"]
 KINDS = ["Watch", "RateLike", "RateDislike", "Click"]
 RECORD = st.tuples(
-    st.just("record"), st.sampled_from(PEOPLE), st.sampled_from(PIECES), st.sampled_from(KINDS), st.integers(0, 12)
+    st.just("record"),
+    st.sampled_from(PEOPLE),
+    st.sampled_from(PIECES),
+    st.sampled_from(KINDS),
+    st.integers(0, 12),
+    st.sampled_from([None, None, 0, 1, 50, 100]),
 )
 STEPS = st.lists(
     st.one_of(
@@ -142,11 +147,11 @@ def test_a_worker_with_files_counts_as_one_from_sql_alone(
     days = [today]
     builder = LikesBuilder(sources.storage, likes_files, Metrics(), clock=lambda: days[0] * 86_400)
     worker = Counter(sources, likes_files, source=source)
-    begun = [("record", person, "p1", "Watch", 0) for person in PEOPLE]
+    begun = [("record", person, "p1", "Watch", 0, None) for person in PEOPLE]
     for step in [*begun, ("build",), *steps, ("restart",), ("look",), ("build",), ("look",), ("restart",), ("look",)]:
         match step:
-            case "record", person, piece, kind, age:
-                sources.record(person, piece, kind, at=at(age), source=source)
+            case "record", person, piece, kind, age, portion:
+                sources.record(person, piece, kind, at=at(age), source=source, portion=portion)
             case "erase", person:
                 sources.erase(person, source)
             case ("build",):

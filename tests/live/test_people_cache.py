@@ -39,6 +39,8 @@ MOST = 6
 """Interactions of a person that count, so that a few are too many."""
 MOST_KEYWORDS = 8
 """Keywords of pieces that make a taste, as well."""
+PORTIONS = {"p3": 0, "p4": 1, "p5": 60, "p6": 100}
+"""What part of them is watched of some pieces; of the others it is not told."""
 EVENTS = st.lists(
     st.tuples(
         st.sampled_from(USERS), st.sampled_from(list(InteractionType)), PIECE_IDS, st.sampled_from([0, 1, 5, 29, 200])
@@ -101,7 +103,8 @@ class Scene:
         services, access, now = self.services, self.access, int(self.clock() * 1000)
         if name == "record":
             events = [
-                NewInteraction(user_id=u, type=t, piece_id=p, occurred_at=now - a * DAY_MS) for u, t, p, a in value
+                NewInteraction(user_id=u, type=t, piece_id=p, occurred_at=now - a * DAY_MS, portion=PORTIONS.get(p))
+                for u, t, p, a in value
             ]
             await services.people.record(access, "s", events)
         elif name == "prefer":
