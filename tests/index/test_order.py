@@ -1,5 +1,6 @@
 """What people like soon after what is that of the interface's words, whoever counts it and in whatever order."""
 
+import hashlib
 import math
 import random
 from collections.abc import Iterator, Mapping
@@ -9,19 +10,42 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 import order_reference
 from answers import rows_of_likes, snapshot_of
 from audience_reference import Reference
 from order_reference import Like, Order, factors_of, ranks_of
-from penchant.index import Audience, AudienceWeights, Tally, build_weights
+from penchant.index import (
+    Audience,
+    AudienceWeights,
+    IntArray,
+    InteractionArrays,
+    PeopleEvents,
+    Segment,
+    Snapshot,
+    Strings,
+    Tally,
+    build_segment,
+    build_weights,
+    figures_of_person,
+    people_table,
+)
 from penchant.index.compiled import engine
 from penchant.index.layout import LikeMatrix
 from penchant.index.people import order
 from penchant.index.people.figures import SourceFigures
 from penchant.index.people.likes import like_matrix
-from penchant.index.people.order import RECENCY, direction_of, follower_rows, like_factors, order_of
-from penchant.model import InteractionType, OrderUse, SourceSettings
+from penchant.index.people.order import RECENCY, OwnLikes, direction_of, follower_rows, like_factors, order_of
+from penchant.model import (
+    DEFAULT_INTERACTION_WEIGHTS,
+    IndexedPiece,
+    InteractionType,
+    OrderUse,
+    SourceSettings,
+    StoredInteraction,
+    Term,
+)
 from strategies import examples
 
 IDS = [f"p{number:02}" for number in range(30)]
@@ -273,3 +297,89 @@ def test_many_likes_of_one_moment_have_ten_pairs_each_at_most() -> None:
 
     assert expected.direction == found.direction > 0
     assert np.diff(found.starts).tolist() == [len(expected.followers().get(each, {})) for each in IDS]
+
+
+OF_THE_REVISION_BEFORE = "73144bdcc1add37c461a7b26cf1a4158a979f0a3fb111d8b429aee7d85a7119d"
+"""What it gave for `unordered`: the bytes of weights and figures, and part a of fifty people."""
+
+
+def unordered() -> tuple[Segment, IntArray, IntArray, NDArray[np.uint8]]:
+    """Return a catalogue, and likes of chance as people, rows and grades."""
+    chance = np.random.default_rng(20261124)
+    pieces = [
+        IndexedPiece(
+            id=f"p{row:03}",
+            weights={
+                Term("t", f"k{each:02}"): int(chance.integers(1, 9))
+                for each in chance.choice(40, 5, replace=False).tolist()
+            },
+        )
+        for row in range(300)
+    ]
+    people, rows = np.nonzero(chance.random((400, 300)) < chance.random(300) ** 3 * 0.4)
+    return build_segment(pieces), people, rows, chance.choice(np.asarray([1, 4, 9, 16], dtype=np.uint8), len(rows))
+
+
+@pytest.mark.usefixtures("counting")
+@pytest.mark.parametrize("use", OrderUse)
+def test_without_order_lists_are_those_of_the_revision_before_byte_for_byte(use: OrderUse) -> None:
+    segment, people, rows, grades = unordered()
+    # At moments of chance: nobody agrees with anybody on what comes first.
+    order_of_likes = order_of(people, np.random.default_rng(1).integers(0, 1 << 40, len(people)))
+    weights = build_weights(like_matrix(people, rows, grades, len(segment), order_of_likes), segment, {})
+    digest = hashlib.sha256()
+    for name in ("starts", "targets", "values", "people", "lent_starts", "borrowers", "lent_shares", "evidence"):
+        digest.update(getattr(weights, name).tobytes())
+    digest.update(weights.figures[:5].tobytes())
+    audience, parts = Audience(None, weights), Snapshot.of_segment(segment).parts
+
+    for person in range(0, 400, 8):
+        own = people == person
+        likes = OwnLikes([rows[own]], [grades[own].astype(np.int64)], [order_of_likes.ranks[own].astype(np.int64)])
+        for each in audience.alike(parts, likes, use)[0]:
+            digest.update(each.tobytes())
+
+    assert weights.source_figures.direction == 0
+    assert digest.hexdigest() == OF_THE_REVISION_BEFORE
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(
+    seed=st.integers(0, 2**32),
+    moments=st.sampled_from([3, 1_000]),
+    chosen=st.sampled_from([{}, {InteractionType.CLICK: -1}, {InteractionType.RATE_LIKE: -2, InteractionType.PLAY: 0}]),
+)
+def test_a_person_of_a_table_likes_in_the_same_order(
+    seed: int, moments: int, chosen: Mapping[InteractionType, float]
+) -> None:
+    chance = np.random.default_rng(seed)
+    snapshot = snapshot_of([{"id": each, "categories": {}} for each in IDS])
+    rules = SourceSettings(interaction_weights={**DEFAULT_INTERACTION_WEIGHTS, **chosen})
+    count = 60
+    events = PeopleEvents(
+        people=np.zeros(count, dtype=np.int64),
+        rows=chance.integers(0, len(IDS), count),
+        codes=chance.choice([kind.code for kind in InteractionType], count),
+        moments=chance.integers(0, moments, count),
+        versions=np.arange(count),
+    )
+    newest = np.lexsort((-events.versions, -events.moments))
+    kinds = {kind.code: kind for kind in InteractionType}
+    interactions = InteractionArrays.of(
+        [
+            StoredInteraction(
+                user_id="u",
+                type=kinds[int(events.codes[number])],
+                piece_id=IDS[events.rows[number]],
+                occurred_at=int(events.moments[number]),
+                version=number,
+            )
+            for number in newest.tolist()
+        ]
+    )
+
+    table = people_table(Strings.of(["u"]), events, snapshot.parts[0].segment, rules, 1)
+
+    alone = figures_of_person(interactions, snapshot, rules, 1).likes
+    for one, other in zip(alone, table.figures(0, snapshot, rules).likes, strict=True):
+        assert [each.tolist() for each in one] == [each.tolist() for each in other]

@@ -2093,13 +2093,14 @@ export interface components {
          * PieceShare
          * @description What a liked piece adds to the audience part: directly, or ``through`` a piece that stands in for this one.
          *
-         *         Negative: less, because it was liked.
+         *         Negative: less, because it was liked. With ``soonAfter`` true it is what people like soon after the liked piece.
          */
         PieceShare: {
             id: string;
             /** Format: double */
             share: number;
             through?: string;
+            soonAfter?: boolean;
         } & {
             [key: string]: unknown;
         };

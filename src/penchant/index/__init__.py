@@ -55,6 +55,7 @@ from penchant.index.people.explaining import (
 )
 from penchant.index.people.figures import SourceFigures
 from penchant.index.people.likes import LatestEvents, Likes
+from penchant.index.people.order import DIRECTION_SCALE
 from penchant.index.people.person import (
     CountedPreferences,
     GradedPiece,
@@ -85,6 +86,7 @@ from penchant.index.snapshot import Keep, Merge, Neighbour, Snapshot, has_attrib
 from penchant.index.strings import Strings, rows_in
 
 __all__ = [
+    "DIRECTION_SCALE",
     "DISTANCE_SCALE",
     "EVERYWHERE",
     "EXAMPLES",

@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 
 from penchant.clock import SYSTEM_CLOCK, Clock
 from penchant.index import (
+    DIRECTION_SCALE,
     EXAMPLES,
     Filter,
     Likes,
@@ -278,7 +279,8 @@ class AudienceStanding:
     """How old the audience weights of a source are, and what they say.
 
     ``pending`` counts interactions and erasures that the weights do not know; ``age_s`` is how many seconds ago they
-    were current, ``None`` before the first ones. ``telling`` is lambda of the interface, section 6.
+    were current, ``None`` before the first ones. ``telling`` is lambda of the interface, section 6, ``direction`` eta,
+    from 0 to 1, and ``even_gaps`` rho, ``None`` where no like is later than another. ``counts_order``: lists go by it.
     """
 
     version: int
@@ -286,6 +288,9 @@ class AudienceStanding:
     age_s: float | None
     likes: int
     telling: float
+    direction: float
+    even_gaps: float | None
+    counts_order: bool
 
 
 class AudienceHealth:
@@ -311,6 +316,9 @@ class AudienceHealth:
             age_s=self._views.audience_age_s(view, today),
             likes=figures.likes,
             telling=figures.telling / MILLION,
+            direction=figures.direction / DIRECTION_SCALE,
+            even_gaps=figures.commonest_gaps / figures.gaps if figures.gaps else None,
+            counts_order=figures.strength(view.settings.order) > 0,
         )
         likes = await self._views.likes(view, today) if figures.likes else None
         if likes is None:

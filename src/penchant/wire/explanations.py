@@ -33,12 +33,13 @@ class TermRest(Record, frozen=True, kw_only=True, rename="camel"):
 class PieceShare(Record, frozen=True, kw_only=True, rename="camel"):
     """What a liked piece adds to the audience part: directly, or ``through`` a piece that stands in for this one.
 
-    Negative: less, because it was liked.
+    Negative: less, because it was liked. With ``soonAfter`` true it is what people like soon after the liked piece.
     """
 
     id: str
     share: float
     through: str | UnsetType = UNSET
+    soon_after: bool | UnsetType = UNSET
 
 
 class MovingRule(Record, frozen=True, kw_only=True, rename="camel"):

@@ -151,11 +151,11 @@ def overlap_parts(liked: Strings, snapshot: Snapshot, piece_id: str) -> ScorePar
 def tellable(likes: Sequence[LikeShare]) -> tuple[LikeShare, ...]:
     """Return those likes of an audience that may be named, the greatest share first, ties by id.
 
-    What fewer than three people liked together would tell what one of them likes: such a piece is left out, while its
-    share stays within that of the part.
+    What fewer than three people liked together, or soon after each other, would tell what one of them likes: such a
+    piece is left out, while its share stays within that of the part.
     """
     named = [like for like in likes if like.people >= LEAST_PEOPLE and like.share]
-    return tuple(sorted(named, key=lambda like: (-like.share, like.id, like.through or "")))
+    return tuple(sorted(named, key=lambda like: (-like.share, like.id, like.through or "", like.is_soon_after)))
 
 
 def _named(segment: Segment, terms: IntArray, shares: FloatArray) -> TermShares:

@@ -69,7 +69,12 @@ def named_terms(
 def part_shares(parts: ScoreParts, stated: Mapping[Term, float]) -> list[PartShare]:
     """Return what the parts of a blend add, with the keywords that the person stated marked."""
     pieces = [
-        PieceShare(id=like.id, share=like.share, through=UNSET if like.through is None else like.through)
+        PieceShare(
+            id=like.id,
+            share=like.share,
+            through=UNSET if like.through is None else like.through,
+            soon_after=like.is_soon_after or UNSET,
+        )
         for like in tellable(parts.likes)
     ]
     terms, rest = named_terms(parts.terms, stated)

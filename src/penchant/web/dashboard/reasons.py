@@ -159,6 +159,9 @@ def _cause(fields: Mapping[str, Any], labels: Mapping[str, str]) -> str:
     """Return a liked piece that an audience part comes from in words, with the stand-in through which it does."""
     through = fields.get("through")
     liked = short(labels.get(fields["id"], fields["id"]), 40)
+    if fields.get("soonAfter"):
+        near = "" if through is None else f"{short(labels.get(through, through), 40)}, its nearest, is "
+        return f"{near}often liked soon after {liked}"
     if through is None:
         return f"who liked {liked}"
     # A like of the stand-in itself tells of nobody else.
