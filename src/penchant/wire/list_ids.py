@@ -108,27 +108,27 @@ def decode_list_id(secret: bytes, origin: bytes, text: str) -> ListIdentity:
     )
 
 
-class ListPosition(NamedTuple):
+class ProvenPosition(NamedTuple):
     """The position of a piece in a list, from 1, 0 for unknown; ``is_pinned`` where it stood there by a pin."""
 
     position: int
     is_pinned: bool = False
 
 
-def position_in_list(secret: bytes, identity: ListIdentity, piece_id: str, reported: int) -> ListPosition | None:
+def position_in_list(secret: bytes, identity: ListIdentity, piece_id: str, reported: int) -> ProvenPosition | None:
     """Return where a piece stood in a list; ``None`` where it was not in it.
 
     What is reported is believed of ids that prove nothing, and where two pieces of the list have one mark.
     """
     if identity.proof is None:
-        return ListPosition(reported)
+        return ProvenPosition(reported)
     salt, marks = identity.proof[: _MOMENT_BYTES + CHANCE_BYTES], identity.proof[_MOMENT_BYTES + CHANCE_BYTES :]
     listed = [marks[begin : begin + _MARK_BYTES] for begin in range(0, len(marks), _MARK_BYTES)]
     for is_pinned in (False, True):
         wanted = _mark(secret, salt, piece_id, is_pinned=is_pinned)
         places = [place for place, mark in enumerate(listed, 1) if mark == wanted]
         if places:
-            return ListPosition(reported if reported in places else places[0], is_pinned)
+            return ProvenPosition(reported if reported in places else places[0], is_pinned)
     return None
 
 

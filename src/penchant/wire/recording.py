@@ -23,7 +23,7 @@ from penchant.model import (
 )
 from penchant.wire.fields import ID, ID_SCHEMA, PORTION, Body, Description, Example, Number, described
 from penchant.wire.frames import Record
-from penchant.wire.list_ids import MAX_LENGTH, ListPosition
+from penchant.wire.list_ids import MAX_LENGTH, ProvenPosition
 from penchant.wire.syntax import (
     UNREADABLE,
     Faults,
@@ -114,7 +114,7 @@ ReadOrigin = Callable[[str, str, str], NewImpression | None]
 """
 ReadList = Callable[[str, str | None], ListIdentity]
 """Returns what a list's id says, given whose list it is said to be; raises ``ValueError`` with what is wrong."""
-FindPosition = Callable[[ListIdentity, str, int], ListPosition | None]
+FindPosition = Callable[[ListIdentity, str, int], ProvenPosition | None]
 """Returns where a piece stood in a list, given where it is said to have; ``None`` where it was not in it."""
 _MEMBERS = tuple(member.name for member in INTERACTION.members.values())
 _PLAIN = {"string": str | None, "number": Number | None}

@@ -19,7 +19,7 @@ from penchant.service.access import Access
 from penchant.storage import Outcome, RecordImpressions, SourceHead, list_person, user_key
 from penchant.telemetry import Metrics
 from penchant.wire import decode_list_id, decode_settings, encode_list_id
-from penchant.wire.list_ids import CHANCE_BYTES, ListPosition, position_in_list
+from penchant.wire.list_ids import CHANCE_BYTES, ProvenPosition, position_in_list
 
 LIST_HEADER = "x-penchant-list"
 """The header of an answer that is a placement's list."""
@@ -70,7 +70,7 @@ class ListIds:
             raise ValueError("This list was made for another person.")
         return identity
 
-    def position(self, identity: ListIdentity, piece_id: str, reported: int = 0) -> ListPosition | None:
+    def position(self, identity: ListIdentity, piece_id: str, reported: int = 0) -> ProvenPosition | None:
         """Return where a piece stands in a list; ``None`` where it was not in it.
 
         Of lists from before ids proved that it is what was ``reported``, 0 for unknown.
