@@ -252,10 +252,9 @@ def wire(
     placement_lists = PlacementLists(placements, lists, VariantGuard(database, clock=present), metrics)
     similar_answers = SimilarAnswers(limit_bytes=settings.answer_memory_bytes)
     access = _access(database, current, rates, metrics, present)
-    previews = Previews(database, views, inputs)
     words, list_ids = WordTasks(database, WordWriter(database.storage)), ListIds(storage.list_secret(), clock=present)
     content, health = Content(database, views, metrics, current, words), CatalogueHealth(metrics, clock=present)
-    results = Results(database, clock=present)
+    previews, results = Previews(database, views, inputs), Results(database, clock=present)
     return Services(
         current=current,
         metrics=metrics,

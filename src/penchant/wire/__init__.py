@@ -130,6 +130,7 @@ from penchant.wire.placement_answers import (
     ListShare,
     PageEntry,
     PageResult,
+    PinnedCount,
     PlacedPiece,
     PlacedWhy,
     PlacementCard,
