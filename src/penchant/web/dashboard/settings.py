@@ -8,7 +8,7 @@ import msgspec
 
 from penchant.errors import Fault, InvalidInput
 from penchant.live.views import View
-from penchant.model import DEFAULT_INTERACTION_WEIGHTS, OrderUse, SourceSettings
+from penchant.model import DEFAULT_INTERACTION_WEIGHTS, InteractionType, OrderUse, SourceSettings
 from penchant.service.browsing import WordChange
 from penchant.web.dashboard.comparing import MAX_COMPARED, compared, lines_of
 from penchant.web.dashboard.forms import Form, number_in
@@ -179,7 +179,7 @@ def weight_words(weight: Any) -> str:
 
 def interaction_words(weights: Mapping[str, Any], name: str) -> str:
     """Return what one type of interaction says, measured by clicks."""
-    weight, click = weights.get(name), weights.get("Click")
+    weight, click = weights.get(name), weights.get(InteractionType.CLICK)
     if not isinstance(weight, int | float) or not isinstance(click, int | float) or not click:
         return ""
     if not weight:
