@@ -1045,12 +1045,12 @@ export interface paths {
         };
         /**
          * Read the settings of the source.
-         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. `attributes`, by key, names members of pieces' `extras` by which lists can be filtered: `{"year": {"pointer": "/year", "type": "integer"}}` (filters.md). `imageAttribute` is a JSON pointer into `extras` as well, such as `/poster` or `/images/0`: where the address of a piece's picture is, for the dashboard. `publicExtras` names the members of `extras` that browser keys may read and filter by, or is `true` for all; without it that is the member in which `imageAttribute` begins. With `publicCards` (false) they may read the cards of rows. `words` gives pieces keywords out of their texts, and `vocabulary` joins keywords or leaves them out: words.md. With `fourEyes` who wrote a draft does not publish it. Needs the scope `write`. Not for browser keys.
+         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. `attributes`, by key, names members of pieces' `extras` by which lists can be filtered: `{"year": {"pointer": "/year", "type": "integer"}}` (filters.md). `imageAttribute` is a JSON pointer into `extras` as well, such as `/poster` or `/images/0`: where the address of a piece's picture is, for the dashboard. `publicExtras` names the members of `extras` that browser keys may read and filter by, or is `true` for all; without it that is the member in which `imageAttribute` begins. With `publicCards` (false) they may read the cards of rows. `order` says whether lists for people go by what people like soon after what: `auto` where times tell so, `on` even where they look made up, `off` never (weights.md). `words` gives pieces keywords out of their texts, and `vocabulary` joins keywords or leaves them out: words.md. With `fourEyes` who wrote a draft does not publish it. Needs the scope `write`. Not for browser keys.
          */
         get: operations["getSettings"];
         /**
          * Replace the settings; members left out return to their defaults.
-         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. `attributes`, by key, names members of pieces' `extras` by which lists can be filtered: `{"year": {"pointer": "/year", "type": "integer"}}` (filters.md). `imageAttribute` is a JSON pointer into `extras` as well, such as `/poster` or `/images/0`: where the address of a piece's picture is, for the dashboard. `publicExtras` names the members of `extras` that browser keys may read and filter by, or is `true` for all; without it that is the member in which `imageAttribute` begins. With `publicCards` (false) they may read the cards of rows. `words` gives pieces keywords out of their texts, and `vocabulary` joins keywords or leaves them out: words.md. With `fourEyes` who wrote a draft does not publish it. Needs the scope `write`. Not for browser keys.
+         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. `attributes`, by key, names members of pieces' `extras` by which lists can be filtered: `{"year": {"pointer": "/year", "type": "integer"}}` (filters.md). `imageAttribute` is a JSON pointer into `extras` as well, such as `/poster` or `/images/0`: where the address of a piece's picture is, for the dashboard. `publicExtras` names the members of `extras` that browser keys may read and filter by, or is `true` for all; without it that is the member in which `imageAttribute` begins. With `publicCards` (false) they may read the cards of rows. `order` says whether lists for people go by what people like soon after what: `auto` where times tell so, `on` even where they look made up, `off` never (weights.md). `words` gives pieces keywords out of their texts, and `vocabulary` joins keywords or leaves them out: words.md. With `fourEyes` who wrote a draft does not publish it. Needs the scope `write`. Not for browser keys.
          */
         put: operations["putSettings"];
         post?: never;
@@ -2819,10 +2819,7 @@ export interface components {
              * @default 30
              */
             newPieceHalfLifeDays?: number;
-            /**
-             * @default auto
-             * @enum {string}
-             */
+            /** @enum {string} */
             order?: "auto" | "on" | "off";
             maxPerValue?: {
                 [key: string]: number;
