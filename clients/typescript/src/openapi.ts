@@ -1045,12 +1045,12 @@ export interface paths {
         };
         /**
          * Read the settings of the source.
-         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. `attributes`, by key, names members of pieces' `extras` by which lists can be filtered: `{"year": {"pointer": "/year", "type": "integer"}}` (filters.md). `imageAttribute` is a JSON pointer into `extras` as well, such as `/poster` or `/images/0`: where the address of a piece's picture is, for the dashboard. `publicExtras` names the members of `extras` that browser keys may read and filter by, or is `true` for all; without it that is the member in which `imageAttribute` begins. With `publicCards` (false) they may read the cards of rows. `words` gives pieces keywords out of their texts, and `vocabulary` joins keywords or leaves them out: words.md. With `fourEyes` who wrote a draft does not publish it. Needs the scope `write`. Not for browser keys.
+         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. `attributes`, by key, names members of pieces' `extras` by which lists can be filtered: `{"year": {"pointer": "/year", "type": "integer"}}` (filters.md). `imageAttribute` is a JSON pointer into `extras` as well, such as `/poster` or `/images/0`: where the address of a piece's picture is, for the dashboard. `publicExtras` names the members of `extras` that browser keys may read and filter by, or is `true` for all; without it that is the member in which `imageAttribute` begins. With `publicCards` (false) they may read the cards of rows. `order` says whether lists for people go by what people like soon after what: `auto` where times tell so, `on` even where they look made up, `off` never (weights.md). `words` gives pieces keywords out of their texts, and `vocabulary` joins keywords or leaves them out: words.md. With `fourEyes` who wrote a draft does not publish it. Needs the scope `write`. Not for browser keys.
          */
         get: operations["getSettings"];
         /**
          * Replace the settings; members left out return to their defaults.
-         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. `attributes`, by key, names members of pieces' `extras` by which lists can be filtered: `{"year": {"pointer": "/year", "type": "integer"}}` (filters.md). `imageAttribute` is a JSON pointer into `extras` as well, such as `/poster` or `/images/0`: where the address of a piece's picture is, for the dashboard. `publicExtras` names the members of `extras` that browser keys may read and filter by, or is `true` for all; without it that is the member in which `imageAttribute` begins. With `publicCards` (false) they may read the cards of rows. `words` gives pieces keywords out of their texts, and `vocabulary` joins keywords or leaves them out: words.md. With `fourEyes` who wrote a draft does not publish it. Needs the scope `write`. Not for browser keys.
+         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. `attributes`, by key, names members of pieces' `extras` by which lists can be filtered: `{"year": {"pointer": "/year", "type": "integer"}}` (filters.md). `imageAttribute` is a JSON pointer into `extras` as well, such as `/poster` or `/images/0`: where the address of a piece's picture is, for the dashboard. `publicExtras` names the members of `extras` that browser keys may read and filter by, or is `true` for all; without it that is the member in which `imageAttribute` begins. With `publicCards` (false) they may read the cards of rows. `order` says whether lists for people go by what people like soon after what: `auto` where times tell so, `on` even where they look made up, `off` never (weights.md). `words` gives pieces keywords out of their texts, and `vocabulary` joins keywords or leaves them out: words.md. With `fourEyes` who wrote a draft does not publish it. Needs the scope `write`. Not for browser keys.
          */
         put: operations["putSettings"];
         post?: never;
@@ -1301,7 +1301,7 @@ export interface paths {
         };
         /**
          * What the variants of a placement showed, and what came of it.
-         * @description What each variant showed and what came of it, by the impressions that were reported (below): `lists`, pieces `shown` and how much of that was `anonymous` (for nobody in particular), how many `successes` it led to and which `interactions`, by `positions` and by `days`. A success is a shown piece with any interaction but a dislike or one of the `value` 0, or with one of the `type` that the request names. `pieces` is how many different ones were shown, `coverage` their share of the source; both are `null` for days that do not reach to today. Everything is of the UTC days `from` to `to`, both included, by default from the one on which the version in force was stored until today, 800 at most. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
+         * @description What each variant showed and what came of it, by the impressions that were reported (below): `lists`, pieces `shown` and how much of that was `anonymous` (for nobody in particular), how many `successes` it led to and which `interactions`, by `positions` and by `days`. What pins showed, and what came of it, is told apart, in `pinned`, and is in none of these but `lists`: rates and verdicts are by what was ranked. A success is a shown piece with any interaction but a dislike or one of the `value` 0, or with one of the `type` that the request names. `pieces` is how many different ones were shown, `coverage` their share of the source; both are `null` for days that do not reach to today. Everything is of the UTC days `from` to `to`, both included, by default from the one on which the version in force was stored until today, 800 at most. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
          */
         get: operations["placementResults"];
         put?: never;
@@ -1741,7 +1741,8 @@ export interface components {
          * @description What a variant showed and what came of it.
          *
          *         ``anonymous`` is how much of what was shown was for nobody in particular; rate and difference are those of the rest.
-         *         ``doubt`` is there where intervals show a difference of which nothing is said.
+         *         ``doubt`` is there where intervals show a difference of which nothing is said. What pins showed is ``pinned``, and
+         *         in no other number but that of lists.
          */
         VariantResult: {
             variant: string;
@@ -1756,6 +1757,7 @@ export interface components {
             interactions: {
                 [key: string]: number;
             };
+            pinned: components["schemas"]["PinnedCount"];
             rate: components["schemas"]["Interval"];
             difference: components["schemas"]["Interval"] | null;
             verdict: string;
@@ -1765,6 +1767,21 @@ export interface components {
             share: components["schemas"]["ListShare"] | null;
             positions: components["schemas"]["PositionCount"][];
             days: components["schemas"]["DayCount"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * PinnedCount
+         * @description What pins showed, and what came of it.
+         */
+        PinnedCount: {
+            /** Format: int64 */
+            shown: number;
+            /** Format: int64 */
+            successes: number;
+            interactions: {
+                [key: string]: number;
+            };
         } & {
             [key: string]: unknown;
         };
@@ -2839,10 +2856,7 @@ export interface components {
              * @default 30
              */
             newPieceHalfLifeDays?: number;
-            /**
-             * @default auto
-             * @enum {string}
-             */
+            /** @enum {string} */
             order?: "auto" | "on" | "off";
             maxPerValue?: {
                 [key: string]: number;
@@ -20448,6 +20462,13 @@ export interface operations {
                      *           "interactions": {
                      *             "Play": 9,
                      *             "Watch": 2
+                     *           },
+                     *           "pinned": {
+                     *             "shown": 20,
+                     *             "successes": 3,
+                     *             "interactions": {
+                     *               "Play": 3
+                     *             }
                      *           },
                      *           "rate": {
                      *             "value": 0.08,

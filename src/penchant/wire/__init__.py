@@ -134,6 +134,7 @@ from penchant.wire.placement_answers import (
     ListShare,
     PageEntry,
     PageResult,
+    PinnedCount,
     PlacedPiece,
     PlacedWhy,
     PlacementCard,
