@@ -71,7 +71,7 @@ def test_a_source_is_its_name_together_with_the_key(filled: Service) -> None:
 
 def test_the_first_submission_makes_the_source(service: Service) -> None:
     assert service.get("/new/ids").status_code == 404
-    service.post("/new/content", json=[])
+    assert service.post("/new/content", json=[]).status_code == 202
     assert service.get("/new/ids").json() == {"count": 0, "content": []}
 
 
@@ -240,7 +240,8 @@ def test_a_submission_needs_its_content_type(service: Service) -> None:
 def test_a_submission_has_at_most_2000_entries(service: Service) -> None:
     pieces = [{"id": str(number), "categories": {}} for number in range(2001)]
 
-    assert service.post("/films/content", json=pieces).status_code == 413
+    refused = service.post("/films/content", json=pieces)
+    assert (refused.status_code, refused.json()["code"]) == (413, "too-many-entries")
     assert service.post("/films/content", json=pieces[:2000]).status_code == 202
 
 

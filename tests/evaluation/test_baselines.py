@@ -9,8 +9,7 @@ from evaluation.conftest import drawn, made
 from penchant.evaluation import contenders
 from penchant.evaluation.histories import Knowledge, SourceHistory, relevant_pieces
 from penchant.evaluation.metrics import NOTHING
-from penchant.evaluation.splits import SplitRule, split
-from penchant.evaluation.trials import RELEVANT
+from penchant.evaluation.splits import RELEVANT, SplitRule, split
 from penchant.index import FloatArray, IntArray
 from penchant.model import SourceSettings
 

@@ -113,3 +113,11 @@ def test_the_best_of_many_is_certain_only_by_far() -> None:
 
     assert metrics.certain_gain(differences, 1) > 0 > metrics.certain_gain(differences, 1_000_000)
     assert metrics.certain_gain(differences[:1], 1) == -math.inf
+
+
+def test_hit_rate_and_reciprocal_rank_by_hand() -> None:
+    hits = np.asarray([[False, True, True], [False, False, False], [True, False, True]])
+
+    assert metrics.hit_rate(hits).tolist() == [1, 0, 1]
+    assert metrics.hit_rate(hits, entries=1).tolist() == [0, 0, 1]
+    assert metrics.reciprocal_rank(hits).tolist() == [0.5, 0, 1]

@@ -60,6 +60,39 @@ def test_by_time_the_last_fifth_of_each_person_is_held_out(rows: list[tuple[str,
     assert set(np.flatnonzero(held_out).tolist()) == expected
 
 
+@given(rows=RATED_ROWS, seed=st.integers(0, 3))
+def test_of_each_person_the_next_like_is_held_out_and_nothing_later_is_known(
+    rows: list[tuple[str, str, str, int]], seed: int
+) -> None:
+    events = made(rows, PIECES).events
+
+    known, held_out = split(events, SplitRule(kind="next", seed=seed))
+
+    assert not (known & held_out).any()
+    for person in range(int(events.people.max()) + 1):
+        own = events.people == person
+        if not (own & held_out).any():
+            # Whatever is liked is met before, or comes first.
+            assert known[own].all()
+            continue
+        (chosen,) = np.flatnonzero(own & held_out).tolist()
+        earlier, later = own & known, own & ~known & ~held_out
+        assert rows[chosen][2] == "RateLike"
+        assert earlier.any()
+        assert events.pieces[chosen] not in events.pieces[earlier]
+        assert events.times[earlier].max() <= events.times[chosen] <= events.times[later].min(initial=10 * DAY_MS)
+
+
+def test_the_next_like_is_the_latest_with_a_piece_that_is_new() -> None:
+    rows = [("u", "p0", "Click", 1), ("u", "p1", "RateLike", 2), ("u", "p2", "RateLike", 3), ("u", "p1", "RateLike", 4)]
+    rows += [("u", "p3", "Click", 5), ("v", "p0", "RateLike", 1), ("w", "p0", "Click", 1)]
+
+    known, held_out = split(made(rows, PIECES).events, SplitRule(kind="next"))
+
+    assert np.flatnonzero(held_out).tolist() == [2]
+    assert np.flatnonzero(known).tolist() == [0, 1, 5, 6]
+
+
 def test_a_cut_holds_out_what_happened_after_a_moment(alike: SourceHistory) -> None:
     known, held_out = split(alike.events, SplitRule(kind="cut"))
 

@@ -92,98 +92,15 @@ def test_unknown_members_are_left_out_and_named(service: Service) -> None:
     assert service.get("/s/content/a").json()["categories"] == {"g": [{"key": "k"}]}
 
 
-def test_an_empty_submission_makes_the_source(service: Service) -> None:
-    service.submit("s")
-
-    assert service.get("/s/ids").json() == {"count": 0, "content": []}
-
-
-@pytest.mark.parametrize(
-    ("body", "status", "pointer"),
-    (
-        ("", 400, None),
-        ("[", 400, None),
-        ("[NaN]", 400, None),
-        ('[{"id":"a","categories":{}}] x', 400, None),
-        ("{}", 422, ""),
-        ("null", 422, ""),
-        ("[1]", 422, "/0"),
-        ('[{"categories":{}}]', 422, "/0/id"),
-        ('[{"id":"a"}]', 422, "/0/categories"),
-        *(
-            ('[{"id":' + text + ',"categories":{}}]', 422, "/0/id")
-            for text in ('""', '"."', '".."', '"a\\u0000"', '"a\\u0085"', '"a\\ud800"', "7")
-        ),
-        ('[{"id":"a","categories":[]}]', 422, "/0/categories"),
-        ('[{"id":"a","categories":{"":[]}}]', 422, "/0/categories/"),
-        ('[{"id":"a","categories":{"g":"x"}}]', 422, "/0/categories/g"),
-        ('[{"id":"a","categories":{"g":[1]}}]', 422, "/0/categories/g/0"),
-        ('[{"id":"a","categories":{"g":[""]}}]', 422, "/0/categories/g/0"),
-        *(
-            ('[{"id":"a","categories":{"g":[{"key":"k","weight":' + text + "}]}}]", 422, "/0/categories/g/0/weight")
-            for text in ("true", "false", '"1"', "1.5", "-1", "-1.0", "10001", "1e300", "1e400", "1" + "0" * 400)
-        ),
-        (
-            '[{"id":"a","categories":{"g":[{"key":"k","weight":1},{"key":"k","weight":2}]}}]',
-            422,
-            "/0/categories/g/1/weight",
-        ),
-        (
-            '[{"id":"a","categories":{"n":{"g":[{"key":"k","weight":1}]},"n/g":[{"key":"k","weight":2}]}}]',
-            422,
-            "/0/categories/n~1g/0/weight",
-        ),
-        ('[{"id":"a","categories":{},"label":1}]', 422, "/0/label"),
-        ('[{"id":"a","categories":{},"label":"x\\u0000"}]', 422, "/0/label"),
-        ('[{"id":"a","categories":{},"filters":[]}]', 422, "/0/filters"),
-        ('[{"id":"a","categories":{},"filters":{"catalogs":"x"}}]', 422, "/0/filters/catalogs"),
-        ('[{"id":"a","categories":{},"filters":{"catalogs":[1]}}]', 422, "/0/filters/catalogs/0"),
-        ('[{"id":"a","categories":{},"filters":{"availableFrom":"2020-01-01"}}]', 422, "/0/filters/availableFrom"),
-        ('[{"id":"a","categories":{},"filters":{"availableUntil":5}}]', 422, "/0/filters/availableUntil"),
-        ('[{"id":"a","categories":{},"extras":"x"}]', 422, "/0/extras"),
-        ('[{"id":"a","categories":{},"extras":{"n":1e400}}]', 422, "/0/extras/n"),
-        ('[{"id":"a","categories":{},"extras":{"n":"\\udc00"}}]', 422, "/0/extras/n"),
-    ),
-)
-def test_a_bad_submission_is_refused_whole_with_its_place(
-    service: Service, body: str, status: int, pointer: str | None
-) -> None:
+@pytest.mark.parametrize(("body", "status"), ((b"[", 400), (b'[{"id":"a","categories":{}},{"id":"b"}]', 422)))
+def test_a_bad_submission_is_refused_whole(service: Service, body: bytes, status: int) -> None:
     service.submit("s", piece("kept"))
-
-    answer = service.post("/s/content", content=body.encode(), headers={"content-type": "application/json"})
-
-    assert answer.status_code == status
-    assert answer.headers["content-type"] == "application/problem+json"
-    if pointer is not None:
-        assert pointer in [fault["pointer"] for fault in answer.json()["errors"]]
-    assert service.get("/s/ids").json()["content"] == ["kept"]
-
-
-@pytest.mark.parametrize(
-    "members",
-    (
-        {"id": "x" * 501},
-        {"label": "x" * 2001},
-        {"categories": {"c" * 201: []}},
-        {"categories": {"g": ["k" * 501]}},
-        {"filters": {"catalogs": ["c" * 201]}},
-    ),
-)
-def test_a_text_past_its_limit_is_refused_and_the_limit_named(service: Service, members: dict[str, Any]) -> None:
-    answer = service.post("/s/content", json=[piece("a") | members])
-
-    assert answer.status_code == 422
-    assert any(limit in answer.json()["errors"][0]["detail"] for limit in ("200", "500", "2000"))
-
-
-@pytest.mark.parametrize("depth", (32, 100_000))
-def test_deep_nesting_works_to_32_levels_and_is_refused_beyond(service: Service, depth: int) -> None:
-    nested = '{"a":' * depth + '["k"]' + "}" * depth
-    body = f'[{{"id":"p","categories":{nested}}}]'.encode()
 
     answer = service.post("/s/content", content=body, headers={"content-type": "application/json"})
 
-    assert answer.status_code == (202 if depth == 32 else 422)
+    assert (answer.status_code, answer.headers["content-type"]) == (status, "application/problem+json")
+    assert [fault["pointer"] for fault in answer.json().get("errors", ())] == ["/1/categories"] * (status == 422)
+    assert service.get("/s/ids").json()["content"] == ["kept"]
 
 
 def test_up_to_100_faults_are_listed(service: Service) -> None:
@@ -191,14 +108,6 @@ def test_up_to_100_faults_are_listed(service: Service) -> None:
 
     assert answer.status_code == 422
     assert len(answer.json()["errors"]) == 100
-
-
-def test_2000_pieces_are_accepted_and_2001_are_not(service: Service) -> None:
-    assert service.submit("s", *(piece(str(number)) for number in range(2000)))["accepted"] == 2000
-
-    answer = service.post("/s/content", json=[1] * 2001)
-
-    assert (answer.status_code, answer.json()["code"]) == (413, "too-many-entries")
 
 
 @pytest.mark.parametrize("content_type", (None, "text/plain", "application/json; charset=latin-1"))

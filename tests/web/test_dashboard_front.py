@@ -9,7 +9,8 @@ from visitors import Visitor, text_of, words
 def rows_of(page: str) -> list[list[str]]:
     """Return the ids in the rows of a page, from above."""
     return [
-        re.findall(r"[?&]id=([^&\"]+)", each.partition("</ol>")[0]) for each in page.split('<ol class="shelf">')[1:]
+        re.findall(r'href="[^"]*[?&]id=([^&"]+)', each.partition("</ol>")[0])
+        for each in page.replace(" large", "").split('<ol class="shelf">')[1:]
     ]
 
 

@@ -91,6 +91,67 @@ def test_too_many_entries_come_before_faults() -> None:
         decode_submission(b"[" + b"1," * 2_000 + b'"\\ud800"]')
 
 
+@pytest.mark.parametrize(
+    ("text", "pointer"),
+    (
+        ("{}", ""),
+        ("null", ""),
+        ("[1]", "/0"),
+        ('[{"categories":{}}]', "/0/id"),
+        ('[{"id":"a"}]', "/0/categories"),
+        *(
+            ('[{"id":' + text + ',"categories":{}}]', "/0/id")
+            for text in ('""', '"."', '".."', '"a\\u0000"', '"a\\u0085"', '"a\\ud800"', "7")
+        ),
+        ('[{"id":"a","categories":[]}]', "/0/categories"),
+        ('[{"id":"a","categories":{"":[]}}]', "/0/categories/"),
+        ('[{"id":"a","categories":{"g":"x"}}]', "/0/categories/g"),
+        ('[{"id":"a","categories":{"g":[1]}}]', "/0/categories/g/0"),
+        ('[{"id":"a","categories":{"g":[""]}}]', "/0/categories/g/0"),
+        *(
+            ('[{"id":"a","categories":{"g":[{"key":"k","weight":' + text + "}]}}]", "/0/categories/g/0/weight")
+            for text in ("true", "false", '"1"', "1.5", "-1", "-1.0", "10001", "1e300", "1e400", "1" + "0" * 400)
+        ),
+        (
+            '[{"id":"a","categories":{"g":[{"key":"k","weight":1},{"key":"k","weight":2}]}}]',
+            "/0/categories/g/1/weight",
+        ),
+        (
+            '[{"id":"a","categories":{"n":{"g":[{"key":"k","weight":1}]},"n/g":[{"key":"k","weight":2}]}}]',
+            "/0/categories/n~1g/0/weight",
+        ),
+        ('[{"id":"a","categories":{},"label":1}]', "/0/label"),
+        ('[{"id":"a","categories":{},"label":"x\\u0000"}]', "/0/label"),
+        ('[{"id":"a","categories":{},"filters":[]}]', "/0/filters"),
+        ('[{"id":"a","categories":{},"filters":{"catalogs":"x"}}]', "/0/filters/catalogs"),
+        ('[{"id":"a","categories":{},"filters":{"catalogs":[1]}}]', "/0/filters/catalogs/0"),
+        ('[{"id":"a","categories":{},"filters":{"availableFrom":"2020-01-01"}}]', "/0/filters/availableFrom"),
+        ('[{"id":"a","categories":{},"filters":{"availableUntil":5}}]', "/0/filters/availableUntil"),
+        ('[{"id":"a","categories":{},"extras":"x"}]', "/0/extras"),
+        ('[{"id":"a","categories":{},"extras":{"n":1e400}}]', "/0/extras/n"),
+        ('[{"id":"a","categories":{},"extras":{"n":"\\udc00"}}]', "/0/extras/n"),
+    ),
+)
+def test_what_is_no_piece_is_a_fault_at_its_place(text: str, pointer: str) -> None:
+    assert pointer in pointers(text.encode())
+
+
+@pytest.mark.parametrize(
+    "members",
+    (
+        {"id": "x" * 501},
+        {"label": "x" * 2001},
+        {"categories": {"c" * 201: []}},
+        {"categories": {"g": ["k" * 501]}},
+        {"filters": {"catalogs": ["c" * 201]}},
+    ),
+)
+def test_a_text_past_its_limit_is_a_fault_that_names_it(members: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        decode_submission(body([{"id": "a", "categories": {}} | members]))
+    assert any(limit in caught.value.faults[0].detail for limit in ("200", "500", "2000"))
+
+
 def test_every_fault_has_its_pointer() -> None:
     assert pointers(body([{"categories": {"g": [{"key": "k", "weight": True}, 1]}}, 2])) == [
         "/0/id",
@@ -100,18 +161,6 @@ def test_every_fault_has_its_pointer() -> None:
     ]
 
 
-def test_a_weight_conflict_spans_both_spellings_of_a_category() -> None:
-    categories = {"a/b": [{"key": "k", "weight": 1}], "a": {"b": [{"key": "k", "weight": 2}]}}
-
-    assert pointers(body([{"id": "a", "categories": categories}])) == ["/0/categories/a/b/0/weight"]
-
-
-def test_an_enormous_weight_and_a_lone_surrogate_are_faults() -> None:
-    text = b'[{"id":"a","categories":{"g":[{"key":"k","weight":1' + b"0" * 5_000 + b'}]},"x":"\\ud800"}]'
-
-    assert pointers(text) == ["/0/categories/g/0/weight", "/0/x"]
-
-
 def test_the_later_of_two_pieces_wins() -> None:
     submission = decode_submission(
         body([{"id": i, "categories": {}, "label": label} for i, label in (("a", "1"), ("b", "2"), ("a", "3"))])
@@ -119,15 +168,6 @@ def test_the_later_of_two_pieces_wins() -> None:
 
     assert [piece.id for piece in submission.pieces] == ["b", "a"]
     assert (submission.accepted, submission.superseded) == (3, 1)
-
-
-def test_unknown_members_are_left_out_and_named() -> None:
-    submission = decode_submission(
-        body([{"id": "a", "a/b~": 1, "categories": {"g": [{"key": "k", "lang": 1, "weight": None}]}}])
-    )
-
-    assert submission.ignored == ("/0/a~1b~0", "/0/categories/g/0/lang")
-    assert json.loads(submission.pieces[0].body)["categories"] == {"g": [{"key": "k"}]}
 
 
 def test_thirty_two_levels_of_categories_work() -> None:

@@ -231,10 +231,14 @@ def show(evaluated: Evaluation) -> None:
         highlight=False,
         soft_wrap=True,
     )
-    table = Table("method", "NDCG@10", "Recall@20", "penchant minus it", "coverage", "Gini", "novelty")
+    table = Table(
+        "method", "NDCG@10", "HR@10", "MRR@20", "Recall@20", "penchant minus it", "coverage", "Gini", "novelty"
+    )
     for each in evaluated.methods:
         ranks = (
             _interval(each.warm_people.ndcg10),
+            _mean(each.warm_people.hit_rate10),
+            _mean(each.warm_people.mrr20),
             _interval(each.warm_people.recall20),
             _interval(each.penchant_minus),
         )
@@ -279,6 +283,10 @@ def _apart(method: MethodFigures) -> tuple[str, str, str, str]:
 
 def _group(group: GroupFigures) -> str:
     return "no people" if not group.people else f"{_interval(group.recall20)} of {group.people:,}"
+
+
+def _mean(figure: MeanFigure | None) -> str:
+    return "" if figure is None else f"{figure.value:.3f}"
 
 
 def _interval(figure: MeanFigure | None) -> str:

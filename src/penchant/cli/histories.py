@@ -14,7 +14,7 @@ import click
 from penchant.bootstrap import kernel_folder, storage_of
 from penchant.cli.options import Command, DataLocation, account_option, data_options, existing_file, head_of
 from penchant.errors import InvalidInput, PenchantError
-from penchant.evaluation import splits, trials
+from penchant.evaluation import splits
 from penchant.evaluation.histories import Row, SourceHistory, history_of
 from penchant.evaluation.trials import EvaluationRequest
 from penchant.importing import Files, InputFile
@@ -111,7 +111,8 @@ def trial_options(function: Command) -> Command:
             type=click.Choice(splits.KINDS),
             default="time",
             show_default=True,
-            help="Hold out the last fifth of each person's interactions, a random fifth, or all after one moment.",
+            help="Hold out the last fifth of each person's interactions, a random fifth, all after one moment, or each "
+            "person's next like.",
         ),
     ):
         function = option(function)
@@ -124,7 +125,7 @@ def trial_of(
     """Return the request that `trial_options` describe, and the options that are not among them."""
     rest = dict(trial)
     rule = splits.SplitRule(kind=rest.pop("split"), cold=cold, seed=rest.pop("seed"))
-    relevant = tuple(map(InteractionType, rest.pop("relevant"))) or trials.RELEVANT
+    relevant = tuple(map(InteractionType, rest.pop("relevant"))) or splits.RELEVANT
     return EvaluationRequest(split=rule, relevant=relevant, people=people, **others), rest
 
 

@@ -6,7 +6,7 @@ Each scores all pieces for some people; `best_unseen` makes lists of the scores.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from penchant.evaluation.histories import Knowledge, Runs, runs_of
 from penchant.evaluation.metrics import NOTHING, RECALLED
 from penchant.evaluation.served import ServedSource
+from penchant.evaluation.sessions import by_order, by_sessions, by_transitions
 from penchant.evaluation.splits import split
 from penchant.evaluation.trials import EvaluationRequest, JudgedPeople, Lists, in_batches, mean_ndcg, sample_people
 from penchant.index import FloatArray, IntArray
@@ -228,10 +229,23 @@ FITTED = {
     "RP3beta": (0.2, 0.4, 0.6),
     "EASE": (50.0, 200.0, 800.0),
     "iALS": (0.1, 0.3, 1.0),
+    "Markov": (1.0, 3.0, 10.0),
+    "STAN": (5.0, 20.0, 100.0),
+    "SLIT": (1.0, 5.0, 20.0),
 }
 """Methods with a parameter, and the values that are tried."""
 METHODS = ("random", "popular", CONTENT, PENCHANT, *FITTED)
-PARAMETERS = {"item-kNN": "damping", "RP3beta": "beta", "EASE": "penalty", "iALS": "unliked"}
+PARAMETERS = {
+    "item-kNN": "damping",
+    "RP3beta": "beta",
+    "EASE": "penalty",
+    "iALS": "unliked",
+    "Markov": "reach",
+    "STAN": "decay",
+    "SLIT": "decay",
+}
+_SPARSE = ("iALS", "STAN")
+"""Fitted methods without a matrix of all pieces by all pieces."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -281,7 +295,7 @@ def taking_part(knowledge: Knowledge, request: EvaluationRequest) -> tuple[list[
     for name in METHODS:
         if not request.includes(name):
             continue
-        hindrance = _hindrance(knowledge, request) if name in FITTED and name != "iALS" else None
+        hindrance = _hindrance(knowledge, request) if name in FITTED and name not in _SPARSE else None
         if hindrance is None:
             methods.append(name)
         else:
@@ -311,7 +325,7 @@ def _chosen(knowledge: Knowledge, request: EvaluationRequest, name: str, values:
     """Return the parameter that does best on a part of what is known, and whether only relevant types are likes."""
     # Within what is known, as in tuning: what is held out from everybody must not choose a parameter either.
     inner = replace(knowledge.history, events=knowledge.shared)
-    parts = split(inner.events, replace(request.split, cold=0.0))
+    parts = split(inner.events, replace(request.split, cold=0.0), request.relevant)
     part = Knowledge.of(inner, parts.known, knowledge.settings)
     judges, _ = sample_people(part, parts.held_out, replace(request, people=VALIDATION_PEOPLE))
     if not len(judges.people):
@@ -334,11 +348,19 @@ def _mean_of(lists: Lists, judges: JudgedPeople) -> float:
 
 
 def _fit(knowledge: Knowledge, name: str, value: float, pieces: IntArray) -> Score:
-    if name == "iALS":
-        return or_popular(by_factors(knowledge, pieces, value), knowledge)
-    fits = {"item-kNN": by_neighbours, "RP3beta": by_walks, "EASE": by_ease}
-    gram = shared_likes(knowledge, pieces, by_person=name == "RP3beta")
-    return or_popular(fits[name](knowledge, pieces, gram, value), knowledge)
+    return or_popular(_FITS[name](knowledge, pieces, value), knowledge)
+
+
+_FITS: Mapping[str, Callable[[Knowledge, IntArray, float], Score]] = {
+    "item-kNN": lambda known, pieces, damping: by_neighbours(known, pieces, shared_likes(known, pieces), damping),
+    "RP3beta": lambda known, pieces, beta: by_walks(known, pieces, shared_likes(known, pieces, by_person=True), beta),
+    "EASE": lambda known, pieces, penalty: by_ease(known, pieces, shared_likes(known, pieces), penalty),
+    "iALS": by_factors,
+    "Markov": lambda known, pieces, reach: by_transitions(known, pieces, int(reach)),
+    "STAN": by_sessions,
+    "SLIT": by_order,
+}
+"""How a method is fitted to likes of some pieces, with a value of its parameter."""
 
 
 def _narrowed(knowledge: Knowledge, kinds: Sequence[InteractionType]) -> Knowledge:

@@ -47,6 +47,8 @@ class GroupFigures(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     people: int
     ndcg10: MeanFigure | None
     recall20: MeanFigure | None
+    hit_rate10: MeanFigure | None
+    mrr20: MeanFigure | None
 
 
 class MethodFigures(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -108,7 +110,7 @@ def as_json(report: msgspec.Struct | Sequence[msgspec.Struct]) -> bytes:
 
 RANGE = 4 * BATCH
 """People of a share: some tenths of a second of lists."""
-COSTLY = ("EASE", "iALS", "RP3beta", "item-kNN", PENCHANT, CONTENT)
+COSTLY = ("SLIT", "EASE", "STAN", "iALS", "Markov", "RP3beta", "item-kNN", PENCHANT, CONTENT)
 """Methods whose shares come first, so that no process begins a long one when the others are about to end."""
 
 
@@ -264,13 +266,15 @@ def _among(lists: IntArray, trial: Trial, pieces: BoolArray, seed: int) -> Group
 def _group(lists: IntArray, relevant: Sequence[IntArray], seed: int) -> tuple[GroupFigures, FloatArray]:
     """Return the figures of some people, and NDCG@10 of each; no figures without people."""
     if not relevant:
-        return GroupFigures(people=0, ndcg10=None, recall20=None), np.zeros(0)
+        return GroupFigures(people=0, ndcg10=None, recall20=None, hit_rate10=None, mrr20=None), np.zeros(0)
     hits, counts = metrics.hits_of(lists, relevant), counts_of(relevant)
     gains = metrics.ndcg(hits, counts)
     group = GroupFigures(
         people=len(relevant),
         ndcg10=MeanFigure.of(metrics.estimate(gains, seed)),
         recall20=MeanFigure.of(metrics.estimate(metrics.recall(hits, counts), seed)),
+        hit_rate10=MeanFigure.of(metrics.estimate(metrics.hit_rate(hits), seed)),
+        mrr20=MeanFigure.of(metrics.estimate(metrics.reciprocal_rank(hits), seed)),
     )
     return group, gains
 

@@ -138,6 +138,20 @@ class Knowledge:
         return runs_of(self._distinct(events.take(positive & ~self._disliked())), self.history.person_count)
 
     @cached_property
+    def ordered_likes(self) -> "Runs":
+        """The pieces that each person likes by the moment of the latest positive interaction, then by id."""
+        events = self.events
+        which = events.are(self.settings.positive_types) & ~self._disliked() & (events.pieces < self.piece_count)
+        liked = events.take(which)
+        # In the order of time, so that the last event of a pair is its latest one.
+        order = np.lexsort((liked.times, liked.pieces, liked.people))
+        people, pieces, times = liked.people[order], liked.pieces[order], liked.times[order]
+        last = (np.diff(people, append=-1) != 0) | (np.diff(pieces, append=-1) != 0)
+        people, pieces, times = people[last], pieces[last], times[last]
+        order = np.lexsort((pieces, times, people))
+        return runs_of((people[order], pieces[order]), self.history.person_count)
+
+    @cached_property
     def seen(self) -> "Runs":
         """The pieces that each person knows, by the types of interaction that tell so."""
         return runs_of(self._distinct(self.events.take(self.events.are(SEEN_TYPES))), self.history.person_count)

@@ -54,6 +54,17 @@ def recall(hits: BoolArray, relevant_counts: IntArray, entries: int = RECALLED) 
     return share
 
 
+def hit_rate(hits: BoolArray, entries: int = RANKED) -> FloatArray:
+    """Return of each list 1 where anything relevant is among its first entries, 0 elsewhere."""
+    return np.where(hits[:, :entries].any(axis=1), 1.0, 0.0)
+
+
+def reciprocal_rank(hits: BoolArray) -> FloatArray:
+    """Return of each list 1 / the rank of its first relevant entry, 0 where it has none; its mean is MRR."""
+    inverses: FloatArray = np.where(hits.any(axis=1), 1 / (hits.argmax(axis=1) + 1), 0.0)
+    return inverses
+
+
 def shown_counts(lists: IntArray, piece_count: int, entries: int = RANKED) -> IntArray:
     """Return how often each piece is among lists' first entries; shape (n_pieces,)."""
     shown = lists[:, :entries]

@@ -5,6 +5,7 @@ counts for themselves and for nobody else, so that a source of 200 interactions 
 for.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, get_args
 
@@ -12,10 +13,12 @@ import numpy as np
 
 from penchant.evaluation.histories import Events, Knowledge
 from penchant.index import BoolArray, FloatArray, IntArray
-from penchant.model import OrderUse, SourceSettings
+from penchant.model import InteractionType, OrderUse, SourceSettings
 
-Kind = Literal["time", "random", "cut"]
+Kind = Literal["time", "random", "cut", "next"]
 KINDS: tuple[str, ...] = get_args(Kind)
+RELEVANT = (InteractionType.PURCHASE, InteractionType.RATE_LIKE, InteractionType.BOOKMARK)
+"""What counts as liked later: what people do with pieces that they want, not what they do to find out."""
 HELD_OUT = 0.2
 """The share that is held out."""
 NEWCOMER_SHARE = 2
@@ -26,7 +29,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitRule:
-    """How to split: by time or at random for each person, or at one moment for all.
+    """How to split: by time or at random for each person, at one moment for all, or before each person's next like.
 
     ``cold`` is the share of pieces, and of people, of which everything is held out.
     """
@@ -38,7 +41,7 @@ class SplitRule:
 
 
 class Split(NamedTuple):
-    """Which events are known, and which are held out; shapes (n_events,). Each is one of the two."""
+    """Which events are known, and which are held out; shapes (n_events,). None is both."""
 
     known: BoolArray
     held_out: BoolArray
@@ -49,13 +52,19 @@ def judged_settings(settings: SourceSettings, rule: SplitRule) -> SourceSettings
     return replace(settings, order=OrderUse.OFF) if rule.kind == "random" else settings
 
 
-def split(events: Events, request: SplitRule) -> Split:
+def split(events: Events, request: SplitRule, relevant: Sequence[InteractionType] = RELEVANT) -> Split:
     """Return a split of events, the same for the same request.
 
     By time or at random a person's latest, or some, ``share`` of the interactions are held out, rounded down: of
     less than five none for a fifth. A cut holds out what happened after the moment by which the rest had happened.
+    The next like is a person's latest ``relevant`` interaction with a piece that is new to them, with something before
+    it; it alone is held out, and what follows it is neither known nor held out. Of one moment chance says what comes
+    first.
     """
-    if request.kind == "cut":
+    dropped = np.zeros(len(events), dtype=np.bool_)
+    if request.kind == "next":
+        held_out, dropped = _next_likes(events, relevant, np.random.default_rng([request.seed, 10]))
+    elif request.kind == "cut":
         held_out = _after_cut(events.times, request.share)
     elif request.kind == "random":
         held_out = _last(events.people, np.random.default_rng([request.seed, 0]).random(len(events)), request.share)
@@ -66,7 +75,26 @@ def split(events: Events, request: SplitRule) -> Split:
         random = np.random.default_rng([request.seed, 1])
         held_out |= _some(events.people, request.cold, random)
         held_out |= _some(events.pieces, request.cold, random)
-    return Split(~held_out, held_out)
+    return Split(~held_out & ~dropped, held_out)
+
+
+def _next_likes(
+    events: Events, relevant: Sequence[InteractionType], random: np.random.Generator
+) -> tuple[BoolArray, BoolArray]:
+    """Return each person's latest relevant event with a piece new to them, and which events come after it."""
+    order = np.lexsort((random.random(len(events)), events.times, events.people))
+    people, pieces = events.people[order], events.pieces[order]
+    # The first of each pair, in order; and not the first of its person, so that something is known.
+    is_new = np.zeros(len(events), dtype=np.bool_)
+    is_new[np.unique(people * (int(pieces.max(initial=0)) + 1) + pieces, return_index=True)[1]] = True
+    able = np.flatnonzero(is_new & events.are(relevant)[order] & (np.diff(people, prepend=-1) == 0))
+    chosen = able[np.diff(people[able], append=-1) != 0]
+    latest = np.full(int(people.max(initial=-1)) + 1, len(events), dtype=np.int64)
+    latest[people[chosen]] = chosen
+    held_out, dropped = np.zeros((2, len(events)), dtype=np.bool_)
+    held_out[order[chosen]] = True
+    dropped[order] = np.arange(len(events)) > latest[people]
+    return held_out, dropped
 
 
 def _last(people: IntArray, keys: IntArray | FloatArray, share: float) -> BoolArray:

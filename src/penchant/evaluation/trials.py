@@ -8,12 +8,18 @@ import numpy as np
 from penchant.errors import InvalidInput
 from penchant.evaluation import metrics
 from penchant.evaluation.histories import Knowledge, SourceHistory, relevant_pieces
-from penchant.evaluation.splits import KnowledgeLimits, SplitRule, draw_newcomers, judged_settings, known_within, split
+from penchant.evaluation.splits import (
+    RELEVANT,
+    KnowledgeLimits,
+    SplitRule,
+    draw_newcomers,
+    judged_settings,
+    known_within,
+    split,
+)
 from penchant.index import BoolArray, FloatArray, IntArray
 from penchant.model import InteractionType
 
-RELEVANT = (InteractionType.PURCHASE, InteractionType.RATE_LIKE, InteractionType.BOOKMARK)
-"""What counts as liked later: what people do with pieces that they want, not what they do to find out."""
 PEOPLE = 3_000
 MEMORY_BYTES = 4 << 30
 BATCH = 64
@@ -89,7 +95,7 @@ class Trial:
 
 def known_part(history: SourceHistory, request: EvaluationRequest) -> tuple[Knowledge, BoolArray]:
     """Return what is known of a history, and which of its events methods are judged by."""
-    parts = split(history.events, request.split)
+    parts = split(history.events, request.split, request.relevant)
     knowledge = Knowledge.of(history, parts.known, judged_settings(history.settings, request.split))
     if request.limits is None:
         return knowledge, parts.held_out

@@ -245,7 +245,7 @@ class TuningTrial:
         Raises:
             InvalidInput: there is no person to judge by.
         """
-        parts = split(history.events, request.trial.split)
+        parts = split(history.events, request.trial.split, request.trial.relevant)
         judged_by = judged_settings(history.settings, request.trial.split)
         known = Knowledge.of(history, parts.known, judged_by)
         # A stream of its own, as each draw has.
@@ -254,7 +254,7 @@ class TuningTrial:
         judged = replace(request.trial, people=request.test_people)
         test, _ = sample_people(known, parts.held_out, judged, ~chooses)
         inner = replace(history, events=known.events)
-        inner_parts = split(inner.events, request.trial.split)
+        inner_parts = split(inner.events, request.trial.split, request.trial.relevant)
         part = Knowledge.of(inner, inner_parts.known, judged_by)
         validation, _ = sample_people(part, inner_parts.held_out, request.trial, chooses)
         choosing, judging = len(validation.people), len(test.people)

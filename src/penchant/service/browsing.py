@@ -49,6 +49,10 @@ LOOK_S = 0.5
 """How long that may take."""
 NEWEST_PEOPLE = 20_000
 """Interactions, and preferences, among which people are looked for: 20 ms where there are so many."""
+NEWEST_TO_TRY = 2_000
+"""Interactions by which people are told apart who did much lately from those who did little."""
+FEW_ACTS = 3
+MAX_TO_TRY = 6
 _LAST_CODE_POINT = "\U0010ffff"
 _MARKS = "\"'([{.,:;!?-–—«»„“”‘’"  # noqa: RUF001  # what stands around words
 
@@ -90,6 +94,14 @@ class SearchResult:
     after: str | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeopleToTry:
+    """People whose lists are worth a look: who did most lately, and who did little yet."""
+
+    active: Sequence[str]
+    few: Sequence[str]
+
+
 class SourceSearch:
     """Searches sources."""
 
@@ -127,6 +139,17 @@ class SourceSearch:
     async def people(self, view: View, beginning: str) -> list[str]:
         """Return people whose id begins so, ascending, of those who did or said something lately; first who is it."""
         return await self._database.promptly(self._people, view, beginning)
+
+    async def people_to_try(self, view: View) -> PeopleToTry:
+        """Return some people of whom lists show something, of those who did something lately."""
+        counted = await self._database.promptly(self._count_newest, view)
+        few = [user_id for user_id, count in reversed(counted) if count <= FEW_ACTS]
+        active = [user_id for user_id, count in counted if count > FEW_ACTS]
+        return PeopleToTry(active=active[:MAX_TO_TRY], few=few[:MAX_TO_TRY])
+
+    def _count_newest(self, view: View) -> list[tuple[str, int]]:
+        since = oldest_kept(view, self._clock.now_ms())
+        return self._database.storage.people.count_newest(view.head.source_id, since=since, newest=NEWEST_TO_TRY)
 
     def _people(self, view: View, beginning: str) -> list[str]:
         people, source = self._database.storage.people, view.head.source_id
@@ -289,7 +312,8 @@ class PieceCard:
     @property
     def detail(self) -> str:
         """Return the line below its title."""
-        return ", ".join(part for part in (self.kind.capitalize(), self.year) if part)
+        year = f"{self.year[1:]} BC" if self.year.startswith("-") else self.year
+        return ", ".join(part for part in (self.kind.capitalize(), year) if part)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

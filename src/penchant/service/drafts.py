@@ -55,6 +55,7 @@ from penchant.storage import (
 )
 from penchant.telemetry import Metrics, logger
 from penchant.wire import (
+    MAX_DRAFTS,
     MAX_PLACEMENT_VERSIONS,
     MAX_PLACEMENTS,
     DraftEdits,
@@ -69,10 +70,9 @@ from penchant.wire import (
     encode_word_rule,
     format_timestamp,
     placement_problem,
+    pointer,
 )
 
-MAX_DRAFTS = 100
-"""Open drafts of a source."""
 ATTEMPTS = 5
 """How often a draft is published whose source others change at the same moment."""
 DUE_DRAFTS = 100
@@ -349,7 +349,7 @@ class Drafts:
         for name, spec in (edits.placements or {}).items():
             if spec is None:
                 continue
-            where = f"/placements/{name.replace('~', '~0').replace('/', '~1')}"
+            where = f"/placements{pointer(name)}"
             check_filters(spec, settings.attributes, where)
             # What pieces have of other attributes only shows once they are in force.
             if settings.attributes == view.source_settings.attributes:

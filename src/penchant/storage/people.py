@@ -97,6 +97,19 @@ class PeopleStore:
         with self._transactions.read() as connection:
             return list(connection.execute(statement).scalars())
 
+    def count_newest(self, source_id: int, *, since: int, newest: int) -> list[tuple[str, int]]:
+        """Return people with how many of the ``newest`` interactions are theirs, most first, ties by id.
+
+        Only moments from ``since`` on count.
+        """
+        did, cleared = interactions.c, cleared_at(source_id, INTERACTIONS)
+        doing = select(did.user_id, did.type, did.occurred_at).where(did.version > cleared)
+        acts = doing.where(did.source_id == source_id).order_by(did.version.desc()).limit(newest).subquery().c
+        counted = select(acts.user_id, func.count()).where(acts.type != ERASURE_CODE, acts.occurred_at >= since)
+        with self._transactions.read() as connection:
+            rows = connection.execute(counted.group_by(acts.user_id)).all()
+        return sorted(((user_id, count) for user_id, count in rows), key=lambda each: (-each[1], each[0]))
+
     def list_recorded(self, source_id: int, *, after: int, until: int) -> RecordedChanges:
         """Return what became of people after a version of the interactions, up to another."""
         with driver_errors():
@@ -144,6 +157,26 @@ class PeopleStore:
         )
         with self._transactions.read() as connection:
             return [(int(row[0]), int(row[1])) for row in connection.execute(statement)]
+
+    def list_active(self, source_id: int, *, limit: int, newest: int) -> tuple[list[str], list[str]]:
+        """Return the people and the pieces of most of the ``newest`` interactions, the most active first."""
+        recorded = (
+            select(interactions.c.user_id, interactions.c.piece_id)
+            .where(
+                interactions.c.source_id == source_id,
+                interactions.c.version > cleared_at(source_id, INTERACTIONS),
+                interactions.c.type != ERASURE_CODE,
+            )
+            .order_by(interactions.c.version.desc())
+            .limit(newest)
+            .subquery()
+        )
+        found = []
+        with self._transactions.read() as connection:
+            for column in (recorded.c.user_id, recorded.c.piece_id):
+                statement = select(column).group_by(column).order_by(func.count().desc(), column).limit(limit)
+                found.append(list(connection.execute(statement).scalars()))
+        return found[0], found[1]
 
 
 def _interactions(connection: Connection, source: int, query: InteractionQuery) -> list[StoredInteraction]:

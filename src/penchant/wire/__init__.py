@@ -60,12 +60,16 @@ from penchant.wire.drafts.answers import (
 from penchant.wire.drafts.edits import (
     DRAFT_NOTE,
     DRAFT_SCHEDULE,
-    EFFECT_WISH,
+    MAX_DRAFTS,
+    MAX_EFFECT,
     DraftEdits,
     EffectWish,
+    ExportedDraft,
     decode_edits,
     decode_effect_wish,
+    decode_exported_draft,
     encode_edits,
+    encode_exported_draft,
 )
 from penchant.wire.explanations import (
     ExplainedPiece,
@@ -130,6 +134,7 @@ from penchant.wire.placement_answers import (
     ListShare,
     PageEntry,
     PageResult,
+    PinnedCount,
     PlacedPiece,
     PlacedWhy,
     PlacementCard,
@@ -203,7 +208,7 @@ from penchant.wire.stored import (
     piece_members,
     public_body,
 )
-from penchant.wire.syntax import encode, hundredths_of, number_of
+from penchant.wire.syntax import encode, hundredths_of, number_of, pointer
 from penchant.wire.text import id_problem, name_problem, source_problem
 from penchant.wire.times import format_timestamp, parse_date, parse_interaction_timestamp, parse_timestamp
 from penchant.wire.words import (

@@ -7,53 +7,68 @@ from typing import Any
 from penchant.errors import PenchantError
 from penchant.live.views import View
 from penchant.model import Feature
-from penchant.service.browsing import LabelledPiece
+from penchant.service.browsing import PieceCard
+from penchant.service.desk import title_of
 from penchant.service.lists.kinds import PlacementRequest
 from penchant.service.placements.lists import PlacementAnswer
-from penchant.web.dashboard.site import PageAnswer, Visit, faults_of, section
-from penchant.wire import MAX_LISTS, decode_page, encode
+from penchant.web.dashboard.changing import done_notice
+from penchant.web.dashboard.site import DashboardSite, PageAnswer, Visit, faults_of, section
+from penchant.wire import MAX_LISTS, PlacementResult, decode_page, encode
 
-SHOWN = 6
-"""Pieces of a row: twenty rows make no heavy page."""
+MOST_SHOWN, LEAST_SHOWN = 12, 4
+"""Pieces of a row."""
+SHOWN_TOGETHER = 48
+"""Pieces of all rows together, where there are not too many of these: no page is heavy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrontRow:
-    """A row of a front page: whose variant it shows, which kind of list it came to be, or why there is none."""
+    """A row of a front page: its title, whose variant it shows, which kind of list it came to be, or why there is none.
+
+    ``seed`` is the piece or keyword that the row goes by, where it has one.
+    """
 
     placement: str
+    title: str
     variant: str = ""
     kind: str = ""
-    pieces: Sequence[LabelledPiece] = ()
+    seed: str = ""
+    pieces: Sequence[PieceCard] = ()
     faults: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrontPage:
-    """The rows of a page in their order, pictures that may be shown, by piece, and hosts of those that may not yet."""
+    """The rows of a page in their order, and hosts of pictures that may not be shown yet."""
 
     rows: Sequence[FrontRow]
-    pictures: Mapping[str, str]
     closed_hosts: Sequence[str]
 
 
-async def front(visit: Visit) -> PageAnswer:
+async def front(visit: Visit, site: DashboardSite) -> PageAnswer:
     """Show the placements that the query names, or all there are, for the person in it or for nobody in particular."""
     view = await visit.view()
     visit.services.access.require(visit.access, Feature.PLACEMENTS)
     given = [name for each in visit.call.query.values("placement") if (name := each.strip())]
     chosen = given or sorted(view.placements)[:MAX_LISTS]
     user, content = visit.text("user").strip(), visit.text("content").strip()
+    beside = (await visit.services.browsing.piece_called(view, content) or content) if content else ""
+    take = max(LEAST_SHOWN, min(MOST_SHOWN, SHOWN_TOGETHER // max(1, len(chosen))))
     wish: dict[str, Any] = {
         "user": user or None,
-        "lists": [{"placement": each, "content": content or None, "take": SHOWN} for each in chosen],
+        "lists": [{"placement": each, "content": beside or None, "take": take} for each in chosen],
     }
+    people = await section(visit, lambda: visit.services.search.people_to_try(view), Feature.INTERACTIONS_LISTING)
     values = {
         "source": view.head.name,
+        "done": await done_notice(visit, view, site),
         "chosen": {"user": user, "content": content, "placements": chosen},
         # One more than there are, to add a row.
         "fields": min(len(chosen) + 1, MAX_LISTS),
         "names": sorted(view.placements),
+        "people": people.value,
+        "may_edit": visit.may(Feature.LISTS) and take > LEAST_SHOWN,
+        "titles": await visit.titles(view),
         "page": await section(visit, lambda: _page(visit, view, wish), counted=len(chosen)) if chosen else None,
     }
     return PageAnswer(template="front.html", values=values)
@@ -67,16 +82,39 @@ async def _page(visit: Visit, view: View, wish: Mapping[str, Any]) -> FrontPage:
         for each in page.lists
     ]
     answers = await visit.services.placement_lists.page(view, requests)
-    ids = [piece.id for _, each in answers if isinstance(each, PlacementAnswer) for piece in each.result.content]
-    labels = await visit.services.browsing.labels(view, ids)
-    rows = [_row(request.placement, answer, labels) for request, answer in answers]
-    pictures, closed_hosts = await visit.pictures(view, ids), await visit.closed_hosts(view, ids)
-    return FrontPage(rows=rows, pictures=pictures, closed_hosts=closed_hosts)
+    listing = await visit.services.placements.listing(view)
+    titles = {each.name: title_of(each) for each in listing.placements}
+    made = [each.result for _, each in answers if isinstance(each, PlacementAnswer)]
+    ids = [piece.id for each in made for piece in each.content]
+    cards = await visit.cards(view, [*ids, *filter(None, map(_seed_piece, made))])
+    rows = [
+        _row(titles.get(request.placement, request.placement), request.placement, each, cards)
+        for request, each in answers
+    ]
+    return FrontPage(rows=rows, closed_hosts=await visit.closed_hosts(view, ids))
 
 
-def _row(placement: str, answer: PlacementAnswer | PenchantError, labels: Mapping[str, str]) -> FrontRow:
+def _row(
+    title: str, placement: str, answer: PlacementAnswer | PenchantError, cards: Mapping[str, PieceCard]
+) -> FrontRow:
     if isinstance(answer, PenchantError):
-        return FrontRow(placement=placement, faults=faults_of(answer))
+        return FrontRow(placement=placement, title=title, faults=faults_of(answer))
     result = answer.result
-    pieces = [LabelledPiece(id=each.id, label=labels.get(each.id)) for each in result.content]
-    return FrontRow(placement=placement, variant=result.variant, kind=result.kind.value, pieces=pieces)
+    piece_id = _seed_piece(result)
+    return FrontRow(
+        placement=placement,
+        title=title,
+        variant=result.variant,
+        kind=result.kind.value,
+        seed=cards[piece_id].title if piece_id else _seed_keyword(result),
+        pieces=[cards[each.id] for each in result.content],
+    )
+
+
+def _seed_piece(result: PlacementResult) -> str:
+    """Return the piece that a list is about, "" for none."""
+    return result.seed.content_id or "" if result.seed else ""
+
+
+def _seed_keyword(result: PlacementResult) -> str:
+    return result.seed.keyword or "" if result.seed else ""

@@ -1,21 +1,14 @@
 """Pictures: the numbers that templates draw SVG from; no text that was submitted gets in here."""
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from penchant.model import GREATEST_SCORE
 from penchant.service.placements.results import VariantCourse
 
 CHART_HEIGHT = 60
 """Height of a chart of days, in the picture's own units."""
 COURSE_WIDTH, COURSE_HEIGHT = 600, 160
 """Size of the picture of a course, in its own units."""
-LEAST_RADIUS, MOST_RADIUS = 5, 26
-"""Radius of bubbles in pixels."""
-MAX_BUBBLES = 12
-MAX_BUBBLE_CATEGORIES = 8
-"""Bubbles of a category and categories that are drawn; the rest is counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,42 +112,3 @@ def course_picture(course: VariantCourse) -> CoursePicture | None:
     return CoursePicture(
         band=" ".join([*upper, *reversed(lower)]), line=" ".join(line), reach=reach, first=first, last=last
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Bubble:
-    """A keyword of a taste, drawn by its score: area tells how much, form and sign whether for or against."""
-
-    keyword: str
-    score: int
-    radius: float
-
-    @property
-    def box(self) -> float:
-        """The side of the square that it is drawn in."""
-        return round(2 * self.radius + 4, 1)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BubbleGroup:
-    """The bubbles of a category, the strongest first, and how many more there are."""
-
-    category: str
-    bubbles: Sequence[Bubble]
-    more: int
-
-
-def bubble_groups(categories: Mapping[str, Mapping[str, int]]) -> list[BubbleGroup]:
-    """Return a profile as bubbles by category, the strongest category first."""
-    groups = []
-    for name, scores in categories.items():
-        strongest = sorted(scores.items(), key=lambda each: (-abs(each[1]), each[0]))
-        bubbles = [Bubble(keyword, score, _radius(score)) for keyword, score in strongest[:MAX_BUBBLES]]
-        groups.append(BubbleGroup(category=name, bubbles=bubbles, more=len(strongest) - len(bubbles)))
-    return sorted(groups, key=lambda group: (-group.bubbles[0].radius, group.category))[:MAX_BUBBLE_CATEGORIES]
-
-
-def _radius(score: int) -> float:
-    # The root, since it is the area that is compared by eye.
-    share = math.sqrt(min(abs(score), GREATEST_SCORE) / GREATEST_SCORE)
-    return round(LEAST_RADIUS + (MOST_RADIUS - LEAST_RADIUS) * share, 1)
