@@ -5,21 +5,31 @@ from dataclasses import dataclass
 from typing import Any
 
 from penchant.live.views import View
-from penchant.model import Feature
+from penchant.model import Feature, PlacementKind
 from penchant.service.browsing import PieceCard
 from penchant.service.desk import DeskFigures, RowStanding, RowVerdict, WeekFigure
 from penchant.service.health import Findings
 from penchant.service.lists.requests import PlainRequest
-from penchant.storage import AuditEntry
+from penchant.storage import AuditEntry, DraftRow
 from penchant.web.dashboard.changing import done_notice
 from penchant.web.dashboard.pictures import SparkLine, spark_line
-from penchant.web.dashboard.shown import ROW_KINDS, count_text
+from penchant.web.dashboard.rows.words import KIND_WORDS
+from penchant.web.dashboard.shown import count_text
 from penchant.web.dashboard.site import DashboardSite, PageAnswer, Visit
 
 POPULAR = 12
 """Pieces of the shelf of what people like."""
+MAX_WAITING = 5
+"""Drafts that are named."""
 EXAMPLES = 3
 """Covers beside what needs a look."""
+DRAFTS = {
+    "proposed": "waits to be looked at",
+    "sent-back": "was sent back",
+    "scheduled": "will be published",
+    "draft": "is a draft, shown to nobody",
+}
+"""What a draft waits for, by its state."""
 _VERDICTS = {
     RowVerdict.UNSEEN: ("", "Not shown yet"),
     RowVerdict.EARLY: ("", "Too early to say"),
@@ -112,6 +122,8 @@ async def desk(visit: Visit, site: DashboardSite) -> PageAnswer:
         "numbers": _numbers(figures),
         "rows": [_row(each) for each in figures.rows],
         "findings": findings,
+        "waiting": await _waiting(visit),
+        "drafts": DRAFTS,
         "examples": EXAMPLES,
         "popular": [cards[each] for each in popular_ids],
         "cards": cards,
@@ -123,6 +135,12 @@ async def desk(visit: Visit, site: DashboardSite) -> PageAnswer:
         "titles": await visit.titles(view),
     }
     return PageAnswer(template="desk.html", values=values)
+
+
+async def _waiting(visit: Visit) -> Sequence[DraftRow]:
+    """Return the drafts that wait for somebody, those first that others are asked to look at."""
+    drafts = [each for each in await visit.services.drafts.list(visit.access, visit.source) if each.state in DRAFTS]
+    return sorted(drafts, key=lambda each: list(DRAFTS).index(each.state))[:MAX_WAITING]
 
 
 def headline(figures: DeskFigures) -> str:
@@ -194,7 +212,7 @@ def _row(row: RowStanding) -> RowText:
     rates = [100 * each for each in row.succeeded.days]
     return RowText(
         row=row,
-        kind=ROW_KINDS.get(row.kind, row.kind),
+        kind=KIND_WORDS[PlacementKind(row.kind)].name,
         verdict=kind,
         text=text.format(row.variant),
         line=spark_line(rates) if any(rates) else None,
