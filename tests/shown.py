@@ -4,7 +4,7 @@ import base64
 import hashlib
 import hmac
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import httpx
@@ -35,10 +35,11 @@ class ListMaker:
         user: str | None = "kim",
         made_at: float | None = None,
         pieces: Sequence[str] = PIECES,
+        pinned: Collection[str] = (),
     ) -> str:
         """Return the id of a list of a placement with these pieces, made at a moment in seconds."""
         ids = ListIds(self._secret, **({} if made_at is None else {"clock": Clock(seconds=lambda: made_at)}))
-        return ids.make(self._head, placement=placement, variant=variant, user_id=user, pieces=pieces)
+        return ids.make(self._head, placement=placement, variant=variant, user_id=user, pieces=pieces, pinned=pinned)
 
 
 def lists_of(service: Service, source: str = "s") -> ListMaker:
@@ -71,14 +72,16 @@ def report(service: Service, *lists: dict[str, Any], source: str = "s", **option
     return service.post(f"/{source}/impressions", json=list(lists), **options)
 
 
-def show(service: Service, people: int, *, clicks: dict[str, int]) -> None:
-    """Show each variant one list of four pieces to many people, some of whom click on the first."""
+def show(
+    service: Service, people: int, *, clicks: dict[str, int], pinned: Mapping[str, Collection[str]] | None = None
+) -> None:
+    """Show each variant one list of four pieces, some by pins, to many people, some of whom click on the first."""
     seen, clicked = [], []
     lists = lists_of(service)
     for name, most in clicks.items():
         for number in range(people):
             user = f"{name}{number}"
-            shown = lists.make(variant=name, user=user)
+            shown = lists.make(variant=name, user=user, pinned=(pinned or {}).get(name, ()))
             seen.append({"listId": shown, "content": PIECES})
             if number < most:
                 clicked.append({"userId": user, "type": "Click", "contentId": "a", "listId": shown})

@@ -271,12 +271,16 @@ class ListIdentity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewImpression:
-    """A piece of a list that was seen, at a position from 1 (0: unknown) and a moment in milliseconds."""
+    """A piece of a list that was seen, at a position from 1 (0: unknown) and a moment in milliseconds.
+
+    ``pinned`` tells that it stood there by a pin of the placement.
+    """
 
     identity: ListIdentity
     piece_id: str
     position: int
     shown_at: int
+    pinned: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,6 +22,11 @@ PAGES: dict[str, tuple[str, dict[str, str]]] = {
     "row": ("placement", {"source": "works", "name": "full"}),
     "row-results": ("results", {"source": "works", "name": "shown"}),
     "row-results-first-day": ("results", {"source": "works", "name": "full"}),
+    "proposals": ("proposals", {"source": "works"}),
+    "proposal": ("proposal", {"source": "works", "name": "spring", "look": "1"}),
+    "row-draft": ("placement", {"source": "works", "name": "full", "draft": "spring"}),
+    "settings": ("settings", {"source": "works"}),
+    "map": ("map", {"source": "works"}),
     "row-card": ("card", {"source": "works", "name": "full"}),
 }
 ATTRIBUTES = {
@@ -43,6 +48,8 @@ FULL: dict[str, Any] = {
     "variants": [{"name": "wider", "share": 0.5, "diversity": 0.75}],
 }
 
+PLAIN = {"kind": "popular", "fallback": "new"}
+
 Opening = Callable[..., Window]
 
 
@@ -55,9 +62,12 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     assert started.client.put("/works/settings", json={"attributes": ATTRIBUTES}).status_code == 200
     started.client.post("/works/users/kim/interactions/RateLike/content/jane-eyre")
     assert started.client.put("/works/placements/full", json=FULL).status_code == 200
+    assert started.client.put("/works/placements/plain", json=PLAIN).status_code == 200
     variants = [{"name": "newest", "share": 0.5, "kind": "new"}]
     started.client.put("/works/placements/shown", json={"kind": "popular", "fallback": "new", "variants": variants})
     show_lists(started.client, "works", "shown", people=80)
+    edits = {"title": "Spring", "placements": {"full": FULL | {"diversity": 1}}, "blacklist": ["dune"]}
+    assert started.client.put("/works/drafts/spring", json=edits).status_code == 200
     yield started
     assert started.stop() == 0
 
@@ -151,6 +161,41 @@ def test_an_experiment_is_read_and_ended_by_keyboard_alone(opening: Opening, ser
     window.press("Undo")
     page.get_by_text("The earlier version is in force again").wait_for()
     assert "variants" in server.client.get("/works/placements/shown").json()
+
+
+@pytest.mark.parametrize("scripts", (True, False), ids=["with scripts", "without scripts"])
+def test_a_draft_is_compared_published_and_undone_by_keyboard_alone(
+    opening: Opening, server: Server, *, scripts: bool
+) -> None:
+    window = opening(java_script_enabled=scripts)
+    page = window.open("placement", source="works", name="plain")
+
+    window.enter("How mixed", "Widest")
+    window.press("Save draft")
+    page.get_by_text("The draft is kept. Nothing of it is live.").wait_for()
+    assert server.client.get("/works/placements/plain").json() == PLAIN
+    window.press("Compare")
+    page.get_by_role("heading", name="Whose lists move").wait_for()
+    assert "How mixed added" in page.locator("#edits + ul").inner_text()
+    window.photograph("proposal-compared")
+    window.press("Publish")
+    page.get_by_text("Published: all of it is in force, as one version.").wait_for()
+    assert server.client.get("/works/placements/plain").json()["diversity"] == 1
+    window.press("Undo")
+
+    page.get_by_text("Undone: what was before is in force again").wait_for()
+    assert server.client.get("/works/placements/plain").json() == PLAIN
+
+
+def test_settings_are_compared_for_those_who_did_most_as_one_types(opening: Opening, server: Server) -> None:
+    page = opening().open("settings", source="works")
+
+    page.get_by_label("People with a like taste").fill("0")
+    page.get_by_label("Popularity").fill("5")
+    page.get_by_text("Mostly what is popular").wait_for()
+    page.get_by_role("heading", name="Person").first.wait_for()
+
+    assert server.client.get("/works/settings").json()["blend"]["audience"] == 0.8
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

@@ -169,6 +169,7 @@ OWN_SAMPLES: dict[str, dict[str, Any]] = {
             content=[Piece(id="c", categories={})],
         )
     },
+    "draft_effect": {"wish": {"users": ["u"], "pieces": ["c"], "take": 3}},
     "schedule_draft": {"at": "2027-01-01T00:00:00Z"},
     "page_lists": {"lists": [PageList(placement="p", content="c", take=3, after="c")]},
     "preview_settings": {"pieces": ["c"]},
@@ -185,7 +186,7 @@ OWN_SAMPLES: dict[str, dict[str, Any]] = {
 """Other values, where methods mean different things by a name."""
 BODY_INSTEAD = {("deleteContent", "id")}
 """Parameters that the client has no use for: ids to delete go in the body, where there may be any number."""
-NEVER_TOLD = {("preview_settings", "why")}
+NEVER_TOLD = {("preview_settings", "why"), ("draft_effect.pieces", "why"), ("draft_effect.users", "why")}
 """Members that an answer has by the document, which has one schema for entries with and without reasons."""
 PAGES = re.compile(r"/-/(?:dashboard|docs/)")
 """What is for people with a browser."""

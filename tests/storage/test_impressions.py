@@ -18,7 +18,7 @@ from penchant.storage import (
     Storage,
 )
 from penchant.storage.impression_ledger import LISTS_A_DAY
-from penchant.storage.placement_counts import LISTS, SHOWN, SUCCEEDED
+from penchant.storage.placement_counts import LISTS, PINNED_STAGE, SHOWN, SUCCEEDED
 from storage.commands import done, erasing, head, putting, submitting
 from storage.conftest import Opening
 from storage.sides import moved, moved_so_far, opened
@@ -278,6 +278,20 @@ def test_what_a_person_was_shown_is_counted_in_stages_of_each_version(storage: S
     show_lists(1)
 
     assert parts(storage, account, SHOWN) == {(0, False): 24, (1, False): 16, (2, False): 8}
+
+
+def test_what_a_pin_showed_has_a_stage_of_its_own_and_is_of_no_part(storage: Storage, account: int) -> None:
+    for number in range(3):
+        shown = identity(storage, account)
+        pins = [replace(naming(shown, f"{each}{number}"), pinned=True) for each in "abcdefgh"]
+        done(storage, replace(seeing(account, shown), impressions=pins))
+    clicked = clicking(account, "a2", shown_in=shown)
+    done(storage, clicked)
+    done(storage, seeing(account, identity(storage, account), "x"))
+
+    assert parts(storage, account, SHOWN) == {(PINNED_STAGE, False): 24, (0, False): 1}
+    assert parts(storage, account, SUCCEEDED) == {(PINNED_STAGE, False): 1}
+    assert counted(storage, account)[LISTS] == 4
 
 
 def test_what_a_page_has_said_is_apart_until_a_server_says_it(storage: Storage, account: int) -> None:

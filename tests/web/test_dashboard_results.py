@@ -42,6 +42,15 @@ def test_on_the_first_day_it_is_told_how_far_along_it_is(visitor: Visitor, home:
     assert "25 % of what a first word takes" in said
 
 
+def test_what_pins_showed_is_told_apart(visitor: Visitor, home: Service) -> None:
+    show(home, 5, clicks={"base": 2}, pinned={"base": ("a",)})
+
+    page = text_of(visitor.get("results", source="s", name="home").text)
+
+    assert "Pins showed 5 more in" in page
+    assert "of which 2 led to something" in page
+
+
 def test_a_row_without_variants_says_what_it_showed(visitor: Visitor, home: Service) -> None:
     home.put("/s/placements/home", json={"kind": "popular"})
     nothing = visitor.get("results", source="s", name="home")

@@ -498,6 +498,124 @@ def test_no_more_drafts_wait_than_a_source_may_have(service: Service) -> None:
     put(service, {}, name="more")
 
 
+def effect(service: Service, edits: Any, wish: Any) -> Any:
+    put(service, edits)
+    return ok(do(service, "effect", wish))
+
+
+def ids(entries: Any) -> list[str]:
+    return [each["id"] for each in entries]
+
+
+def liked(service: Service, user: str, *pieces: str) -> None:
+    clicks = [{"userId": user, "type": "RateLike", "contentId": each} for each in pieces]
+    assert service.post("/s/interactions", json=clicks).status_code in {200, 202}
+
+
+NEAR, SUITED = "/s/content/{}/similar?limit=5", "/s/users/{}/recommendation?limit=5"
+
+
+def listed(service: Service, address: str, of: str) -> Any:
+    return ok(service.get(address.format(of)))["content"]
+
+
+def test_an_effect_shows_lists_as_they_come_to_be(service: Service) -> None:
+    fill(service)
+    liked(service, "kim", "p0", "p3")
+    edits = {"blacklist": ["p3"], "content": [piece("n", "g0", "h0")], "settings": {"categoryWeights": {"genre": 2}}}
+
+    told = effect(service, edits, {"users": ["kim"], "pieces": ["p0", "n"], "take": 5})
+
+    old, new = told["pieces"]
+    assert (old["before"], new["before"]) == (listed(service, NEAR, "p0"), [])
+    assert ids(told["users"][0]["before"]) == ids(listed(service, SUITED, "kim"))
+    assert (told["left"], told["without"]) == (0, [])
+    ok(do(service, "publish"))
+    assert (old["after"], new["after"]) == (listed(service, NEAR, "p0"), listed(service, NEAR, "n"))
+    after = ids(told["users"][0]["after"])
+    # What people like is weighed anew soon after the settings changed.
+    wait_until(lambda: ids(listed(service, SUITED, "kim")) == after)
+
+
+def test_an_effect_counts_what_comes_into_lists_and_drops_out(service: Service) -> None:
+    fill(service)
+    service.submit("s", piece("alone", "else"))
+
+    told = effect(service, {"blacklist": ["p1"], "content": [piece("alone", "g0")]}, {"users": [], "pieces": []})
+
+    assert told["reach"] == {"into": 1, "out": 1, "moved": told["reach"]["moved"], "lists": 7, "of": 7}
+    assert told["reach"]["moved"] > 0
+    none = effect(service, {"placements": {"home": HOME}}, {"users": [], "pieces": []})["reach"]
+    assert none == {"into": 0, "out": 0, "moved": 0, "lists": 7, "of": 7}
+
+
+def test_an_effect_shows_the_most_active_where_none_are_named(service: Service) -> None:
+    fill(service)
+    for count, user in enumerate(("ann", "bob"), start=1):
+        liked(service, user, *[f"p{number}" for number in range(count)])
+
+    told = effect(service, {"blacklist": ["p5"]}, {})
+
+    assert ids(told["users"]) == ["bob", "ann"]
+    assert ids(told["pieces"]) == ["p0", "p1"]
+    without_people = service.new_key(scopes=["write"])
+    assert ok(do(service, "effect", {}, key=without_people))["users"] == []
+    refused(do(service, "effect", {"users": ["ann"]}, key=without_people), 403, "outside-scope")
+
+
+def test_an_effect_shows_placements_as_they_come_to_be(service: Service) -> None:
+    fill(service)
+    liked(service, "kim", "p0")
+    service.put("/s/placements/home", json=HOME)
+    edits = {"placements": {"home": {"kind": "popular", "blacklist": ["p0"]}, "more": OTHER}, "blacklist": ["p1"]}
+
+    told = effect(service, edits, {"users": ["kim"], "pieces": [], "take": 30})["placements"]
+
+    assert [each["placement"] for each in told] == ["home", "more"]
+    before = ok(service.get("/s/placements/home/list?user=kim"))
+    assert ids(told[0]["lists"][0]["before"]) == ids(before["content"])
+    ok(do(service, "publish"))
+    for each in told:
+        now = ok(service.get(f"/s/placements/{each['placement']}/list?user=kim"))
+        assert ids(each["lists"][0]["after"]) == ids(now["content"])
+
+
+def test_an_effect_leaves_out_what_would_take_reading_all_pieces_anew(service: Service) -> None:
+    fill(service)
+    year = {"year": {"pointer": "/year", "type": "integer"}}
+    edits = {
+        "settings": {"words": {}, "attributes": year},
+        "placements": {"home": {"kind": "popular", "filter": {"key": "year", "gte": 2000}}},
+    }
+
+    told = effect(service, edits, {"users": [], "pieces": ["p0"]})
+
+    assert told["without"] == ["/settings/words", "/settings/attributes", "/placements/home"]
+
+
+def test_an_effect_changes_nothing_that_requests_see(service: Service) -> None:
+    fill(service)
+    liked(service, "kim", "p0", "p3")
+    asked = ((NEAR, "p0"), (SUITED, "kim"), ("/s/popular", ""))
+    before = [ids(listed(service, *each)) for each in asked]
+
+    content = [piece("p0", "else"), piece("n", "g0")]
+    effect(service, {"blacklist": ["p1"], "content": content, "settings": {"excludeSeen": False}}, {"users": ["kim"]})
+
+    assert [ids(listed(service, *each)) for each in asked] == before
+
+
+def test_an_effect_of_unknown_pieces_is_refused(service: Service) -> None:
+    fill(service)
+    put(service, {"content": [piece("n", "g0")]})
+
+    problem = refused(do(service, "effect", {"pieces": ["p0", "gone", "n"]}), 404, "unknown-piece")
+
+    assert [each["pointer"] for each in problem["errors"]] == ["/pieces/1"]
+    refused(do(service, "effect", {"pieces": ["p"] * 101}), 413, "too-many-entries")
+    refused(do(service, "effect", {}, name="none"), 404, "unknown-draft")
+
+
 IDS = st.lists(st.sampled_from(["p0", "p1", "p2", "x"]), unique=True, max_size=3)
 EDITS = st.fixed_dictionaries(
     {},

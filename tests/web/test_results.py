@@ -45,6 +45,41 @@ def test_of_a_placement_that_showed_nothing_nothing_is_told(shop: Service) -> No
     assert nothing["difference"] == {"value": 0.0, "lower": -1.0, "upper": 1.0}
 
 
+def test_what_a_pin_showed_is_told_apart(shop: Service) -> None:
+    pins = [{"id": "c", "position": 2}]
+    assert shop.put("/s/placements/home", json={"kind": "new", "pins": pins}).status_code == 200
+    answer = shop.get("/s/placements/home/list?user=kim")
+    shown = answer.headers["x-penchant-list"]
+    ids = [each["id"] for each in answer.json()["content"]]
+    assert (len(ids), ids[1]) == (4, "c")
+    report(shop, {"listId": shown, "content": ids})
+    for piece_id in (ids[0], "c"):
+        shop.post(f"/s/users/kim/interactions/Click/content/{piece_id}?list={shown}")
+
+    (found,) = results(shop)["variants"]
+
+    assert found["pinned"] == {"shown": 1, "successes": 1, "interactions": {"Click": 1}}
+    assert (found["lists"], found["shown"], found["successes"], found["interactions"]) == (1, 3, 1, {"Click": 1})
+    assert [each["position"] for each in found["positions"]] == [1, 3, 4]
+    assert [(each["shown"], each["successes"]) for each in found["days"]] == [(3, 1)]
+    assert found["rate"]["value"] == round(1 / 3, 9)
+    disliked = results(shop, "?type=RateDislike")["variants"][0]["pinned"]
+    assert disliked == {"shown": 1, "successes": 0, "interactions": {"Click": 1}}
+
+
+def test_pins_decide_no_verdict(shop: Service) -> None:
+    pins = [{"id": "d", "position": 1}]
+    variants = [{"name": "b", "share": 0.5, "kind": "popular", "pins": pins}]
+    assert shop.put("/s/placements/home", json={"kind": "popular", "variants": variants}).status_code == 200
+    show(shop, 100, clicks={"base": 50, "b": 100}, pinned={"b": ("a",)})
+
+    found = variant(results(shop), "b")
+
+    assert (found["pinned"]["shown"], found["pinned"]["successes"]) == (100, 100)
+    assert (found["shown"], found["successes"], found["rate"]["value"]) == (300, 0, 0.0)
+    assert found["verdict"] != "better"
+
+
 def test_results_count_what_was_shown_and_what_came_of_it(shop: Service) -> None:
     shown = list_id(shop, variant="b")
     report(shop, {"listId": shown, "content": ["a", "b"]}, {"listId": list_id(shop, variant="base"), "content": ["a"]})

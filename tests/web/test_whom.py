@@ -64,6 +64,7 @@ def bodies(user: str, piece_id: str) -> Mapping[str, Any]:
         "putPlacement": {"kind": "popular"},
         "putDraft": {"title": "embargoed-keyword"},
         "proposeDraft": {},
+        "draftEffect": {"users": [user], "pieces": [piece_id]},
         "sendBackDraft": {},
         "acceptDraft": {},
         "scheduleDraft": {"at": "2999-01-01T00:00:00Z"},
@@ -188,7 +189,7 @@ def test_a_key_of_a_server_needs_personal_to_learn_of_people(filled: Service, sc
     # Of one person all is exported and erased by the scope that says so.
     by_write = {"exportUser", "eraseUser"}
     # Lists for a person need it beside the scope of the operation.
-    for_people = {"placementList", "pageLists", "previewPlacement", "previewSettings"}
+    for_people = {"placementList", "pageLists", "previewPlacement", "previewSettings", "draftEffect"}
 
     for request in requests(filled, OTHERS[0]):
         name = request.operation.name

@@ -1,7 +1,7 @@
 """Ids of lists come back as they were made, are short, and nobody else makes one."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import pytest
@@ -26,9 +26,12 @@ def list_id(
     person: bytes = b"",
     made_at: int = 1_700_000_000_123,
     pieces: Sequence[str] = ("a", "b"),
+    pinned: Collection[str] = (),
 ) -> str:
-    names = (placement, variant)
-    return encode_list_id(SECRET, SOURCE, names, person=person, made_at=made_at, chance=b"1234", pieces=pieces)
+    names, chance = (placement, variant), b"1234"
+    return encode_list_id(
+        SECRET, SOURCE, names, person=person, made_at=made_at, chance=chance, pieces=pieces, pinned=pinned
+    )
 
 
 @given(NAMES, NAMES, st.sampled_from([b"", b"p" * 16]), st.integers(0, 2**42))
@@ -40,12 +43,13 @@ def test_an_id_says_what_it_was_made_of(placement: str, variant: str, person: by
     assert len(found.key) == 16
 
 
-@given(st.lists(st.text(min_size=1, max_size=20), max_size=MAX_TAKE, unique=True))
-def test_an_id_proves_its_pieces_and_where_they_were(pieces: list[str]) -> None:
-    found = decode_list_id(SECRET, SOURCE, list_id(pieces=pieces))
+@given(st.lists(st.text(min_size=1, max_size=20), max_size=MAX_TAKE, unique=True), st.data())
+def test_an_id_proves_its_pieces_where_they_were_and_which_were_pinned(pieces: list[str], data: st.DataObject) -> None:
+    pinned = [each for each in pieces if data.draw(st.booleans())]
+    found = decode_list_id(SECRET, SOURCE, list_id(pieces=pieces, pinned=pinned))
 
     places = [position_in_list(SECRET, found, each, at) for at, each in enumerate(pieces, 1)]
-    assert places == list(range(1, len(pieces) + 1))
+    assert places == [(at, each in pinned) for at, each in enumerate(pieces, 1)]
 
 
 def test_of_1_000_pieces_that_were_not_in_a_list_none_is() -> None:
@@ -59,8 +63,8 @@ def test_of_1_000_pieces_that_were_not_in_a_list_none_is() -> None:
 def test_a_position_is_the_true_one_whatever_is_reported() -> None:
     found = decode_list_id(SECRET, SOURCE, list_id(pieces=("a", "b")))
 
-    assert [position_in_list(SECRET, found, "b", reported) for reported in (0, 1, 2, 7)] == [2, 2, 2, 2]
-    assert position_in_list(SECRET, replace(found, proof=None), "b", 7) == 7
+    assert [position_in_list(SECRET, found, "b", reported) for reported in (0, 1, 2, 7)] == [(2, False)] * 4
+    assert position_in_list(SECRET, replace(found, proof=None), "b", 7) == (7, False)
 
 
 def test_the_longest_id_has_320_characters_that_need_no_escape() -> None:

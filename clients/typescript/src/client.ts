@@ -270,6 +270,12 @@ export class Client {
     await this.#service.send("DELETE", path(source, "drafts", name), { query: options });
   }
 
+  /** Read lists as they are and as they would be after a draft. */
+  draftEffect(source: string, name: string, wish: Body<"draftEffect">, options?: Abortable): Promise<Answer<"draftEffect">> {
+    const body = JSON.stringify(wish);
+    return this.#service.json("POST", path(source, "drafts", name, "effect"), { query: options, body, repeatable: true });
+  }
+
   proposeDraft(source: string, name: string, note = "", options?: Abortable): Promise<Answer<"proposeDraft">> {
     return this.#draft(source, name, "propose", { note }, options);
   }

@@ -1045,12 +1045,12 @@ export interface paths {
         };
         /**
          * Read the settings of the source.
-         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. `attributes`, by key, names members of pieces' `extras` by which lists can be filtered: `{"year": {"pointer": "/year", "type": "integer"}}` (filters.md). `imageAttribute` is a JSON pointer into `extras` as well, such as `/poster` or `/images/0`: where the address of a piece's picture is, for the dashboard. `publicExtras` names the members of `extras` that browser keys may read and filter by, or is `true` for all; without it that is the member in which `imageAttribute` begins. With `publicCards` (false) they may read the cards of rows. `words` gives pieces keywords out of their texts, and `vocabulary` joins keywords or leaves them out: words.md. With `fourEyes` who wrote a draft does not publish it. Needs the scope `write`. Not for browser keys.
+         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. `attributes`, by key, names members of pieces' `extras` by which lists can be filtered: `{"year": {"pointer": "/year", "type": "integer"}}` (filters.md). `imageAttribute` is a JSON pointer into `extras` as well, such as `/poster` or `/images/0`: where the address of a piece's picture is, for the dashboard. `publicExtras` names the members of `extras` that browser keys may read and filter by, or is `true` for all; without it that is the member in which `imageAttribute` begins. With `publicCards` (false) they may read the cards of rows. `order` says whether lists for people go by what people like soon after what: `auto` where times tell so, `on` even where they look made up, `off` never (weights.md). `words` gives pieces keywords out of their texts, and `vocabulary` joins keywords or leaves them out: words.md. With `fourEyes` who wrote a draft does not publish it. Needs the scope `write`. Not for browser keys.
          */
         get: operations["getSettings"];
         /**
          * Replace the settings; members left out return to their defaults.
-         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. `attributes`, by key, names members of pieces' `extras` by which lists can be filtered: `{"year": {"pointer": "/year", "type": "integer"}}` (filters.md). `imageAttribute` is a JSON pointer into `extras` as well, such as `/poster` or `/images/0`: where the address of a piece's picture is, for the dashboard. `publicExtras` names the members of `extras` that browser keys may read and filter by, or is `true` for all; without it that is the member in which `imageAttribute` begins. With `publicCards` (false) they may read the cards of rows. `words` gives pieces keywords out of their texts, and `vocabulary` joins keywords or leaves them out: words.md. With `fourEyes` who wrote a draft does not publish it. Needs the scope `write`. Not for browser keys.
+         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. `attributes`, by key, names members of pieces' `extras` by which lists can be filtered: `{"year": {"pointer": "/year", "type": "integer"}}` (filters.md). `imageAttribute` is a JSON pointer into `extras` as well, such as `/poster` or `/images/0`: where the address of a piece's picture is, for the dashboard. `publicExtras` names the members of `extras` that browser keys may read and filter by, or is `true` for all; without it that is the member in which `imageAttribute` begins. With `publicCards` (false) they may read the cards of rows. `order` says whether lists for people go by what people like soon after what: `auto` where times tell so, `on` even where they look made up, `off` never (weights.md). `words` gives pieces keywords out of their texts, and `vocabulary` joins keywords or leaves them out: words.md. With `fourEyes` who wrote a draft does not publish it. Needs the scope `write`. Not for browser keys.
          */
         put: operations["putSettings"];
         post?: never;
@@ -1127,6 +1127,26 @@ export interface paths {
          * @description Deletes a draft; an unknown one is no error. What was published with it stays in force, and can't be undone any more. Needs the scope `write`. Not for browser keys.
          */
         delete: operations["deleteDraft"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/{source}/drafts/{name}/effect": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Lists as they are and as they would be after a draft, and what becomes of all pieces; nothing is stored.
+         * @description Lists as they are and as they would be after the draft, for up to 100 `users` (recommendations) and 100 `pieces` (similar pieces), `take` entries each (10 without it); without `users` or `pieces` those of the most active ones of the last 20,000 interactions, people only where the key has the scope `personal` and the plan `personalized`. `[]` is none. `moves` are as in previews. `placements` has, for each placement that the draft stores, the lists of the first ten of these people, or of nobody. `reach` counts of all pieces how many come `into` the first 10 similar pieces of some other piece, and how many drop `out` of all of these; `moved` of the `lists` looked at are others than before. Lists of each sort, and the look at all pieces, have two seconds each: `left` counts lists for which there was no time, and `lists` below `of` were spread evenly. Words, the vocabulary and attributes stay as they are in all this, since they would take reading all pieces anew; `without` names edits that are left out. Each list counts against the monthly quota. Needs the scope `write`. Not for browser keys. Counts against the monthly quota.
+         */
+        post: operations["draftEffect"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1281,7 +1301,7 @@ export interface paths {
         };
         /**
          * What the variants of a placement showed, and what came of it.
-         * @description What each variant showed and what came of it, by the impressions that were reported (below): `lists`, pieces `shown` and how much of that was `anonymous` (for nobody in particular), how many `successes` it led to and which `interactions`, by `positions` and by `days`. A success is a shown piece with any interaction but a dislike or one of the `value` 0, or with one of the `type` that the request names. `pieces` is how many different ones were shown, `coverage` their share of the source; both are `null` for days that do not reach to today. Everything is of the UTC days `from` to `to`, both included, by default from the one on which the version in force was stored until today, 800 at most. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
+         * @description What each variant showed and what came of it, by the impressions that were reported (below): `lists`, pieces `shown` and how much of that was `anonymous` (for nobody in particular), how many `successes` it led to and which `interactions`, by `positions` and by `days`. What pins showed, and what came of it, is told apart, in `pinned`, and is in none of these but `lists`: rates and verdicts are by what was ranked. A success is a shown piece with any interaction but a dislike or one of the `value` 0, or with one of the `type` that the request names. `pieces` is how many different ones were shown, `coverage` their share of the source; both are `null` for days that do not reach to today. Everything is of the UTC days `from` to `to`, both included, by default from the one on which the version in force was stored until today, 800 at most. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
          */
         get: operations["placementResults"];
         put?: never;
@@ -1721,7 +1741,8 @@ export interface components {
          * @description What a variant showed and what came of it.
          *
          *         ``anonymous`` is how much of what was shown was for nobody in particular; rate and difference are those of the rest.
-         *         ``doubt`` is there where intervals show a difference of which nothing is said.
+         *         ``doubt`` is there where intervals show a difference of which nothing is said. What pins showed is ``pinned``, and
+         *         in no other number but that of lists.
          */
         VariantResult: {
             variant: string;
@@ -1736,6 +1757,7 @@ export interface components {
             interactions: {
                 [key: string]: number;
             };
+            pinned: components["schemas"]["PinnedCount"];
             rate: components["schemas"]["Interval"];
             difference: components["schemas"]["Interval"] | null;
             verdict: string;
@@ -1745,6 +1767,21 @@ export interface components {
             share: components["schemas"]["ListShare"] | null;
             positions: components["schemas"]["PositionCount"][];
             days: components["schemas"]["DayCount"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * PinnedCount
+         * @description What pins showed, and what came of it.
+         */
+        PinnedCount: {
+            /** Format: int64 */
+            shown: number;
+            /** Format: int64 */
+            successes: number;
+            interactions: {
+                [key: string]: number;
+            };
         } & {
             [key: string]: unknown;
         };
@@ -2819,10 +2856,7 @@ export interface components {
              * @default 30
              */
             newPieceHalfLifeDays?: number;
-            /**
-             * @default auto
-             * @enum {string}
-             */
+            /** @enum {string} */
             order?: "auto" | "on" | "off";
             maxPerValue?: {
                 [key: string]: number;
@@ -18298,6 +18332,302 @@ export interface operations {
             };
         };
     };
+    draftEffect: {
+        parameters: {
+            query?: {
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "min-version"?: number;
+            };
+            header?: {
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "x-penchant-min-version"?: number;
+            };
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+                /**
+                 * @description The name of a placement; percent-encoded once.
+                 * @example home
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        /** @description See the description above. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "users": [
+                 *         "kim"
+                 *       ],
+                 *       "pieces": [
+                 *         "alien"
+                 *       ],
+                 *       "take": 10
+                 *     }
+                 */
+                "application/json": components["schemas"]["EffectWish"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    "x-penchant-stale": components["headers"]["x-penchant-stale"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "users": [],
+                     *       "pieces": [
+                     *         {
+                     *           "id": "alien",
+                     *           "before": [
+                     *             {
+                     *               "id": "blade-runner",
+                     *               "score": 0.5
+                     *             },
+                     *             {
+                     *               "id": "gravity",
+                     *               "score": 0.75
+                     *             }
+                     *           ],
+                     *           "after": [
+                     *             {
+                     *               "id": "blade-runner",
+                     *               "score": 0.5
+                     *             }
+                     *           ],
+                     *           "moves": [
+                     *             {
+                     *               "id": "gravity",
+                     *               "before": 2,
+                     *               "after": null
+                     *             }
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "placements": [],
+                     *       "reach": {
+                     *         "into": 3,
+                     *         "out": 1,
+                     *         "moved": 12,
+                     *         "lists": 365,
+                     *         "of": 365
+                     *       },
+                     *       "left": 0,
+                     *       "without": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DraftEffect"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query; `invalid-syntax`: The body cannot be read */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-draft`: No such draft; `unknown-piece`: No such piece; `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `request-timeout`: The request did not arrive in time */
+            408: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-many-entries`: Too many entries; `body-too-large`: The body is too large */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported-media-type`: Unsupported media type */
+            415: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `quota-exceeded`: Monthly quota used up; `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `overloaded`: Overloaded; `storage-unavailable`: The database is away; `not-yet-visible`: Not yet visible */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     proposeDraft: {
         parameters: {
             query?: never;
@@ -20132,6 +20462,13 @@ export interface operations {
                      *           "interactions": {
                      *             "Play": 9,
                      *             "Watch": 2
+                     *           },
+                     *           "pinned": {
+                     *             "shown": 20,
+                     *             "successes": 3,
+                     *             "interactions": {
+                     *               "Play": 3
+                     *             }
                      *           },
                      *           "rate": {
                      *             "value": 0.08,

@@ -39,6 +39,7 @@ from penchant.service.changes import Changes
 from penchant.service.content import Content, Curation
 from penchant.service.desk import Desk
 from penchant.service.drafts import Drafts
+from penchant.service.effects import DraftEffects
 from penchant.service.health import AudienceHealth, CatalogueHealth
 from penchant.service.lists.inclusion import PieceInclusion
 from penchant.service.lists.inputs import LiveInputs
@@ -252,8 +253,8 @@ def wire(
     similar_answers = SimilarAnswers(limit_bytes=settings.answer_memory_bytes)
     access = _access(database, current, rates, metrics, present)
     words, list_ids = WordTasks(database, WordWriter(database.storage)), ListIds(storage.list_secret(), clock=present)
-    content = Content(database, views, metrics, current, words)
-    health, results = CatalogueHealth(metrics, clock=present), Results(database, clock=present)
+    content, health = Content(database, views, metrics, current, words), CatalogueHealth(metrics, clock=present)
+    previews, results = Previews(database, views, inputs), Results(database, clock=present)
     return Services(
         current=current,
         metrics=metrics,
@@ -270,11 +271,12 @@ def wire(
         curation=Curation(database, views, words),
         words=words,
         drafts=Drafts(database, views, words, access, metrics, clock=present),
+        effects=DraftEffects(database, lists, placements, previews),
         lists=lists,
         similar_answers=similar_answers,
         page_shares=shares,
         inclusion=PieceInclusion(database, limit_bytes=settings.answer_memory_bytes),
-        previews=Previews(database, views, inputs),
+        previews=previews,
         prospects=Prospects(database, inputs, metrics),
         placements=placements,
         placement_lists=placement_lists,

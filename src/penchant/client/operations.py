@@ -15,7 +15,9 @@ from penchant.wire import (
     Addresses,
     AuditLog,
     ChangeLine,
+    DraftEffect,
     DraftListing,
+    EffectWish,
     InteractionAnswer,
     InteractionType,
     KeyAnswer,
@@ -738,6 +740,18 @@ def delete_draft(source: str, name: str) -> Request[None]:
     return request_of("DELETE", "/{source}/drafts/{name}", NoneType, {"source": source, "name": name})
 
 
+def draft_effect(source: str, name: str, wish: EffectWish | Mapping[str, object]) -> Request[DraftEffect]:
+    """Lists as they are and as they would be after a draft, and what becomes of all pieces; nothing is stored."""
+    return request_of(
+        "POST",
+        "/{source}/drafts/{name}/effect",
+        DraftEffect,
+        {"source": source, "name": name},
+        body=encode(wish),
+        reads=True,
+    )
+
+
 def publish_draft(source: str, name: str, **options: Unpack[PublishDraftOptions]) -> Request[PublishedVersion]:
     """Put all that a draft edits in force at once, as one version, or nothing of it."""
     return request_of(
@@ -819,6 +833,7 @@ class OperationMethods:
     get_draft = RequestMethod(get_draft)
     put_draft = RequestMethod(put_draft)
     delete_draft = RequestMethod(delete_draft)
+    draft_effect = RequestMethod(draft_effect)
     publish_draft = RequestMethod(publish_draft)
     undo_draft = RequestMethod(undo_draft)
     docs = RequestMethod(docs)

@@ -347,6 +347,16 @@ def _flat(snapshot: Snapshot) -> list[FlatCategory]:
     ]
 
 
+def spread_ids(snapshot: Snapshot, most: int) -> Iterator[str]:
+    """Yield all live pieces, every n-th first, then those beside them, so that any ``most`` first are spread evenly."""
+    stride = max(1, -(-snapshot.piece_count // most))
+    for start in range(stride):
+        for part in snapshot.parts:
+            for place in range(start, len(part.segment), stride):
+                if part.live[place]:
+                    yield part.segment.ids[place]
+
+
 @dataclass(slots=True, kw_only=True)
 class Reach:
     """Which pieces some other piece's list leads to, and which lists are poor; a few are looked at a time by `look`.
@@ -369,7 +379,7 @@ class Reach:
     def look(self, count: int) -> bool:
         """Look at some more lists; return whether there may be any left."""
         if self._left is None:
-            self._left = islice(self._spread(), self.most)
+            self._left = islice(spread_ids(self.snapshot, self.most), self.most)
         asked = list(islice(self._left, count))
         for piece_id in asked:
             found = self.snapshot.nearest(
@@ -380,15 +390,6 @@ class Reach:
             self.unordered += len(found) > 1 and found[0].distance == found[-1].distance
         self.looked_at += len(asked)
         return len(asked) == count
-
-    def _spread(self) -> Iterator[str]:
-        """Yield all live pieces, every n-th first, then those beside them, so that any beginning is spread evenly."""
-        stride = max(1, -(-self.snapshot.piece_count // self.most))
-        for start in range(stride):
-            for part in self.snapshot.parts:
-                for place in range(start, len(part.segment), stride):
-                    if part.live[place]:
-                        yield part.segment.ids[place]
 
     def unreached(self) -> list[str]:
         """Return the pieces, ascending, that may be shown and that no list leads to."""

@@ -14,6 +14,7 @@ from penchant.service.changes import Changes
 from penchant.service.content import Content, Curation
 from penchant.service.desk import Desk
 from penchant.service.drafts import Drafts
+from penchant.service.effects import DraftEffects
 from penchant.service.health import AudienceHealth, CatalogueHealth
 from penchant.service.lists.inclusion import PieceInclusion
 from penchant.service.lists.previews import Previews
@@ -54,6 +55,7 @@ class Services:
     people_cache: PeopleCache
     curation: Curation
     drafts: Drafts
+    effects: DraftEffects
     lists: Lists
     inclusion: PieceInclusion
     similar_answers: SimilarAnswers

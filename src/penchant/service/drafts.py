@@ -69,6 +69,7 @@ from penchant.wire import (
     encode_word_rule,
     format_timestamp,
     placement_problem,
+    pointer,
 )
 
 MAX_DRAFTS = 100
@@ -349,7 +350,7 @@ class Drafts:
         for name, spec in (edits.placements or {}).items():
             if spec is None:
                 continue
-            where = f"/placements/{name.replace('~', '~0').replace('/', '~1')}"
+            where = f"/placements{pointer(name)}"
             check_filters(spec, settings.attributes, where)
             # What pieces have of other attributes only shows once they are in force.
             if settings.attributes == view.source_settings.attributes:

@@ -24,6 +24,7 @@ from penchant.storage.hashing import list_person, piece_key, user_key
 from penchant.storage.off_switch import off_list_people
 from penchant.storage.placement_counts import (
     LISTS,
+    PINNED_STAGE,
     SHOWN,
     SUCCEEDED,
     CountAdditions,
@@ -261,9 +262,12 @@ class ImpressionLedger:
             by_page=int(by_page),
             is_new=True,
         )
-        part.pieces += 1
         if not self._sizes[identity.key]:
             self._counts.add(_count_key(impression, LISTS, by_page=by_page), 0, group_of(identity.person))
+        # Whoever sees a pin is not seen to see more of what rates are by; the bound of all is of everything.
+        part.pieces += not (shown.pinned and identity.person)
+        if shown.pinned:
+            impression.stage = PINNED_STAGE
         self._keep(impression)
         self._count(_counts_of(impression), impression, by=1)
         return True

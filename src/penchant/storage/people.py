@@ -158,6 +158,26 @@ class PeopleStore:
         with self._transactions.read() as connection:
             return [(int(row[0]), int(row[1])) for row in connection.execute(statement)]
 
+    def list_active(self, source_id: int, *, limit: int, newest: int) -> tuple[list[str], list[str]]:
+        """Return the people and the pieces of most of the ``newest`` interactions, the most active first."""
+        recorded = (
+            select(interactions.c.user_id, interactions.c.piece_id)
+            .where(
+                interactions.c.source_id == source_id,
+                interactions.c.version > cleared_at(source_id, INTERACTIONS),
+                interactions.c.type != ERASURE_CODE,
+            )
+            .order_by(interactions.c.version.desc())
+            .limit(newest)
+            .subquery()
+        )
+        found = []
+        with self._transactions.read() as connection:
+            for column in (recorded.c.user_id, recorded.c.piece_id):
+                statement = select(column).group_by(column).order_by(func.count().desc(), column).limit(limit)
+                found.append(list(connection.execute(statement).scalars()))
+        return found[0], found[1]
+
 
 def _interactions(connection: Connection, source: int, query: InteractionQuery) -> list[StoredInteraction]:
     """Return a person's interactions newest first, of one millisecond the later recorded first."""

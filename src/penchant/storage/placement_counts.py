@@ -10,8 +10,9 @@ All writers of a source hold its counter's lock, so that a row may be read, adde
 *Parts.* Nobody may weigh more than others because of seeing more, so counts tell apart in which stage of what a person
 was shown they are: of the pieces that a version of a placement shows to a person the first 16 are in stage 0, as many
 again in stage 1, twice as many in 2, and so on. Readers leave out the stages that few people have reached
-(`service.placements.results`). They also tell apart what browser keys alone have reported. The stored kind has both
-beside the kind itself: rows of before have them of stage 0, as reported by keys of servers.
+(`service.placements.results`). What pins of editors showed is in a stage of its own. Counts also tell apart what
+browser keys alone have reported. The stored kind has both beside the kind itself: rows of before have them of stage 0,
+as reported by keys of servers.
 """
 
 from collections import defaultdict
@@ -37,6 +38,8 @@ FIRST_STAGE_PIECES = 16
 """Pieces of a person in stage 0: a list or two, which everybody who is shown anything has."""
 STAGES = 12
 """Stages: the last one begins after 16,384 pieces of a person."""
+PINNED_STAGE = 100
+"""The stage of what a pin showed, whoever saw it: no rate goes by that."""
 STAGE_PIECES = np.concatenate([[FIRST_STAGE_PIECES], FIRST_STAGE_PIECES << np.arange(STAGES - 1)])
 """How many pieces of a person each stage has; the last one has all others as well."""
 _KIND_VALUES = 128
@@ -105,6 +108,16 @@ class CountsTable:
             self.positions[rows],
             self.groups[rows],
         )
+
+    @property
+    def pinned(self) -> "CountsTable":
+        """The rows of what pins showed."""
+        return self.only(self.stages == PINNED_STAGE)
+
+    @property
+    def unpinned(self) -> "CountsTable":
+        """The rows of everything else."""
+        return self.only(self.stages != PINNED_STAGE)
 
     def between(self, first: int, last: int) -> "CountsTable":
         """Return the rows from one day to another, both included."""

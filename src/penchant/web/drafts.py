@@ -1,17 +1,21 @@
 """Drafts: edits that wait, looked at and proposed, published as one version and taken back as one."""
 
-from penchant.model import Scope
+from collections.abc import Collection
+
+from penchant.model import Feature, Scope
 from penchant.service.drafts import summary_of
+from penchant.service.effects import EffectSubject
 from penchant.storage import DraftRow, Outcome
 from penchant.web.bodies import DRAFT_BODY, SETTINGS_BODY
-from penchant.web.operations import NOBODY, Answer, Call, Operation, OperationTable
-from penchant.web.parameters import FORCE
+from penchant.web.operations import NOBODY, Answer, Call, Operation, OperationTable, everybody_in_body
+from penchant.web.parameters import FORCE, MIN_VERSION
 from penchant.wire import (
     DRAFT_NOTE,
     DRAFT_SCHEDULE,
     DraftListing,
     PublishedVersion,
     decode_edits,
+    decode_effect_wish,
     encode,
     encode_draft,
 )
@@ -66,6 +70,47 @@ async def delete_draft(call: Call) -> Answer:
     call.values()
     await call.services.drafts.delete(call.access, call.source, call.path["name"])
     return Answer(body=encode([]), status=202)
+
+
+async def read_effect(call: Call) -> EffectSubject:
+    """Return whose lists are to be shown; the most active people only to whom may ask for lists of people."""
+    wish = await call.decode_body(decode_effect_wish)
+    if wish.users:
+        call.services.access.require(call.access, Feature.PERSONALIZED)
+    may_ask = Scope.PERSONAL in call.access.scopes and Feature.PERSONALIZED in call.access.plan.features
+    return await call.services.effects.subject(await call.view(), wish, with_people=may_ask)
+
+
+def people_shown(subject: EffectSubject) -> Collection[str]:
+    """Return the people whose lists are shown."""
+    return subject.users
+
+
+def lists_shown(subject: EffectSubject) -> int:
+    """Return how many lists are made."""
+    return len(subject.users) + len(subject.pieces)
+
+
+@DRAFTS.operation(
+    "POST",
+    _ONE + "/effect",
+    about=everybody_in_body(people_shown),
+    scope=Scope.WRITE,
+    parameters=(MIN_VERSION,),
+    counted=True,
+    personal=True,
+    body="EffectWish",
+    reader=read_effect,
+    answers=lists_shown,
+    answer="DraftEffect",
+    errors=("unknown-draft", "feature-not-in-plan", "unknown-piece", "too-many-entries", "overloaded"),
+)
+async def draft_effect(call: Call) -> Answer:
+    """Lists as they are and as they would be after a draft, and what becomes of all pieces; nothing is stored."""
+    drafts, view = call.services.drafts, await call.view()
+    edits = drafts.edits_of(await drafts.get(call.access, call.source, call.path["name"]))
+    effect = await call.services.effects.effect(view, edits, call.decoded)
+    return Answer(body=encode(effect), version=view.head.version)
 
 
 @DRAFTS.operation(

@@ -60,7 +60,7 @@ from penchant.wire.drafts.answers import (
 from penchant.wire.drafts.edits import (
     DRAFT_NOTE,
     DRAFT_SCHEDULE,
-    EFFECT_WISH,
+    MAX_EFFECT,
     DraftEdits,
     EffectWish,
     decode_edits,
@@ -130,6 +130,7 @@ from penchant.wire.placement_answers import (
     ListShare,
     PageEntry,
     PageResult,
+    PinnedCount,
     PlacedPiece,
     PlacedWhy,
     PlacementCard,
@@ -203,7 +204,7 @@ from penchant.wire.stored import (
     piece_members,
     public_body,
 )
-from penchant.wire.syntax import encode, hundredths_of, number_of
+from penchant.wire.syntax import encode, hundredths_of, number_of, pointer
 from penchant.wire.text import id_problem, name_problem, source_problem
 from penchant.wire.times import format_timestamp, parse_date, parse_interaction_timestamp, parse_timestamp
 from penchant.wire.words import (

@@ -122,9 +122,9 @@ class Reason(Record, frozen=True, kw_only=True, rename="camel"):
 class Place(Record, frozen=True, kw_only=True, rename="camel"):
     """Where a piece stands in a list, and why, or why not; id is the piece or the person whose list it is."""
 
-    id: str
-    content_id: str
-    rank: int | None
+    id: Id
+    content_id: Id
+    rank: Rank | None
     score: float | None
     why: SimilarWhy | PersonalWhy | None
     reasons: list[Reason]
@@ -213,23 +213,13 @@ class AnonymousPieces(RecordList[PersonalPiece], frozen=True, kw_only=True, rena
     id: None
 
 
-class SimilarPlace(Record, frozen=True, kw_only=True, rename="camel"):
+class SimilarPlace(Place, frozen=True, kw_only=True, rename="camel"):
     """Where a piece stands among those similar to another, and why, or why not."""
 
-    id: Id
-    content_id: Id
-    rank: Rank | None
-    score: float | None
     why: SimilarWhy | None
-    reasons: list[Reason]
 
 
-class PersonalPlace(Record, frozen=True, kw_only=True, rename="camel"):
+class PersonalPlace(Place, frozen=True, kw_only=True, rename="camel"):
     """Where a piece stands among those recommended to a person, and why, or why not."""
 
-    id: Id
-    content_id: Id
-    rank: Rank | None
-    score: float | None
     why: PersonalWhy | None
-    reasons: list[Reason]

@@ -9,8 +9,9 @@ of a deleted one is taken for one of this:
 
 Moment and tag name the list: keys that sort by time. By chance two lists of one second are two, for one person or for
 all. The marks are keyed hashes of the pieces in the order of the list: they prove which pieces were in it, and where,
-and tell nobody without the secret which these are. The length is that of the person, and 128 more where there are
-marks: ids of before have neither count nor marks, and prove nothing.
+and tell nobody without the secret which these are; those of pieces that a pin put there are of another kind. The
+length is that of the person, and 128 more where there are marks: ids of before have neither count nor marks, and prove
+nothing.
 
 Beside them cursors: the text in ``x-penchant-next`` from which a list goes on, made and read without a look-up.
 
@@ -29,8 +30,9 @@ import base64
 import hashlib
 import hmac
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from penchant.model import MAX_TAKE, ListIdentity
 
@@ -59,19 +61,20 @@ def encode_list_id(  # noqa: PLR0913  # an id has so many parts
     made_at: int,
     chance: bytes,
     pieces: Sequence[str],
+    pinned: Collection[str] = (),
 ) -> str:
     """Return the id of a list that was made at a moment in milliseconds, of which whole seconds are kept.
 
     ``names`` are those of the placement and the variant, ``chance`` `CHANCE_BYTES` bytes that nobody chose, ``pieces``
-    the ids in the order of the list, up to `penchant.model.MAX_TAKE`. Names hold no control characters; those above
-    `MAX_LIST_NAMES_BYTES` are a mistake of the caller.
+    the ids in the order of the list, up to `penchant.model.MAX_TAKE`, ``pinned`` those of them that pins put
+    there. Names hold no control characters; those above `MAX_LIST_NAMES_BYTES` are a mistake of the caller.
     """
     placement, variant = names
     written = variant.encode() + b"\0" + placement.encode()
     if len(written) - 1 > MAX_LIST_NAMES_BYTES or len(pieces) > MAX_TAKE:
         raise ValueError(f"the names have more than {MAX_LIST_NAMES_BYTES} bytes, or the list {MAX_TAKE} pieces")
     moment = (made_at // 1000).to_bytes(_MOMENT_BYTES, "big")
-    marks = b"".join(_mark(secret, moment + chance, each) for each in pieces)
+    marks = b"".join(_mark(secret, moment + chance, each, is_pinned=each in pinned) for each in pieces)
     rest = chance + bytes([_IS_PROVEN | len(person), len(pieces)]) + marks + person + written
     return base64.urlsafe_b64encode(moment + _tag(secret, origin, moment, rest) + rest).decode().rstrip("=")
 
@@ -105,26 +108,34 @@ def decode_list_id(secret: bytes, origin: bytes, text: str) -> ListIdentity:
     )
 
 
-def position_in_list(secret: bytes, identity: ListIdentity, piece_id: str, reported: int) -> int | None:
-    """Return the position of a piece in a list, from 1; ``None`` where it was not in it.
+class ProvenPosition(NamedTuple):
+    """The position of a piece in a list, from 1, 0 for unknown; ``is_pinned`` where it stood there by a pin."""
+
+    position: int
+    is_pinned: bool = False
+
+
+def position_in_list(secret: bytes, identity: ListIdentity, piece_id: str, reported: int) -> ProvenPosition | None:
+    """Return where a piece stood in a list; ``None`` where it was not in it.
 
     What is reported is believed of ids that prove nothing, and where two pieces of the list have one mark.
     """
     if identity.proof is None:
-        return reported
+        return ProvenPosition(reported)
     salt, marks = identity.proof[: _MOMENT_BYTES + CHANCE_BYTES], identity.proof[_MOMENT_BYTES + CHANCE_BYTES :]
-    wanted = _mark(secret, salt, piece_id)
-    places = [
-        begin // _MARK_BYTES + 1
-        for begin in range(0, len(marks), _MARK_BYTES)
-        if marks[begin : begin + _MARK_BYTES] == wanted
-    ]
-    return reported if reported in places else next(iter(places), None)
+    listed = [marks[begin : begin + _MARK_BYTES] for begin in range(0, len(marks), _MARK_BYTES)]
+    for is_pinned in (False, True):
+        wanted = _mark(secret, salt, piece_id, is_pinned=is_pinned)
+        places = [place for place, mark in enumerate(listed, 1) if mark == wanted]
+        if places:
+            return ProvenPosition(reported if reported in places else places[0], is_pinned)
+    return None
 
 
-def _mark(secret: bytes, salt: bytes, piece_id: str) -> bytes:
-    made = hashlib.blake2b(piece_id.encode(), digest_size=_MARK_BYTES, key=secret, salt=salt, person=b"list mark")
-    return made.digest()
+def _mark(secret: bytes, salt: bytes, piece_id: str, *, is_pinned: bool) -> bytes:
+    # Another kind of mark rather than a flag: an id is as long as it may be already.
+    kind = b"list pin" if is_pinned else b"list mark"
+    return hashlib.blake2b(piece_id.encode(), digest_size=_MARK_BYTES, key=secret, salt=salt, person=kind).digest()
 
 
 def _tag(secret: bytes, origin: bytes, moment: bytes, rest: bytes) -> bytes:

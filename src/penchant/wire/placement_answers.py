@@ -171,6 +171,14 @@ class DayCount(Record, frozen=True, kw_only=True):
     successes: int
 
 
+class PinnedCount(Record, frozen=True, kw_only=True):
+    """What pins showed, and what came of it."""
+
+    shown: int
+    successes: int
+    interactions: dict[str, int]
+
+
 class ListShare(Record, frozen=True, kw_only=True):
     """The share that a variant has of the lists of known people, and the one that it should have."""
 
@@ -196,7 +204,8 @@ class VariantResult(Record, frozen=True, kw_only=True, rename="camel"):
     """What a variant showed and what came of it.
 
     ``anonymous`` is how much of what was shown was for nobody in particular; rate and difference are those of the rest.
-    ``doubt`` is there where intervals show a difference of which nothing is said.
+    ``doubt`` is there where intervals show a difference of which nothing is said. What pins showed is ``pinned``, and
+    in no other number but that of lists.
     """
 
     variant: str
@@ -205,6 +214,7 @@ class VariantResult(Record, frozen=True, kw_only=True, rename="camel"):
     anonymous: int
     successes: int
     interactions: dict[str, int]
+    pinned: PinnedCount
     rate: Interval
     difference: Interval | None
     verdict: str

@@ -23,7 +23,7 @@ from penchant.model import (
 )
 from penchant.wire.fields import ID, ID_SCHEMA, PORTION, Body, Description, Example, Number, described
 from penchant.wire.frames import Record
-from penchant.wire.list_ids import MAX_LENGTH
+from penchant.wire.list_ids import MAX_LENGTH, ProvenPosition
 from penchant.wire.syntax import (
     UNREADABLE,
     Faults,
@@ -114,7 +114,7 @@ ReadOrigin = Callable[[str, str, str], NewImpression | None]
 """
 ReadList = Callable[[str, str | None], ListIdentity]
 """Returns what a list's id says, given whose list it is said to be; raises ``ValueError`` with what is wrong."""
-FindPosition = Callable[[ListIdentity, str, int], int | None]
+FindPosition = Callable[[ListIdentity, str, int], ProvenPosition | None]
 """Returns where a piece stood in a list, given where it is said to have; ``None`` where it was not in it."""
 _MEMBERS = tuple(member.name for member in INTERACTION.members.values())
 _PLAIN = {"string": str | None, "number": Number | None}
@@ -351,11 +351,19 @@ def _read_seen(
     shown_at = max(identity.made_at, now if given_at is None else given_at)
     shown = []
     for at, piece_id, reported in seen:
-        position = find_position(identity, piece_id, reported)
-        if position is None:
+        place = find_position(identity, piece_id, reported)
+        if place is None:
             faults.add(at, "This piece was not in the list; report what was seen of it.")
-        else:
-            shown.append(NewImpression(identity=identity, piece_id=piece_id, position=position, shown_at=shown_at))
+            continue
+        shown.append(
+            NewImpression(
+                identity=identity,
+                piece_id=piece_id,
+                position=place.position,
+                shown_at=shown_at,
+                pinned=place.is_pinned,
+            )
+        )
     return shown
 
 

@@ -228,6 +228,7 @@ SAMPLES: Mapping[str, Any] = {
                 "anonymous": 20,
                 "successes": 9,
                 "interactions": {"Play": 9, "Watch": 2},
+                "pinned": {"shown": 20, "successes": 3, "interactions": {"Play": 3}},
                 "rate": {"value": 0.08, "lower": 0.0, "upper": 0.3},
                 "difference": {"value": 0.01, "lower": -0.2, "upper": 0.22},
                 "verdict": "undecided",

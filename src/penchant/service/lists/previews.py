@@ -1,19 +1,29 @@
 """Previews: lists as they would be under other settings, from a private view; nothing is stored."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from penchant.attributes import numbered
 from penchant.errors import Fault, InvalidInput, PreviewTooLarge, UnknownPiece
-from penchant.index import Audience, PersonFigures
+from penchant.index import Audience, PersonFigures, PieceCounts, Snapshot, Strings
 from penchant.live.database import AsyncStorage
+from penchant.live.decoding import PieceReader
 from penchant.live.views import View, Views
-from penchant.model import DAY_MS, SourceSettings
-from penchant.service.lists.inputs import LiveInputs
-from penchant.service.lists.personal import PersonalRanking
+from penchant.model import DAY_MS, EncodedPiece, SourceSettings
+from penchant.service.lists.inputs import LiveInputs, PersonHistory, stated_history
+from penchant.service.lists.kinds import rank_personal, rank_similar
 from penchant.service.lists.requests import PersonalRequest, SimilarRequest
-from penchant.service.lists.similar import SimilarRanking
 from penchant.service.shares import heavy_shares
-from penchant.wire import Move, PreviewedList, PreviewWish, RecommendedPiece, SettingsPreview
+from penchant.storage import PieceChange, WordRules
+from penchant.wire import (
+    Move,
+    PreviewedList,
+    PreviewWish,
+    RecommendedPiece,
+    SettingsPreview,
+    StatedLikings,
+    encode_words,
+)
 
 WEIGHED_BY = ("category_factors", "interaction_weights", "retention_days")
 """Settings that change what a like says of other pieces, or which interactions count."""
@@ -45,41 +55,26 @@ class Previews:
 
     async def _compared(self, view: View, wish: PreviewWish) -> SettingsPreview:
         changed = await self._database.in_thread(changed_view, view, wish)
-        views = (view, changed)
-
-        async def near(side: View, piece_id: str) -> Content:
-            ranking = SimilarRanking(side, SimilarRequest(piece_id=piece_id, take=wish.take), self._inputs.now(side))
-            ranking.require()
-            return await self._database.in_thread(ranking.content)
-
+        sides = await self.sides(view, changed, with_people=bool(wish.users))
         return SettingsPreview(
-            pieces=[_previewed(piece_id, *[await near(side, piece_id) for side in views]) for piece_id in wish.pieces],
-            users=await self._suited(views, wish) if wish.users else [],
+            pieces=[await sides.similar(piece_id, wish.take) for piece_id in wish.pieces],
+            users=[await sides.personal(user_id, wish.take) for user_id in wish.users],
         )
 
-    async def _suited(self, views: tuple[View, View], wish: PreviewWish) -> list[PreviewedList]:
-        """Return the lists for people, before and after."""
-        inputs = self._inputs
-        # One moment for all lists.
-        now = inputs.now(views[0])
-        requests = [PersonalRequest(user_id=user_id, take=wish.take) for user_id in wish.users]
-        people = [[await self._person(side, request, now) for request in requests] for side in views]
-        before = await inputs.audience(views[0], now)
-        audiences = (before, await self._audience(views, before, now // DAY_MS))
+    async def sides(self, before: View, after: View, *, with_people: bool) -> "TwoSides":
+        """Return a source as it is and as it would be, all of one moment; lists of people only ``with_people``.
 
-        async def listed(number: int, side: int) -> Content:
-            ranking = PersonalRanking(views[side], requests[number], now, people[side][number], audiences[side])
-            return await self._database.in_thread(ranking.content)
-
-        return [
-            _previewed(user_id, await listed(number, 0), await listed(number, 1))
-            for number, user_id in enumerate(wish.users)
-        ]
-
-    async def _person(self, side: View, request: PersonalRequest, now: int) -> PersonFigures:
-        # Never what is remembered of people, which is of the settings in force.
-        history = await self._inputs.history(side, request, now)
-        return await self._database.in_thread(history.figures, side, now // DAY_MS)
+        Raises:
+            PreviewTooLarge: likes would have to be counted from too many interactions.
+        """
+        inputs, now = self._inputs, self._inputs.now(before)
+        audiences: tuple[Audience | None, Audience | None] = (None, None)
+        if with_people:
+            known = await inputs.audience(before, now)
+            audiences = (known.apart(), await self._audience((before, after), known, now // DAY_MS))
+        views = (before, after)
+        made = [SideInputs(self._database, inputs, before, now, audience) for audience in audiences]
+        return TwoSides(self._database, views, (made[0], made[1]))
 
     async def _audience(self, views: tuple[View, View], before: Audience, today: int) -> Audience:
         """Return what people like after the change: counted and weighed anew where that may be something else."""
@@ -95,22 +90,137 @@ class Previews:
             return before.apart()
 
 
+class SideInputs:
+    """Inputs of lists on one side of a comparison: what is remembered for requests is neither used nor displaced.
+
+    ``view`` is that in force, ``audience`` what people like on this side.
+    """
+
+    def __init__(
+        self, database: AsyncStorage, inputs: LiveInputs, view: View, now: int, audience: Audience | None
+    ) -> None:
+        self._database = database
+        self._inputs = inputs
+        self._view = view
+        self._now = now
+        self._audience = audience
+
+    def now(self, _: View) -> int:
+        """Return the present, one for all lists."""
+        return self._now
+
+    async def audience(self, view: View, now: int, _: int) -> Audience:
+        """Return what all people like."""
+        return (await self._inputs.audience(view, now)).apart() if self._audience is None else self._audience
+
+    async def trend(self, _: View, now: int, half_life_days: int) -> PieceCounts | None:
+        """Return how many people like each piece, as of what is in force."""
+        return await self._inputs.trend(self._view, now, half_life_days)
+
+    async def person(
+        self, view: View, request: PersonalRequest, now: int, likings: StatedLikings | None
+    ) -> PersonFigures:
+        """Return what lists take of a person, worked out anew."""
+        if likings is None:
+            history = await self._inputs.history(view, request, now)
+        else:
+            history = stated_history(view, likings, now)
+        return await self._database.in_thread(history.figures, view, now // DAY_MS)
+
+    async def history(self, view: View, request: PersonalRequest, now: int) -> PersonHistory:
+        """Return what counts of a person."""
+        return await self._inputs.history(view, request, now)
+
+    async def hidden(self, view: View, user_id: str) -> frozenset[str]:
+        """Return the pieces that a person wants to see no more."""
+        return await self._inputs.hidden(view, user_id)
+
+    async def passed_over(self, view: View, placement: str, user_id: str, now: int) -> Mapping[str, int]:
+        """Return what a person was shown in a placement and passed over."""
+        return await self._inputs.passed_over(view, placement, user_id, now)
+
+
+class TwoSides:
+    """A source as it is and as it would be: lists of both, by the rankings of requests."""
+
+    def __init__(self, database: AsyncStorage, views: tuple[View, View], inputs: tuple[SideInputs, SideInputs]) -> None:
+        self._database = database
+        self.views = views
+        self.inputs = inputs
+
+    async def similar(self, piece_id: str, take: int) -> PreviewedList:
+        """Return what is similar to a piece; nothing on a side that has not the piece.
+
+        Raises:
+            TooFewPieces: a side has one piece only.
+        """
+
+        async def listed(side: int) -> Content:
+            view = self.views[side]
+            if not view.knows(piece_id):
+                return []
+            ranking = await rank_similar(self.inputs[side], view, SimilarRequest(piece_id=piece_id, take=take))
+            ranking.require()
+            return await self._database.in_thread(ranking.content)
+
+        return _previewed(piece_id, await listed(0), await listed(1))
+
+    async def personal(self, user_id: str, take: int) -> PreviewedList:
+        """Return what a person may like."""
+
+        async def listed(side: int) -> Content:
+            request = PersonalRequest(user_id=user_id, take=take)
+            ranking = await rank_personal(self.inputs[side], self.views[side], request)
+            return await self._database.in_thread(ranking.content)
+
+        return _previewed(user_id, await listed(0), await listed(1))
+
+
 def changed_view(view: View, wish: PreviewWish) -> View:
     """Return the view as it would be after the requested changes, sharing only its pieces."""
     settings = wish.settings(view.settings)
     _require_reading(view.settings, settings)
-    blacklist = view.blacklist if wish.blacklist is None else wish.blacklist
+    return view_under(view, settings, whitelist=wish.whitelist, blacklist=wish.blacklist)
+
+
+def view_under(
+    view: View,
+    settings: SourceSettings,
+    *,
+    whitelist: tuple[str, ...] | None = None,
+    blacklist: tuple[str, ...] | None = None,
+    pieces: Sequence[EncodedPiece] = (),
+    now: int = 0,
+) -> View:
+    """Return the view as it would be under settings and lists, and with pieces submitted ``now``; for nobody else."""
+    blacklist = view.blacklist if blacklist is None else blacklist
     # Norms depend on the weights: prepared apart, they do not push out those that requests need.
     snapshot = view.snapshot.apart()
+    if pieces:
+        snapshot = _with_pieces(view, snapshot, pieces, now)
     snapshot.prepare(settings.category_factors)
     return replace(
         view,
         snapshot=snapshot,
         settings=settings,
-        whitelist=view.whitelist if wish.whitelist is None else wish.whitelist,
+        whitelist=view.whitelist if whitelist is None else whitelist,
         blacklist=blacklist,
         blacklisted=frozenset(blacklist),
     )
+
+
+def _with_pieces(view: View, snapshot: Snapshot, pieces: Sequence[EncodedPiece], now: int) -> Snapshot:
+    attributes = numbered(view.source_settings.attributes.values())
+    reader = PieceReader(attributes, Strings.of(map(str, attributes)), view.reading)
+    rules = WordRules(view.reading.rule, view.reading.rule)
+    changes = []
+    for piece in pieces:
+        found = snapshot.find(piece.id)
+        # What names no day of its own is shown from its first submission on, which replacing it keeps.
+        since = now if found is None else int(found[0].segment.available_from[found[1]])
+        changes.append(PieceChange(piece.id, False, since, piece.body, encode_words(piece.body, rules)))
+    reader.add(changes)
+    return snapshot.replace([piece.id for piece in pieces], reader.segment(), max_merged=len(pieces))
 
 
 def _require_reading(before: SourceSettings, after: SourceSettings) -> None:

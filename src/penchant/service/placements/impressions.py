@@ -9,7 +9,7 @@ are pure computations of microseconds; the secret is the database's own, and goe
 """
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from penchant.clock import SYSTEM_CLOCK, Clock
 from penchant.live.database import AsyncStorage
@@ -19,7 +19,7 @@ from penchant.service.access import Access
 from penchant.storage import Outcome, RecordImpressions, SourceHead, list_person, user_key
 from penchant.telemetry import Metrics
 from penchant.wire import decode_list_id, decode_settings, encode_list_id
-from penchant.wire.list_ids import CHANCE_BYTES, position_in_list
+from penchant.wire.list_ids import CHANCE_BYTES, ProvenPosition, position_in_list
 
 LIST_HEADER = "x-penchant-list"
 """The header of an answer that is a placement's list."""
@@ -32,10 +32,17 @@ class ListIds:
         self._secret = secret
         self._clock = clock
 
-    def make(
-        self, head: SourceHead, *, placement: str, variant: str, user_id: str | None, pieces: Sequence[str]
+    def make(  # an id says so much
+        self,
+        head: SourceHead,
+        *,
+        placement: str,
+        variant: str,
+        user_id: str | None,
+        pieces: Sequence[str],
+        pinned: Collection[str] = (),
     ) -> str:
-        """Return the id of a list of a source that is answered now, with these pieces in this order.
+        """Return the id of a list of a source that is answered now, with these pieces in this order, some by pins.
 
         ``user_id`` is ``None`` where it is for nobody in particular. Two names of more than
         `penchant.wire.MAX_LIST_NAMES_BYTES` bytes together do not fit: `ValueError`.
@@ -49,6 +56,7 @@ class ListIds:
             made_at=self._clock.now_ms(),
             chance=secrets.token_bytes(CHANCE_BYTES),
             pieces=pieces,
+            pinned=pinned,
         )
 
     def read(self, head: SourceHead, text: str, *, user_id: str | None = None) -> ListIdentity:
@@ -62,8 +70,8 @@ class ListIds:
             raise ValueError("This list was made for another person.")
         return identity
 
-    def position(self, identity: ListIdentity, piece_id: str, reported: int = 0) -> int | None:
-        """Return where a piece stands in a list, from 1; ``None`` where it was not in it.
+    def position(self, identity: ListIdentity, piece_id: str, reported: int = 0) -> ProvenPosition | None:
+        """Return where a piece stands in a list; ``None`` where it was not in it.
 
         Of lists from before ids proved that it is what was ``reported``, 0 for unknown.
         """
@@ -124,10 +132,16 @@ class Impressions:
             ValueError: it is none of this source, or for another person; the message is for the caller.
         """
         identity = self._list_ids.read(head, text, user_id=user_id)
-        position = self._list_ids.position(identity, piece_id)
-        if position is None or self._is_older(identity, IMPRESSION_DAYS):
+        place = self._list_ids.position(identity, piece_id)
+        if place is None or self._is_older(identity, IMPRESSION_DAYS):
             return None
-        return NewImpression(identity=identity, piece_id=piece_id, position=position, shown_at=identity.made_at)
+        return NewImpression(
+            identity=identity,
+            piece_id=piece_id,
+            position=place.position,
+            shown_at=identity.made_at,
+            pinned=place.is_pinned,
+        )
 
     async def record(
         self, access: Access, source: str, settings: SourceSettings, impressions: Sequence[NewImpression]

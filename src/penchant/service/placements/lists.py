@@ -408,13 +408,18 @@ class PlacementPreviews:
             old = (await listed(before, self._lists.guard.variant_for(view.head, before, user))).result
         chosen = after.variant_for(source, user) if wish.variant is None else wish.variant
         new = (await listed(after, chosen)).result
-        old_content = [] if old is None else old.content
-        return PreviewedPlacement(
-            user_id=user,
-            variant_before=None if old is None else old.variant,
-            variant_after=chosen or BASE,
-            before=[*old_content],
-            after=[*new.content],
-            moves=moves(old_content, new.content),
-            unmet=new.unmet,
-        )
+        return previewed(user, old, new)
+
+
+def previewed(user: str | None, old: PlacementResult | None, new: PlacementResult) -> PreviewedPlacement:
+    """Return a person's list of a placement before, where there was one, beside that after."""
+    content = [] if old is None else old.content
+    return PreviewedPlacement(
+        user_id=user,
+        variant_before=None if old is None else old.variant,
+        variant_after=new.variant,
+        before=[*content],
+        after=[*new.content],
+        moves=moves(content, new.content),
+        unmet=new.unmet,
+    )

@@ -42,6 +42,7 @@ from penchant.wire import (
     Doubt,
     Interval,
     ListShare,
+    PinnedCount,
     PlacementResults,
     PositionCount,
     VariantResult,
@@ -51,18 +52,19 @@ Groups = npt.NDArray[np.float64]
 
 
 class VariantTally:
-    """The counts of a variant; ``success`` is the kind that counts as one."""
+    """The counts of a variant; ``success`` is the kind that counts as one. What pins showed is in ``pinned`` alone."""
 
     def __init__(self, name: str, table: CountsTable, success: int) -> None:
         self.name = name
+        self.pinned = _pinned_count(table.pinned, success)
+        table = table.unpinned
         self._lists = table.only(table.kinds == LISTS)
         self._shown = table.only(table.kinds == SHOWN)
         self._succeeded = table.only(table.kinds == success)
         self.lists = int(self._lists.positions.sum())
         self.shown = int(self._shown.positions.sum())
         self.successes = int(self._succeeded.positions.sum())
-        by_kind = {each.value: int(table.positions[table.kinds == each.code].sum()) for each in InteractionType}
-        self.interactions = {name: count for name, count in by_kind.items() if count}
+        self.interactions = _interactions(table)
         self.known = int(self._shown.groups.sum())
         self.staged = Arm(_by_stage(self._shown), _by_stage(self._succeeded))
 
@@ -111,6 +113,16 @@ def tallies_of(table: CountsTable, success: InteractionType | None, names: Colle
     kind = SUCCEEDED if success is None else success.code
     every = sorted({*names, *np.unique(table.variants).tolist()})
     return {name: VariantTally(name, table.only(table.variants == name), kind) for name in every}
+
+
+def _interactions(table: CountsTable) -> dict[str, int]:
+    by_kind = {each.value: int(table.positions[table.kinds == each.code].sum()) for each in InteractionType}
+    return {name: count for name, count in by_kind.items() if count}
+
+
+def _pinned_count(table: CountsTable, success: int) -> PinnedCount:
+    shown, succeeded = (int(table.positions[table.kinds == kind].sum()) for kind in (SHOWN, success))
+    return PinnedCount(shown=shown, successes=succeeded, interactions=_interactions(table))
 
 
 def _by_day(table: CountsTable) -> Counter[int]:
@@ -331,6 +343,7 @@ class _Comparison:
             anonymous=own.shown - own.known,
             successes=own.successes,
             interactions=own.interactions,
+            pinned=own.pinned,
             rate=_interval(experiments.rate_interval(self._arms.by_name[own.name], self.effect)),
             difference=None if difference is None else _interval(difference),
             verdict=self.verdict(own),

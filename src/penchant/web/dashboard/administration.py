@@ -67,6 +67,7 @@ async def _keys_page(visit: Visit, *, status: int = 200, **more: Any) -> PageAns
         "total": len(listed),
         "account": account,
         "plans": _plans(settings),
+        "plan_names": [(each.name, each.name) for each in _plans(settings)],
         "acting": visit.access.key_id,
         "scopes": list(Scope),
         "issued": None,

@@ -9,7 +9,7 @@ import msgspec
 from penchant.live.views import View
 from penchant.model import Feature, SourceSettings
 from penchant.web.dashboard.site import PageSection, Visit, section
-from penchant.wire import PreviewedList, decode_preview, encode, encode_settings
+from penchant.wire import EffectWish, PreviewedList, decode_preview, encode, encode_settings
 
 MAX_COMPARED = 10
 """Lists on a page; the interface compares 20 at once."""
@@ -48,8 +48,11 @@ class ListComparisons:
 
 
 async def compared(visit: Visit, view: View, draft: SourceSettings) -> PageSection[ListComparisons]:
-    """Return the lists that a form names, as they are and as they would be."""
+    """Return the lists that a form names, or of ten people who did most lately, as they are and as they would be."""
     pieces, users = lines_of(visit.form.text("pieces")), lines_of(visit.form.text("users"))
+    if not pieces and not users and visit.may(Feature.PERSONALIZED):
+        wished = EffectWish(pieces=(), take=SHOWN)
+        users = [*(await visit.services.effects.subject(view, wished, with_people=True)).users[:MAX_COMPARED]]
     needed = [Feature.PERSONALIZED] if users else []
     total = len(pieces) + len(users)
     if not 0 < total <= MAX_COMPARED:

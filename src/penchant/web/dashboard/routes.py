@@ -16,7 +16,7 @@ from penchant.web.dashboard import (
     settings,
     user,
 )
-from penchant.web.dashboard.rows import card, placement, results
+from penchant.web.dashboard.rows import card, placement, proposals, results
 from penchant.web.dashboard.signing import SignInPages
 from penchant.web.dashboard.site import HOME, HTML, DashboardSite, PageHandler
 from penchant.web.operations import EVERYBODY, Handler, Operation
@@ -44,6 +44,8 @@ def dashboard_operations(base_path: str) -> tuple[Operation, ...]:
         *_pair(site, "front", partial(front.front, site=site)),
         *_pair(site, "results", results.results, partial(results.decide, site=site)),
         *_pair(site, "card", card.card),
+        *_pair(site, "proposals", proposals.proposals, partial(proposals.begin, site=site)),
+        *_pair(site, "proposal", proposals.proposal, partial(proposals.decide, site=site)),
         *_pair(site, "settings", settings.settings, partial(settings.change_settings, site=site)),
         *_pair(site, "health", health.health, health.change_vocabulary),
         *_pair(site, "history", overview.history, heavy=True),

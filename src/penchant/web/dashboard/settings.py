@@ -8,10 +8,11 @@ import msgspec
 
 from penchant.errors import Fault, InvalidInput
 from penchant.live.views import View
-from penchant.model import DEFAULT_INTERACTION_WEIGHTS, OrderUse, SourceSettings
+from penchant.model import DEFAULT_INTERACTION_WEIGHTS, InteractionType, OrderUse, SourceSettings
 from penchant.service.browsing import WordChange
 from penchant.web.dashboard.comparing import MAX_COMPARED, compared, lines_of
 from penchant.web.dashboard.forms import Form, number_in
+from penchant.web.dashboard.rows.drafting import draft_called, keep_in_draft, open_drafts, own_draft
 from penchant.web.dashboard.shown import LANGUAGE_NAMES
 from penchant.web.dashboard.site import DashboardSite, PageAnswer, RedirectAnswer, Visit
 from penchant.web.operations import body_tag
@@ -21,7 +22,18 @@ from penchant.words import WordRule
 MAX_CATEGORIES = 100
 """Categories whose weights have a field; others can be named in a free one."""
 _SAID = {"saved": "The settings are saved; the next request goes by them."}
-_STALE = "The settings were changed by somebody else since this page was made. Nothing was saved."
+_STALE = (
+    "The settings were changed by somebody else since this page was made. Nothing was saved. "
+    "What you typed is still here: “Save draft” keeps it beside theirs."
+)
+_SUBJECT = "settings"
+_PARTS = {
+    "audience": "what people with a like taste like",
+    "content": "what has keywords in common with what the person likes",
+    "popularity": "what is popular",
+}
+_MOSTLY, _PARTLY = 0.55, 0.25
+"""From which share on a part counts most, and to a good part."""
 
 
 def _labelled(*types: str) -> list[BodyMember]:
@@ -45,8 +57,10 @@ _CHOICE_NAMES = {
 
 async def settings(visit: Visit) -> PageAnswer:
     """Show the settings in force."""
-    view = await visit.view()
-    return _page(visit, view, _fields(view.settings), notice=_SAID.get(visit.text("said")))
+    view, said = await visit.view(), visit.text("said")
+    drafted = await draft_called(visit, visit.text("draft"))
+    kept = None if drafted is None else visit.services.drafts.edits_of(drafted).settings
+    return await _page(visit, view, _fields(kept or view.settings), said=_SAID.get(said, ""))
 
 
 async def change_settings(visit: Visit, site: DashboardSite) -> PageAnswer | RedirectAnswer:
@@ -57,16 +71,29 @@ async def change_settings(visit: Visit, site: DashboardSite) -> PageAnswer | Red
         # Through the interface's own reader, whose faults the page shows.
         draft = decode_settings(encode(given))
     except InvalidInput as error:
-        return _page(visit, view, given, faults=error.faults, status=422)
-    if visit.form.text("do") != "save":
+        return await _page(visit, view, given, faults=error.faults, status=422)
+    do = visit.form.text("do")
+    if do not in {"save", "draft"}:
         changes = None if draft.words == view.settings.words else await _word_changes(visit, view, draft.words)
         # Lists by other words would take reading all pieces anew.
         lists = replace(draft, words=view.settings.words)
-        preview = await compared(visit, view, lists) if visit.form.text("do") == "preview" else None
-        return _page(visit, view, given, preview=preview, word_changes=changes)
-    if visit.form.text("seen") != _mark(view):
-        return _page(visit, view, given, faults=[Fault(detail=_STALE)], status=409)
-    await visit.services.curation.replace_settings(visit.access, visit.source, draft)
+        # A form that is shown while it is typed compares only once something differs.
+        is_compared = do == "preview" or (do == "show" and lists != view.settings)
+        preview = await compared(visit, view, lists) if is_compared else None
+        return await _page(visit, view, given, preview=preview, word_changes=changes)
+    if do == "save" and visit.form.text("seen") != _mark(view):
+        return await _page(visit, view, given, faults=[Fault(detail=_STALE)], status=409)
+    return await _keep(visit, view, draft, site)
+
+
+async def _keep(visit: Visit, view: View, draft: SourceSettings, site: DashboardSite) -> PageAnswer | RedirectAnswer:
+    """Keep settings in a draft, and, where they are to be saved, publish that: so they can be undone."""
+    is_kept = visit.form.text("do") == "draft" or view.settings.four_eyes
+    into = (visit.form.text("into") if is_kept else "") or own_draft(visit, _SUBJECT)
+    await keep_in_draft(visit, view, into, title="Settings", settings=draft)
+    if is_kept:
+        return RedirectAnswer(path=site.link("proposal", source=visit.source, name=into, said="saved"))
+    await visit.services.drafts.publish(visit.access, visit.source, into)
     return RedirectAnswer(path=site.link("settings", source=visit.source, said="saved"))
 
 
@@ -122,7 +149,68 @@ def _words(form: Form) -> dict[str, Any] | None:
     return found | ({"keep": number_in(keep)} if keep else {})
 
 
-def _page(visit: Visit, view: View, given: Mapping[str, Any], *, status: int = 200, **more: Any) -> PageAnswer:
+def blend_words(blend: Mapping[str, Any]) -> str:
+    """Return what the weights of the parts of recommendations come to, in words."""
+    weights = {key: value for key, value in blend.items() if key in _PARTS and isinstance(value, int | float)}
+    total = sum(weights.values())
+    if not total:
+        return "At least one part has to count."
+    ordered = sorted(weights, key=lambda key: (-weights[key], key))
+    told = [f"{_amount(weights[key] / total)} {_PARTS[key]}" for key in ordered]
+    return f"{'; '.join(told).capitalize()}."
+
+
+def _amount(share: float) -> str:
+    if share >= _MOSTLY:
+        return "mostly"
+    if share >= _PARTLY:
+        return "to a good part"
+    return "a little" if share else "not at all"
+
+
+def weight_words(weight: Any) -> str:
+    """Return what the weight of a category comes to, in words."""
+    if not isinstance(weight, int | float):
+        return "counts as usual"
+    if weight in {0, 1}:
+        return "counts as usual" if weight else "does not count"
+    return f"counts {weight:g} times as much" if weight > 1 else f"counts less, {weight:g} of as usual"
+
+
+def interaction_words(weights: Mapping[str, Any], name: str) -> str:
+    """Return what one type of interaction says, measured by clicks."""
+    weight, click = weights.get(name), weights.get(InteractionType.CLICK)
+    if not isinstance(weight, int | float) or not isinstance(click, int | float) or not click:
+        return ""
+    if not weight:
+        return "says nothing"
+    clicks = abs(weight) / abs(click)
+    return f"{'for' if weight > 0 else 'against'} it, as {clicks:g} {'click' if clicks == 1 else 'clicks'}"
+
+
+def number_words(key: str, value: Any) -> str:
+    """Return what a number of the settings means, in words; "" where its label says it."""
+    if not isinstance(value, int | float):
+        return ""
+    match key:
+        case "halfLifeDays":
+            return (
+                f"What was done {value:g} days ago counts half."
+                if value
+                else "Nothing fades: all counts as if done today."
+            )
+        case "newPieceHalfLifeDays":
+            return (
+                f"New pieces get a start; after {value:g} days half of it is left."
+                if value
+                else "New pieces get no start."
+            )
+        case "retentionDays":
+            return f"What people did more than {value:g} days ago counts no more, and is deleted."
+    return ""
+
+
+async def _page(visit: Visit, view: View, given: Mapping[str, Any], *, status: int = 200, **more: Any) -> PageAnswer:
     """Show settings as a form: those given, over the defaults, with a field for every category that there is."""
     defaults = _fields(SourceSettings())
     weights = given["categoryWeights"]
@@ -150,8 +238,17 @@ def _page(visit: Visit, view: View, given: Mapping[str, Any], *, status: int = 2
         "tried": {"pieces": visit.form.text("pieces"), "users": visit.form.text("users")},
         "most_tried": MAX_COMPARED,
         "preview": None,
-        "seen": _mark(view),
+        "seen": visit.form.text("seen") or _mark(view),
         "faults": (),
         "notice": None,
+        "said": "",
+        "blend_words": blend_words(defaults["blend"] | given.get("blend", {})),
+        "weight_words": weight_words,
+        "interaction_words": interaction_words,
+        "number_words": number_words,
+        "undo": {"do": "undo"},
+        "own_draft": own_draft(visit, _SUBJECT),
+        "drafts": [(each.name, each.title or each.name) for each in await open_drafts(visit)],
+        "four_eyes": view.settings.four_eyes,
     }
     return PageAnswer(template="settings.html", values=values | more, status=status)

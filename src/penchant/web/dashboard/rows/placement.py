@@ -1,7 +1,7 @@
 """Handlers of rows: which there are, one as a form beside what it shows to a person, stored, led back, deleted."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
@@ -14,10 +14,20 @@ from penchant.service.placements.lists import check_quotas
 from penchant.web.dashboard.comparing import SHOWN, ListComparison, rows_of
 from penchant.web.dashboard.rows.clauses import CONDITIONS
 from penchant.web.dashboard.rows.described import AS_SOURCE, described, step_options, unplaced
+from penchant.web.dashboard.rows.drafting import draft_called, keep_in_draft, open_drafts, own_draft
 from penchant.web.dashboard.rows.fields import FieldContext, Texts, kept, read_fields, write_fields
 from penchant.web.dashboard.rows.naming import context_of
+from penchant.web.dashboard.rows.proposals import moment_in
 from penchant.web.dashboard.rows.words import KIND_WORDS, difference_in_words
-from penchant.web.dashboard.site import DashboardSite, PageAnswer, PageSection, RedirectAnswer, Visit, section
+from penchant.web.dashboard.site import (
+    DashboardSite,
+    PageAnswer,
+    PageSection,
+    RedirectAnswer,
+    Visit,
+    faults_of,
+    section,
+)
 from penchant.web.operations import body_tag
 from penchant.wire import (
     MAX_PLACEMENT_VERSIONS,
@@ -44,8 +54,10 @@ LABELS = {key: member.label for key, member in PLACEMENT.members.items()}
 _SAID = {
     "saved": "Published: the next request goes by it.",
     "back": "The earlier version is in force again.",
+    "drafted": "The draft is kept. Nothing of it is live.",
     "deleted": "The row is deleted.",
 }
+_LASTING = frozenset({"publish", "draft", "compare", "schedule"})
 _BOTH = (
     "Both the fields and the JSON were changed, so it is not clear which of them counts. "
     "Press “Take over the JSON”, or put the JSON back as it was."
@@ -85,8 +97,14 @@ async def placement(visit: Visit) -> PageAnswer:
     """Show a row as a form; without a name a new one."""
     view, name = await rows_view(visit), visit.text("name")
     members = NEW
-    if name:
+    if name in view.placements:
         members = (await visit.services.placements.in_force(view, name)).spec.members
+    kept_in = await draft_called(visit, visit.text("draft"))
+    drafted = None if kept_in is None else (visit.services.drafts.edits_of(kept_in).placements or {}).get(name)
+    if drafted is not None:
+        members = drafted.members
+    elif name and name not in view.placements:
+        raise UnknownPlacement(f"The source has no row {name!r}.")
     return await shown_row(visit, view, await written(visit, view, name, members), said=visit.text("said"))
 
 
@@ -119,12 +137,40 @@ async def change_placement(visit: Visit, site: DashboardSite) -> PageAnswer | Re
         await visit.services.placements.roll_back(visit.access, visit.source, name, int(form.text("back")[:18]))
         return RedirectAnswer(path=site.link("placement", source=visit.source, name=name, said="back"))
     draft = await read_row_form(visit, view)
-    if do != "publish":
-        return await shown_row(visit, view, draft, status=422 if draft.faults else 200, preview=True)
-    if draft.spec is None:
-        return await shown_row(visit, view, draft, status=422)
+    if do not in _LASTING or draft.spec is None:
+        return await shown_row(visit, view, draft, status=422 if draft.faults else 200)
+    # Where nobody publishes alone, what was to be published is a draft.
+    if do != "publish" or view.settings.four_eyes:
+        return await _keep(visit, view, draft, site)
     await visit.services.placements.put(visit.access, visit.source, name, draft.spec)
+    await _forget_own_draft(visit, name)
     return RedirectAnswer(path=site.link("placement", source=visit.source, name=name, said="saved"))
+
+
+async def _keep(visit: Visit, view: View, draft: RowDraft, site: DashboardSite) -> PageAnswer | RedirectAnswer:
+    """Keep a row in a draft; then show it, compare it, or have it published at a moment."""
+    form, name = visit.form, draft.name
+    title = f"Row {draft.members.get('title') or name}"[:200]
+    into = form.text("into") or own_draft(visit, name)
+    try:
+        await keep_in_draft(visit, view, into, title=title, placements={name: draft.spec})
+        if form.text("do") == "schedule":
+            await visit.services.drafts.schedule(visit.access, visit.source, into, moment_in(form.text("at")))
+    except PenchantError as error:
+        faulty = replace(draft, faults=[Fault(detail=each) for each in faults_of(error)])
+        return await shown_row(visit, view, faulty, status=422)
+    if form.text("do") == "draft":
+        return RedirectAnswer(path=site.link("placement", source=visit.source, name=name, draft=into, said="drafted"))
+    said = "scheduled" if form.text("do") == "schedule" else "saved"
+    look = 1 if form.text("do") == "compare" else None
+    return RedirectAnswer(path=site.link("proposal", source=visit.source, name=into, said=said, look=look))
+
+
+async def _forget_own_draft(visit: Visit, name: str) -> None:
+    """Delete the draft that an editor had of a row which is published now, if it edits nothing else."""
+    row = await draft_called(visit, own_draft(visit, name))
+    if row is not None and visit.services.drafts.edits_of(row).subjects == [f"placements/{name}"]:
+        await visit.services.drafts.delete(visit.access, visit.source, row.name)
 
 
 async def read_row_form(visit: Visit, view: View) -> RowDraft:
@@ -264,14 +310,13 @@ async def _history(visit: Visit, view: View, name: str) -> PlacementHistory[str]
         return PlacementHistory(versions=[])
 
 
-async def shown_row(  # noqa: PLR0913  # what differs between the answers to a form
+async def shown_row(  # what differs between the answers to a form
     visit: Visit,
     view: View,
     draft: RowDraft,
     *,
     status: int = 200,
     said: str = "",
-    preview: bool = True,
     theirs: PlacementVersion[str] | None = None,
 ) -> PageAnswer:
     """Show a row as a form, beside its list for a person as it is and as it would be."""
@@ -305,9 +350,13 @@ async def shown_row(  # noqa: PLR0913  # what differs between the answers to a f
         "stopped": sorted(stopped),
         "tried": tried,
         "people": await _some_people(visit, view),
-        "titles": await _some_titles(visit, view),
-        "preview": await _preview(visit, view, draft, tried) if preview else None,
+        "titles": await visit.titles(view),
+        "preview": await _preview(visit, view, draft, tried),
         "theirs": theirs,
+        "own_draft": await draft_called(visit, own_draft(visit, name)) if name else None,
+        "opened_draft": visit.text("draft") or form.text("into"),
+        "drafts": [(each.name, each.title or each.name) for each in await open_drafts(visit)],
+        "four_eyes": view.settings.four_eyes,
         "undo": _undo(history.versions) if said == "saved" else {},
         "notice": None,
         "said": _SAID.get(said, ""),
@@ -353,12 +402,6 @@ async def _some_people(visit: Visit, view: View) -> list[str]:
     if not visit.may(Feature.INTERACTIONS_LISTING):
         return []
     return await visit.services.search.people(view, "")
-
-
-async def _some_titles(visit: Visit, view: View) -> list[str]:
-    """Return titles of the first pieces, which fields complete."""
-    page = await visit.services.browsing.by_id(view, "")
-    return [each.label or each.id for each in page.pieces]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,291 @@
+"""Handlers of proposals: drafts under a title, what they edit, whose lists move, and what is decided about them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from penchant.errors import OutdatedDraft, PenchantError, invalid_parameter
+from penchant.live.views import View
+from penchant.model import Feature, ListKind
+from penchant.service.drafts import summary_of
+from penchant.storage import DraftRow
+from penchant.web.dashboard.comparing import ListComparison, rows_of
+from penchant.web.dashboard.rows.drafting import OPEN, STATES, STEPS, name_of_title
+from penchant.web.dashboard.rows.words import difference_in_words
+from penchant.web.dashboard.site import (
+    DashboardSite,
+    PageAnswer,
+    PageSection,
+    RedirectAnswer,
+    Visit,
+    faults_of,
+    section,
+)
+from penchant.wire import (
+    PLACEMENT,
+    SETTINGS,
+    DraftEdits,
+    DraftEffect,
+    EffectWish,
+    PreviewedList,
+    encode_settings,
+)
+
+TAKE = 6
+"""Entries of each list that a page shows."""
+MOST_LISTS = 8
+"""Lists of people that a page shows, those that move most first."""
+MAX_SHOWN = 50
+"""Drafts that are over and shown."""
+_SAID = {
+    "saved": "The draft is kept. Nothing of it is live.",
+    "proposed": "Others are asked to look at it.",
+    "returned": "It is sent back with your note.",
+    "published": "Published: all of it is in force, as one version.",
+    "scheduled": "Scheduled: it is published at its moment, unless somebody changes it before.",
+    "unscheduled": "It is off the schedule, and a draft again.",
+    "undone": "Undone: what was before is in force again, as one version.",
+    "deleted": "The draft is deleted. What was published of it stays.",
+}
+_DONE = {
+    "propose": "proposed",
+    "return": "returned",
+    "accept": "published",
+    "publish": "published",
+    "schedule": "scheduled",
+    "unschedule": "unscheduled",
+    "undo": "undone",
+    "delete": "deleted",
+}
+_LABELS = {key: member.label or key for key, member in PLACEMENT.members.items()}
+_SETTING_LABELS = {key: member.label or key for key, member in SETTINGS.members.items()}
+_LISTS = {ListKind.BLACKLIST: "Hidden", ListKind.WHITELIST: "Pinned"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownEdit:
+    """An edit of a draft: what it is of, under which name, with the page where it is seen, and what differs."""
+
+    subject: str
+    name: str
+    changes: Sequence[str]
+    page: str = ""
+    query: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownEffect:
+    """What would change: lists of people that move, most first, and figures of all that were looked at."""
+
+    lists: Sequence[ListComparison]
+    moved: int
+    people: int
+    effect: DraftEffect
+    cards: Mapping[str, Any]
+
+
+async def proposals(visit: Visit) -> PageAnswer:
+    """Show the drafts of a source: those that wait, and those that are over."""
+    view = await visit.view()
+    rows = await visit.services.drafts.list(visit.access, visit.source)
+    values = {
+        "source": view.head.name,
+        "open": [summary_of(row) for row in rows if row.state in OPEN],
+        "over": [summary_of(row) for row in rows if row.state not in OPEN][:MAX_SHOWN],
+        "states": STATES,
+        "steps": STEPS,
+        "notice": _SAID.get(visit.text("said")),
+        "four_eyes": view.settings.four_eyes,
+    }
+    return PageAnswer(template="proposals.html", values=values)
+
+
+async def begin(visit: Visit, site: DashboardSite) -> RedirectAnswer:
+    """Begin a proposal with a title, which edits nothing yet."""
+    title, view = visit.form.text("title").strip(), await visit.view()
+    if not title:
+        raise invalid_parameter("title", "A proposal needs a title.")
+    name = name_of_title(title)
+    await visit.services.drafts.save(visit.access, view, name, DraftEdits(title=title, lists={}))
+    return _to(visit, site, name, "saved")
+
+
+async def proposal(visit: Visit) -> PageAnswer:
+    """Show a draft: what it edits, whose lists move where that is asked for, and what was said of it."""
+    view = await visit.view()
+    row = await visit.services.drafts.get(visit.access, visit.source, visit.text("name"))
+    return await _page(visit, view, row, look=bool(visit.text("look")))
+
+
+async def decide(visit: Visit, site: DashboardSite) -> PageAnswer | RedirectAnswer:
+    """Propose, accept, send back, publish, schedule, undo or delete a draft."""
+    view, name, do = await visit.view(), visit.text("name"), visit.form.text("do")
+    try:
+        said = await _done(visit, name, do)
+    except PenchantError as error:
+        row = await visit.services.drafts.get(visit.access, visit.source, name)
+        page = await _page(visit, view, row, faults=faults_of(error), is_outdated=isinstance(error, OutdatedDraft))
+        return PageAnswer(template=page.template, values=page.values, status=409)
+    if said == "deleted":
+        return RedirectAnswer(path=site.link("proposals", source=visit.source, said=said))
+    return _to(visit, site, name, said)
+
+
+def _to(visit: Visit, site: DashboardSite, name: str, said: str) -> RedirectAnswer:
+    return RedirectAnswer(path=site.link("proposal", source=visit.source, name=name, said=said))
+
+
+async def _done(visit: Visit, name: str, do: str) -> str:
+    """Do what a form asks for, and return what the page then says."""
+    drafts, form, access, source = visit.services.drafts, visit.form, visit.access, visit.source
+    note, force = form.text("note").strip(), bool(form.text("force"))
+    match do:
+        case "propose":
+            await drafts.propose(access, source, name, note=note)
+        case "return":
+            await drafts.send_back(access, source, name, note=note)
+        case "accept":
+            await drafts.accept(access, source, name, note=note, force=force)
+        case "publish":
+            await drafts.publish(access, source, name, force=force)
+        case "schedule":
+            await drafts.schedule(access, source, name, moment_in(form.text("at")))
+        case "unschedule":
+            await drafts.schedule(access, source, name, None)
+        case "undo":
+            await drafts.undo(access, source, name)
+        case "delete":
+            await drafts.delete(access, source, name)
+        case _:
+            raise invalid_parameter("do", "Found nothing that can be done with a draft.")
+    return _DONE[do]
+
+
+def moment_in(text: str) -> int:
+    """Return the moment, in ms since 1970, of what a browser's field for one holds, in UTC.
+
+    Raises:
+        InvalidInput: it is none.
+    """
+    try:
+        return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp() * 1000)
+    except ValueError:
+        raise invalid_parameter("at", "Found no moment; a day and a time are accepted, in UTC.") from None
+
+
+async def _page(
+    visit: Visit,
+    view: View,
+    row: DraftRow,
+    *,
+    look: bool = False,
+    faults: Sequence[str] = (),
+    is_outdated: bool = False,
+) -> PageAnswer:
+    edits = visit.services.drafts.edits_of(row)
+    needed = [Feature.PERSONALIZED] if look else []
+    effect = await section(visit, lambda: _effect(visit, view, edits), *needed) if look else PageSection()
+    said = visit.text("said")
+    values: dict[str, Any] = {
+        "source": view.head.name,
+        "name": row.name,
+        "draft": summary_of(row),
+        "note": edits.note,
+        "edits": await _edits(visit, view, row.name, edits),
+        "state": STATES[row.state],
+        "steps": STEPS,
+        "is_open": row.state in OPEN,
+        "is_own": visit.access.key_id in row.writers,
+        "four_eyes": view.settings.four_eyes,
+        "look": look,
+        "effect": effect,
+        "take": TAKE,
+        "faults": faults,
+        "is_outdated": is_outdated,
+        "typed": visit.form.text("note"),
+        "notice": None if said == "published" else _SAID.get(said),
+        "said": _SAID["published"] if said == "published" else "",
+    }
+    return PageAnswer(template="proposal.html", values=values)
+
+
+async def _edits(visit: Visit, view: View, name: str, edits: DraftEdits) -> list[ShownEdit]:
+    """Return what a draft edits, in words, beside what is in force."""
+    shown = []
+    for placement, spec in (edits.placements or {}).items():
+        live: Mapping[str, Any] | None = None
+        if placement in view.placements:
+            live = (await visit.services.placements.in_force(view, placement)).spec.members
+        changes = (
+            ["removed"]
+            if spec is None
+            else ["new"]
+            if live is None
+            else difference_in_words(live, spec.members, _LABELS)
+        )
+        query = {"name": placement} if spec is None else {"name": placement, "draft": name}
+        shown.append(ShownEdit(subject="Row", name=placement, changes=changes, page="placement", query=query))
+    if edits.settings is not None:
+        before, after = (msgspec.json.decode(encode_settings(each)) for each in (view.settings, edits.settings))
+        changes = difference_in_words(before, after, _SETTING_LABELS)
+        shown.append(ShownEdit(subject="Settings", name="", changes=changes, page="settings", query={"draft": name}))
+    for kind, ids in edits.lists.items():
+        current = visit.services.curation.listed(view, kind)
+        added, gone = [each for each in ids if each not in current], [each for each in current if each not in ids]
+        cards = await visit.cards(view, [*added, *gone][:MAX_SHOWN])
+        changes = [
+            f"{cards[each].title if each in cards else each} {way}"
+            for way, some in (("comes", added), ("goes", gone))
+            for each in some[:5]
+        ]
+        shown.append(
+            ShownEdit(
+                subject=_LISTS[kind],
+                name="",
+                changes=changes or ["another order"],
+                page="lists",
+                query={"kind": kind.value},
+            )
+        )
+    if edits.content is not None:
+        cards = await visit.cards(view, [each.id for each in edits.content[:MAX_SHOWN]])
+        titles = [cards[each.id].title if each.id in cards else each.id for each in edits.content[:5]]
+        more = len(edits.content) - len(titles)
+        shown.append(
+            ShownEdit(
+                subject="Pieces", name=str(len(edits.content)), changes=[*titles, *([f"{more} more"] if more else [])]
+            )
+        )
+    return shown
+
+
+async def _effect(visit: Visit, view: View, edits: DraftEdits) -> ShownEffect:
+    effects = visit.services.effects
+    subject = await effects.subject(view, EffectWish(pieces=(), take=TAKE), with_people=True)
+    effect = await effects.effect(view, edits, subject)
+    lists: list[PreviewedList] = sorted(effect.users, key=lambda each: -len(each.moves))
+    for placed in effect.placements:
+        lists += [
+            PreviewedList(
+                id=f"{each.user_id or 'a stranger'}, in {placed.placement}",
+                before=[*each.before],
+                after=[*each.after],
+                moves=each.moves,
+            )
+            for each in placed.lists
+        ]
+    lists = sorted(lists, key=lambda each: -len(each.moves))
+    shown = [each for each in lists if each.moves][:MOST_LISTS]
+    ids = {each.id for listed in shown for each in (*listed.before, *listed.after)}
+    cards = await visit.cards(view, sorted(ids))
+    labels = {each.id: each.title for each in cards.values()}
+    return ShownEffect(
+        lists=[rows_of(each, labels, each.id) for each in shown],
+        moved=sum(bool(each.moves) for each in lists),
+        people=len(lists),
+        effect=effect,
+        cards=cards,
+    )
