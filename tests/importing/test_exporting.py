@@ -54,6 +54,7 @@ CARRIED = {
     "pieces": ("piece_id", "body"),
     "lists": ("kind", "position", "piece_id"),
     "placements": ("name",),
+    "drafts": ("name", "title", "state", "body"),
     "placement_versions": ("name", "body", "assignment"),
     "interactions": ("user_id", "piece_id", "type", "occurred_at", "event_id", "portion"),
     "preferences": ("user_id", "body"),
@@ -182,6 +183,8 @@ def test_every_table_that_holds_what_people_gave_comes_back(
         # What is given up by one and taken by the other shows whether the people of a variant stay the same.
         variants = [{"name": "one", "share": share}, {"name": "other", "share": 1 - share}]
         service.put("/s/placements/front", json={"kind": "popular", "variants": variants})
+    draft = {"title": "T", "note": "n", "settings": {}, "placements": {"x": {"kind": "new"}}, "content": [piece("c")]}
+    assert service.put("/s/drafts/spring", json=draft).status_code == 200
     service.post("/s/users/u/interactions/Watch/content/a?event-id=e")
     service.put("/s/users/u/preferences", json={"hidden": ["b"], "keywords": {"genre": {"x": 1}}})
     service.post("/s/users/off/interactions/Watch/content/a?event-id=e")
@@ -219,6 +222,8 @@ def rows_of(connection: Connection, table: str, columns: tuple[str, ...], source
         ({"placement": PLACEMENT | {"buckets": [[0, 3000, "a"], [2000, 4000, "b"]]}}, "/buckets"),
         ({"placement": PLACEMENT | {"buckets": 7}}, "/buckets"),
         ({"placement": PLACEMENT | {"people": 7}}, "/people"),
+        ({"draft": {"name": "..", "edits": {}}}, "/name"),
+        ({"draft": {"name": "d", "edits": {"blacklist": [1]}}}, "/edits/blacklist/0"),
     ),
 )
 def test_a_placement_or_preferences_with_a_fault_are_named_by_file_line_and_pointer(

@@ -1,5 +1,6 @@
 """Is a varied list what a full sort of the catalogue gives, by few searches, whatever its limits are?"""
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -28,10 +29,11 @@ from penchant.model import DAY_MS, MAX_TAKE, Algorithm, SourceSettings, Term
 from penchant.ranking import RankedPiece, sunk
 from penchant.service.lists import arranging
 from penchant.service.lists import ranking as ranking_module
+from penchant.service.lists.paging import marks_of
 from penchant.service.lists.personal import PersonalRanking
 from penchant.service.lists.requests import PersonalRequest
 from penchant.storage import SourceHead
-from variety_reference import listed_by_definition
+from variety_reference import chosen_one_by_one, listed_by_definition
 
 LIKED = tuple(Term(category, keyword) for category, keyword in (("genre", "a"), ("tag", "b"), ("tag", "c")))
 KEYWORDS = st.lists(st.sampled_from("abcd"), max_size=3, unique=True)
@@ -152,6 +154,39 @@ def test_a_list_is_that_of_the_whole_catalogue_in_order(
         assert ranking.ahead(each.id) == place
     expected = listed_by_definition(ranked, view.whitelist, terms, diversity, most, take=5, candidates=candidates)
     assert [*found] == expected
+
+
+@given(
+    pieces=PIECES,
+    most=MOST,
+    diversity=st.sampled_from([0.0, 0.0, 0.3, 1.0]),
+    named=st.lists(IDS, max_size=3, unique=True),
+    takes=st.lists(st.integers(1, 5), min_size=1, max_size=3),
+)
+def test_pages_are_what_one_choice_after_the_other_gives(
+    *, pieces: list[dict[str, list[str]]], most: dict[str, int], diversity: float, named: list[str], takes: list[int]
+) -> None:
+    catalogue = {f"p{number}": categories for number, categories in enumerate(pieces)}
+    view = view_of(catalogue, SourceSettings(max_per_value=most), tuple(named))
+    ranking = ranking_of(view, take=takes[0], diversity=diversity)
+    ranked = everything_in_order(ranking)
+    terms = {each.id: frozenset(view.snapshot.terms_of(each.id) or ()) for each in ranked}
+    raised = [each for name in named for each in ranked[:5] if each.id == name and each.units > 0]
+
+    # Blocks of five places, with all pieces among the candidates of each.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(arranging, "MAX_TAKE", 5)
+        patch.setattr(ranking_module, "MAX_TAKE", 5)
+        found = [*ranking.listed]
+        for take in itertools.islice(itertools.cycle(takes), 1, None):
+            if not ranking.goes_on:
+                break
+            listed = marks_of(each for each, _ in found)
+            ranking = ranking_of(view, take=take, diversity=diversity, listed=listed)
+            found += ranking.listed
+
+    expected = chosen_one_by_one(ranked, raised, terms, diversity, most, len(ranked))
+    assert [each for each, _ in found] == [each.id for each in expected]
 
 
 def test_a_list_that_limits_never_let_fill_takes_few_searches_of_few_pieces() -> None:

@@ -41,7 +41,7 @@ from penchant.storage import move as move_data
 from penchant.storage import restore as restore_data
 from penchant.telemetry import Metrics
 
-PARTS = ("interactions", "lists", "settings", "placements", "preferences")
+PARTS = ("interactions", "lists", "settings", "placements", "drafts", "preferences")
 
 
 @click.command(name="export")

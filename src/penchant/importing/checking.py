@@ -12,6 +12,7 @@ from penchant.model import EncodedPiece, PieceLimits
 from penchant.wire import (
     DEFAULT_LIMITS,
     Submission,
+    decode_exported_draft,
     decode_exported_placement,
     decode_interactions,
     decode_list,
@@ -29,6 +30,7 @@ _SINGLE: Mapping[DraftKind, Callable[[bytes], Any]] = {
     DraftKind.BLACKLIST: decode_list,
     DraftKind.SETTINGS: decode_settings,
     DraftKind.PLACEMENT: decode_exported_placement,
+    DraftKind.DRAFT: decode_exported_draft,
     DraftKind.PREFERENCES: decode_stated_preferences,
 }
 """What requests have one of, and how it is read; pieces and interactions come in arrays."""

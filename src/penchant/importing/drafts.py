@@ -51,6 +51,7 @@ class DraftKind(enum.Enum):
     BLACKLIST = "blacklist"
     SETTINGS = "settings"
     PLACEMENT = "placement"
+    DRAFT = "draft"
     PREFERENCES = "preferences"
 
 

@@ -11,6 +11,7 @@ from penchant.storage import SourceExport
 from penchant.wire import (
     decode_settings,
     encode,
+    encode_exported_draft,
     encode_exported_placement,
     encode_settings,
     encode_stated_preferences,
@@ -28,11 +29,12 @@ class ExportParts:
     lists: bool = False
     settings: bool = False
     placements: bool = False
+    drafts: bool = False
     preferences: bool = False
 
 
 def export_lines(export: SourceExport, parts: ExportParts, now: int) -> Iterator[bytes]:
-    """Yield the lines: pieces by id, lists, settings, placements, interactions by time, and preferences.
+    """Yield the lines: pieces by id, lists, settings, placements, drafts, interactions by time, and preferences.
 
     Interactions of one moment come as they were recorded; those past their retention at ``now``, in ms since 1970 UTC,
     are left out. Preferences come last: what people did who are switched off now is imported before that is known.
@@ -49,6 +51,8 @@ def export_lines(export: SourceExport, parts: ExportParts, now: int) -> Iterator
     if parts.placements:
         for row in export.placements():
             yield b'{"placement":' + encode_exported_placement(row.name, row.body, row.assignment) + b"}\n"
+    if parts.drafts:
+        yield from (b'{"draft":' + encode_exported_draft(*each) + b"}\n" for each in export.drafts())
     if parts.interactions:
         oldest = settings.oldest_day(now // DAY_MS) * DAY_MS
         yield from _interaction_lines(export, oldest)

@@ -11,6 +11,8 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, urlsplit
 
+import msgspec
+
 from penchant import __version__
 from penchant.errors import Fault, InvalidInput, Refused
 from penchant.importing.drafts import interaction_members
@@ -18,9 +20,11 @@ from penchant.importing.targets import BatchResult
 from penchant.model import EncodedPiece, ListKind, NewInteraction, SourceSettings
 from penchant.wire import (
     SETTINGS,
+    ExportedDraft,
     ExportedPlacement,
     StatedPreferences,
     encode,
+    encode_edits,
     encode_placement,
     encode_settings,
     preferences_answer,
@@ -104,6 +108,15 @@ class RemoteTarget:
             path = f"/placements/{quote(each.name, safe='')}"
             if self._ask("GET", path, missing=True) != each.spec.members:
                 self._change("PUT", path, encode_placement(each.spec))
+
+    def put_drafts(self, drafts: Sequence[ExportedDraft]) -> None:
+        """Store drafts, each as written by the key."""
+        for each in drafts:
+            body, path = encode_edits(each.edits), f"/drafts/{quote(each.name, safe='')}"
+            known = self._ask("GET", path, missing=True) or {}
+            members = msgspec.json.decode(body)
+            if {name: known.get(name) for name in members} != members:
+                self._change("PUT", path, body)
 
     def replace_preferences(self, stated: Sequence[StatedPreferences]) -> None:
         """Replace the preferences of these people, a request for each."""

@@ -121,6 +121,7 @@ class ImportTally(msgspec.Struct, kw_only=True):
     lists: int = 0
     settings: int = 0
     placements: int = 0
+    drafts: int = 0
     preferences: int = 0
     invalid_rows: int = 0
     invalid: list[InvalidRow] = []
@@ -264,6 +265,7 @@ class ImportReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     lists: int
     settings: int
     placements: int
+    drafts: int
     preferences: int
     invalid_rows: int
     invalid: list[InvalidRow]
@@ -308,6 +310,8 @@ def to_text(report: ImportReport) -> Iterator[str]:
         )
     if report.lists or report.settings:
         yield f"{report.source}: {report.lists} lists and {report.settings} settings {verb}"
+    if report.drafts:
+        yield f"{report.source}: {report.drafts} drafts {verb}"
     if report.placements or report.preferences:
         yield f"{report.source}: {report.placements} placements and preferences of {report.preferences} people {verb}"
     if report.examples:

@@ -7,7 +7,7 @@
           ended here: the checkpoint is a batch behind, and that batch is stored again by the next run
 
 To store a batch again changes nothing: pieces go by their id, interactions by an event id made of what they say, lists,
-settings, placements and preferences are replaced by the same ones. So no transaction has to hold both the batch
+settings, placements, drafts and preferences are replaced by the same ones. So no transaction has to hold both the batch
 and the checkpoint.
 """
 
@@ -60,6 +60,7 @@ _COUNTS = {
     DraftKind.BLACKLIST: "lists",
     DraftKind.SETTINGS: "settings",
     DraftKind.PLACEMENT: "placements",
+    DraftKind.DRAFT: "drafts",
     DraftKind.PREFERENCES: "preferences",
 }
 """The member of the tally in which the things of each kind are counted."""
@@ -266,6 +267,8 @@ def _send(target: Target, kind: DraftKind, items: Sequence[Any]) -> BatchResult:
             target.replace_settings(items[0])
         case DraftKind.PLACEMENT:
             target.put_placements(items)
+        case DraftKind.DRAFT:
+            target.put_drafts(items)
         case DraftKind.PREFERENCES:
             target.replace_preferences(items)
     return BatchResult()

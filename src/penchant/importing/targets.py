@@ -13,17 +13,21 @@ from penchant.storage import (
     RecordInteractions,
     ReplaceList,
     ReplacePreferences,
+    SaveDraft,
     Storage,
     SubmitPieces,
     source_id,
 )
 from penchant.wire import (
+    MAX_DRAFTS,
     MAX_PLACEMENT_VERSIONS,
     MAX_PLACEMENTS,
+    ExportedDraft,
     ExportedPlacement,
     StatedPreferences,
     decode_settings,
     encode,
+    encode_edits,
     encode_placement,
     encode_preferences,
     encode_settings,
@@ -71,6 +75,9 @@ class Target(Protocol):
 
     def put_placements(self, placements: Sequence[ExportedPlacement]) -> None:
         """Put placements in force; one that is in force already stays as it is."""
+
+    def put_drafts(self, drafts: Sequence[ExportedDraft]) -> None:
+        """Store drafts, to wait as they did; one that is the same already stays as it is."""
 
     def replace_preferences(self, stated: Sequence[StatedPreferences]) -> None:
         """Replace the preferences of these people."""
@@ -141,6 +148,24 @@ class StoredTarget:
                     after=0 if row is None else row.version,
                     max_versions=MAX_PLACEMENT_VERSIONS,
                     max_placements=MAX_PLACEMENTS,
+                )
+            )
+
+    def put_drafts(self, drafts: Sequence[ExportedDraft]) -> None:
+        """Store drafts over what there is now, each as written by who imports."""
+        for each in drafts:
+            body = encode_edits(each.edits)
+            row = self._storage.drafts.read(source_id(self._account_id, self._source), each.name)
+            if row is not None and row.body == body:
+                continue
+            self._carry_out(
+                SaveDraft(
+                    **self._whose,
+                    name=each.name,
+                    title=each.edits.title or "",
+                    body=body,
+                    subjects=each.edits.subjects,
+                    max_drafts=MAX_DRAFTS,
                 )
             )
 

@@ -55,6 +55,7 @@ from penchant.storage import (
 )
 from penchant.telemetry import Metrics, logger
 from penchant.wire import (
+    MAX_DRAFTS,
     MAX_PLACEMENT_VERSIONS,
     MAX_PLACEMENTS,
     DraftEdits,
@@ -72,8 +73,6 @@ from penchant.wire import (
     pointer,
 )
 
-MAX_DRAFTS = 100
-"""Open drafts of a source."""
 ATTEMPTS = 5
 """How often a draft is published whose source others change at the same moment."""
 DUE_DRAFTS = 100

@@ -51,7 +51,7 @@ from penchant.model import EncodedPiece, ListKind, NewInteraction, SourceSetting
 from penchant.settings import NodeSettings
 from penchant.storage import DeletePieces, PullRecord, PullResult, Storage
 from penchant.telemetry import logger
-from penchant.wire import ExportedPlacement, StatedPreferences, encode, format_timestamp, source_problem
+from penchant.wire import ExportedDraft, ExportedPlacement, StatedPreferences, encode, format_timestamp, source_problem
 
 ACTOR = "pull"
 """The actor of pulls in the audit log; their commands are those of an import."""
@@ -191,6 +191,11 @@ class _ChangesTarget:
         """Put placements in force that are not yet."""
         self._prepare()
         self._target.put_placements(placements)
+
+    def put_drafts(self, drafts: Sequence[ExportedDraft]) -> None:
+        """Store drafts that are not yet there."""
+        self._prepare()
+        self._target.put_drafts(drafts)
 
     def replace_preferences(self, stated: Sequence[StatedPreferences]) -> None:
         """Replace preferences."""

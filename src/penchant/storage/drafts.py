@@ -30,11 +30,9 @@ from penchant.storage.records import (
     ReplacedState,
     SaveDraft,
 )
-from penchant.storage.schema import drafts, sources
+from penchant.storage.schema import OPEN_STATES, drafts, sources
 from penchant.storage.source_reader import stored_settings
 
-OPEN = frozenset({"draft", "proposed", "sent-back", "scheduled"})
-"""States of drafts that wait for something."""
 PUBLISHED, UNDONE = "published", "undone"
 KEPT_STEPS = 50
 """Steps of a draft that are kept, the newest ones."""
@@ -177,8 +175,8 @@ def save_draft(
         TooManyDrafts: it would be one too many.
     """
     old = _find(connection, source_id, command.name)
-    if old is None or old.state not in OPEN:
-        held = select(func.count()).where(drafts.c.source_id == source_id, drafts.c.state.in_(OPEN))
+    if old is None or old.state not in OPEN_STATES:
+        held = select(func.count()).where(drafts.c.source_id == source_id, drafts.c.state.in_(OPEN_STATES))
         if connection.execute(held.select_from(drafts)).scalar_one() >= command.max_drafts:
             raise TooManyDrafts(f"A source has up to {command.max_drafts} open drafts; publish or delete one first.")
     writers = () if old is None or old.state == PUBLISHED else _decode_writers(old.writers)
@@ -230,7 +228,7 @@ def move_draft(
     if state == UNDONE:
         values["replaced"] = b""
     connection.execute(update(drafts).where(_of_name(row.source_id, row.name)).values(values))
-    if state not in OPEN:
+    if state not in OPEN_STATES:
         closed = (drafts.c.source_id == row.source_id) & drafts.c.state.in_([PUBLISHED, UNDONE])
         names = select(drafts.c.name).where(closed).order_by(drafts.c.moved_at.desc(), drafts.c.name)
         surplus = list(connection.execute(names.offset(KEPT_CLOSED)).scalars())

@@ -219,7 +219,8 @@ class SourceExport:
     """All of a source, read in one transaction: ``interactions`` gives those from a moment on, ascending by time.
 
     Of one moment those recorded earlier come first; ``columns`` has all. ``preferences`` gives people's ids with what
-    they have said, as stored JSON, ascending by id, and ``placements`` those in force. The streams are read in turn.
+    they have said, as stored JSON, ascending by id, ``placements`` those in force, and ``drafts`` the names and edits
+    of those that wait. The streams are read in turn.
     """
 
     head: SourceHead
@@ -229,6 +230,7 @@ class SourceExport:
     columns: InteractionColumns
     preferences: Iterable[Sequence[tuple[str, bytes]]]
     placements: Callable[[], Sequence["PlacementRow"]]
+    drafts: Callable[[], Sequence[tuple[str, bytes]]]
 
 
 class WordRules(NamedTuple):

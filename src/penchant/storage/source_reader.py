@@ -40,7 +40,17 @@ from penchant.storage.records import (
     SourceHead,
     WordRules,
 )
-from penchant.storage.schema import ERASURE_CODE, TYPES, interactions, lists, pieces, preferences, sources
+from penchant.storage.schema import (
+    ERASURE_CODE,
+    OPEN_STATES,
+    TYPES,
+    drafts,
+    interactions,
+    lists,
+    pieces,
+    preferences,
+    sources,
+)
 from penchant.storage.secrets import ERASURES, read_secret, reveal_key
 
 BATCH_ROWS = 1000
@@ -239,7 +249,14 @@ class SourceReader:
             ),
             preferences=self._preferences(),
             placements=functools.partial(read_placements, self._connection, self.head.source_id),
+            drafts=self._drafts,
         )
+
+    def _drafts(self) -> list[tuple[str, bytes]]:
+        """Return the names of the drafts that wait, and what they edit, as stored JSON, ascending by name."""
+        waiting = (drafts.c.source_id == self.head.source_id) & drafts.c.state.in_(OPEN_STATES)
+        statement = select(drafts.c.name, drafts.c.body).where(waiting).order_by(drafts.c.name)
+        return [(row.name, bytes(row.body)) for row in self._connection.execute(statement)]
 
     def _preferences(self) -> Iterator[Sequence[tuple[str, bytes]]]:
         """Yield people's ids with their preferences as stored JSON, ascending by id."""

@@ -60,12 +60,16 @@ from penchant.wire.drafts.answers import (
 from penchant.wire.drafts.edits import (
     DRAFT_NOTE,
     DRAFT_SCHEDULE,
+    MAX_DRAFTS,
     MAX_EFFECT,
     DraftEdits,
     EffectWish,
+    ExportedDraft,
     decode_edits,
     decode_effect_wish,
+    decode_exported_draft,
     encode_edits,
+    encode_exported_draft,
 )
 from penchant.wire.explanations import (
     ExplainedPiece,

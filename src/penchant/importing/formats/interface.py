@@ -1,7 +1,7 @@
 """Interface: lines of this project's own shape, and saved bodies and answers of the interface that it follows.
 
 In NDJSON, as ``penchant export`` writes it, an object is a piece, an interaction, or alone in it a list, the settings,
-a placement or a person's preferences; an object a line, or an array of objects.
+a placement, a draft or a person's preferences; an object a line, or an array of objects.
 
 Of a specification are taken the answer of ``GET /{source}/content``, one of its pieces, the array that is posted there,
 the listing of a person's interactions, the export of a person, and the array of a bulk submission; each as a file of

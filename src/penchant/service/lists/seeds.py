@@ -15,6 +15,7 @@ from penchant.index import (
     Audience,
     Filter,
     InteractionArrays,
+    PartQuery,
     PersonFigures,
     graded_pieces,
     profile_of_person,
@@ -38,7 +39,8 @@ RowRanking = SimilarRanking | PersonalRanking
 class SeededRow:
     """A row that a page could show: what it is about, which ``mark`` says as one text, and since when.
 
-    ``rank`` ranks it without some more pieces. ``series`` are the terms by which a piece belongs to a series.
+    ``rank`` ranks it without some more pieces; ``has_enough`` tells that it is known to be long enough. ``series`` are
+    the terms by which a piece belongs to a series.
     """
 
     seed: ListSeed
@@ -46,6 +48,7 @@ class SeededRow:
     rank: Callable[[frozenset[str]], RowRanking]
     since: int | None = None
     series: frozenset[Term] = frozenset()
+    has_enough: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,13 +101,19 @@ def rows_because(
 
 
 class KeywordRanking(PersonalRanking):
-    """What a person may like among the pieces that have a term."""
+    """What a person may like among the pieces that have a term, by what ``whole`` has worked out for all of them."""
 
     def __init__(
-        self, term: Term, view: View, request: PersonalRequest, now: int, person: PersonFigures, audience: Audience
+        self, term: Term, whole: PersonalRanking, request: PersonalRequest, person: PersonFigures, audience: Audience
     ) -> None:
-        super().__init__(view, request, now, person, audience)
+        super().__init__(whole.view, request, whole.now, person, audience)
         self._term = term
+        self._whole = whole
+
+    @property
+    def query(self) -> PartQuery:
+        """What the list is searched by: the same for all terms."""
+        return self._whole.query
 
     @cached_property
     def shown(self) -> Filter:
@@ -117,12 +126,12 @@ def rows_by_keyword(inputs: SeedInputs, request: PersonalRequest, audience: Audi
     view, now, person = inputs.view, inputs.now, inputs.person
     today, said = now // DAY_MS, inputs.history.preferences
     profile = profile_of_person(inputs.events, view.snapshot, view.settings, today, said)
-    shown = PersonalRanking(view, request, now, person, audience).shown
-    pieces = ShownPieces(view.snapshot, shown, person.left_out(with_seen=not view.settings.exclude_seen))
+    whole = PersonalRanking(view, request, now, person, audience)
+    pieces = ShownPieces(view.snapshot, whole.shown, person.left_out(with_seen=not view.settings.exclude_seen))
 
     def rank(term: Term, without: frozenset[str]) -> KeywordRanking:
         query = replace(request, exclude=request.exclude | without)
-        return KeywordRanking(term, view, query, now, person, audience)
+        return KeywordRanking(term, whole, query, person, audience)
 
     for term, _ in liked_by_score(profile):
         # Counted first: most keywords of a profile are of few pieces, and a count takes no search.
@@ -131,6 +140,8 @@ def rows_by_keyword(inputs: SeedInputs, request: PersonalRequest, audience: Audi
                 seed=ListSeed(category=term.category, keyword=term.keyword),
                 mark=f"{term.category}\0{term.keyword}",
                 rank=partial(rank, term),
+                # Nothing but rules leaves out what may be shown.
+                has_enough=not whole.is_arranged,
             )
 
 
@@ -190,7 +201,7 @@ class RowChoice:
             # Lists of one person follow each other: let others in between.
             await asyncio.sleep(0)
             is_new = not row.series or all(not row.series <= each.series for each in self._pool)
-            if is_new and len(await self._entries(row.rank(frozenset()))) >= LEAST_SHOWN:
+            if is_new and (row.has_enough or len(await self._entries(row.rank(frozenset()))) >= LEAST_SHOWN):
                 self._pool.append(row)
 
     async def _filled(self, rows: Sequence[SeededRow]) -> list[ShownRow]:

@@ -23,7 +23,7 @@ from penchant.wire.placements import (
     placement_problem,
 )
 from penchant.wire.settings import Settings, decode_settings, encode_settings
-from penchant.wire.syntax import UNREADABLE, Faults, decode, decode_object, encode, pointer, require_utf8
+from penchant.wire.syntax import UNREADABLE, Faults, decode, decode_object, encode, kind_of, pointer, require_utf8
 from penchant.wire.text import label_problem
 from penchant.wire.times import parse_timestamp
 
@@ -33,6 +33,8 @@ MAX_OTHER_BYTES = 2 * 1024 * 1024
 """Bytes of a draft beside its pieces: as much as the body of a list."""
 EFFECT_TAKE = 10
 """How long its lists are if nothing is said: what a page shows."""
+MAX_DRAFTS = 100
+"""Open drafts of a source."""
 MAX_EFFECT = 100
 """People, and pieces, whose lists an effect shows (interface, section 10)."""
 ANSWERED = frozenset({"name", "state", "by", "changedAt", "due", "writers", "steps"})
@@ -206,6 +208,32 @@ def encode_edits(edits: DraftEdits) -> bytes:
     if edits.content is not None:
         members["content"] = [msgspec.Raw(piece.body) for piece in edits.content]
     return encode({key: value for key, value in members.items() if value is not None})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportedDraft:
+    """A draft that waits, with its name."""
+
+    name: str
+    edits: DraftEdits
+
+
+def encode_exported_draft(name: str, body: bytes) -> bytes:
+    """Return the value of a line ``{"draft":…}`` from a draft as it is stored."""
+    return encode({"name": name, "edits": msgspec.Raw(body)})
+
+
+def decode_exported_draft(body: bytes) -> ExportedDraft:
+    """Return the draft in the value of a line; raises as `decode_edits`."""
+    members, faults = _members(body), Faults()
+    faults.only(members, ("name", "edits"), "")
+    name = decode(members.get("name", b"null"))
+    problem = placement_problem(name) if isinstance(name, str) else f"Found {kind_of(name)}; a name is accepted."
+    if problem:
+        faults.add("/name", problem)
+    edits = _part(members.get("edits", b"null"), "/edits", faults, decode_edits)
+    faults.raise_any()
+    return ExportedDraft(name=name, edits=edits or DraftEdits(lists={}))
 
 
 class DraftNote(msgspec.Struct, frozen=True, kw_only=True):

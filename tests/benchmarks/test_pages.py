@@ -1,0 +1,62 @@
+"""What does a page of a list cost, what a page of rows, and what members of pieces? Prints figures (``pytest -s``)."""
+
+import json
+import statistics
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from benchmarks.test_rank import JSON, PIECES, submit
+from kernel_cache import KERNELS
+from penchant.index.compiled import engine
+from penchant.index.compiled.samples import KINDS
+from penchant.live.compiling import load_kernels
+from serving import Service, ok
+
+pytestmark = pytest.mark.slow
+
+ROUNDS = 200
+LIST = "/s/users/u/recommendation"
+ROWS = {"popular": {}, "new": {}, "recommendations": {}, "keyword": {"rows": 2, "fallback": "popular"}}
+
+
+def test_pages_rows_and_members(service: Service) -> None:
+    engine.use({kind: load_kernels(KERNELS, kind) for kind in KINDS})
+    ids = submit(service)
+    watched = [{"userId": "u", "type": "Watch", "contentId": each} for each in ids[::200]]
+    ok(service.post("/s/interactions", json=watched))
+    for kind, members in ROWS.items():
+        ok(service.put(f"/s/placements/{kind}", json={"kind": kind} | members))
+    second, tenth = (cursor(service, pages) for pages in (1, 9))
+    page = {"user": "u", "include": ["label"], "lists": [{"placement": each, "take": 12} for each in ROWS]}
+    asked: dict[str, tuple[str, str, Mapping[str, Any]]] = {
+        "nothing": ("GET", "/-/health/live", {}),
+        "first page": ("GET", LIST, {}),
+        "second page": ("GET", LIST, {"params": {"after": second}}),
+        "tenth page": ("GET", LIST, {"params": {"after": tenth, "take": 29}}),
+        "with members": ("GET", f"{LIST}?include=label,extras", {}),
+        "rows with labels": ("POST", "/s/lists", {"content": json.dumps(page).encode(), "headers": JSON}),
+    }
+    taken: dict[str, list[float]] = {name: [] for name in asked}
+    for _ in range(ROUNDS):
+        # In turn: what else the machine does falls on all of them alike.
+        for name, (method, path, options) in asked.items():
+            started = time.process_time()
+            answer = service.request(method, path, **options)
+            taken[name].append((time.process_time() - started) * 1_000)
+            assert answer.status_code == 200, answer.text
+
+    nothing, *others = (statistics.median(each) for each in taken.values())
+    figures = ", ".join(f"{name} {each - nothing:.2f}" for name, each in zip([*asked][1:], others, strict=True))
+    print(f"\n  of {PIECES} pieces, ms CPU: {figures}; taken off for the client {nothing:.2f}")
+    engine.use({})
+
+
+def cursor(service: Service, pages: int) -> str:
+    """Return where a list goes on after some pages."""
+    after: dict[str, str] = {}
+    for _ in range(pages):
+        after = {"after": service.get(LIST, params=after).headers["x-penchant-next"]}
+    return after["after"]

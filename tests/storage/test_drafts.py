@@ -1,0 +1,264 @@
+"""Drafts as both databases keep them: written, moved, published by one transaction, taken back, forgotten."""
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from penchant.errors import (
+    DraftChanged,
+    FourEyes,
+    OutdatedDraft,
+    PenchantError,
+    TooManyDrafts,
+    TooManyPieces,
+    TooManyPlacements,
+    UnknownDraft,
+    UnknownSource,
+    WrongDraftState,
+)
+from penchant.model import EncodedPiece, ListKind
+from penchant.storage import (
+    DeleteDraft,
+    DeleteSource,
+    DraftBasis,
+    MoveDraft,
+    PlacementEdit,
+    PublishDraft,
+    ReplaceList,
+    SaveDraft,
+    Storage,
+)
+from storage.commands import done, head, putting, submit, submitting
+
+WAITING = frozenset({"draft", "proposed"})
+
+
+def saving(account: int, *subjects: str, name: str = "d", actor: str = "ann", **others: Any) -> SaveDraft:
+    said: dict[str, Any] = {"title": "T", "body": b"{}", "max_drafts": 2} | others
+    return SaveDraft(account_id=account, source="s", actor=actor, name=name, subjects=subjects, **said)
+
+
+def basis_of(storage: Storage, account: int, name: str = "d") -> DraftBasis:
+    basis = storage.drafts.read_basis(head(storage, account).source_id, name)
+    assert basis is not None
+    return basis
+
+
+def publishing(storage: Storage, account: int, **others: Any) -> PublishDraft:
+    """Return the command that publishes the draft as it is now, by what is in force now."""
+    basis = basis_of(storage, account)
+    said: dict[str, Any] = {
+        "actor": "bob",
+        "step": "publish",
+        "states": WAITING,
+        "revision": basis.draft.revision,
+        "settings_seen": basis.settings,
+        "placements_seen": {row.name: row.version for row in basis.placements},
+        "max_versions": 2,
+        "max_placements": 2,
+    }
+    return PublishDraft(account_id=account, source="s", name="d", **said | others)
+
+
+def moving(account: int, **others: Any) -> MoveDraft:
+    said: dict[str, Any] = {"actor": "ann", "step": "propose", "states": WAITING, "state": "proposed"} | others
+    return MoveDraft(account_id=account, source="s", name="d", **said)
+
+
+def blacklist(storage: Storage, account: int) -> tuple[str, ...]:
+    return storage.sources.read_curation(account, "s")[1].blacklist
+
+
+def test_a_draft_is_kept_and_raises_no_version(storage: Storage, account: int) -> None:
+    with pytest.raises(UnknownSource):
+        done(storage, saving(account))
+    done(storage, submitting(account, "a"))
+    version = head(storage, account).version
+
+    done(storage, saving(account, "blacklist", body=b'{"blacklist":[]}'))
+
+    number = head(storage, account).source_id
+    row = storage.drafts.read(number, "d")
+    assert row is not None
+    assert (row.state, row.actor, row.writers, row.body) == ("draft", "ann", ("ann",), b'{"blacklist":[]}')
+    assert [(each.name, each.body) for each in storage.drafts.list_of(number)] == [("d", b"")]
+    assert head(storage, account).version == version
+
+
+def test_a_publication_is_in_force_as_one_version(storage: Storage, account: int) -> None:
+    done(storage, submitting(account, "a", "b"))
+    done(storage, putting(account, "old", b"1"))
+    done(
+        storage, saving(account, "settings", "blacklist", "placements/new", "placements/old", "content/b", "content/c")
+    )
+
+    pieces = [EncodedPiece(id=each, body=b'{"id":"%s","x":1}' % each.encode()) for each in ("b", "c")]
+    outcome = done(
+        storage,
+        publishing(
+            storage,
+            account,
+            settings=b'{"halfLifeDays":7}',
+            lists={ListKind.BLACKLIST: ["a"]},
+            placements=[PlacementEdit("new", b"n", b"[]"), PlacementEdit("old", None)],
+            pieces=pieces,
+        ),
+    )
+
+    now, curation = storage.sources.read_curation(account, "s")
+    assert (curation.blacklist, curation.settings) == (("a",), b'{"halfLifeDays":7}')
+    assert curation.placements == {"new": outcome.version}
+    assert (now.version, now.piece_count) == (outcome.version, 3)
+    assert storage.pieces.read_some(account, "s", ["b", "c"]) == {each.id: each.body for each in pieces}
+    (row,) = storage.placements.list_versions(now.source_id, "new")
+    assert (row.actor, row.draft) == ("bob", "d")
+
+
+def test_what_a_publication_replaced_is_kept_and_put_back(storage: Storage, account: int) -> None:
+    submit(storage, account, {"a": b'{"id":"a"}'})
+    done(storage, putting(account, "old", b"1"))
+    done(storage, saving(account, "blacklist", "placements/old", "content/a", "content/n"))
+    pieces = [EncodedPiece(id=each, body=b'{"id":"%s","x":1}' % each.encode()) for each in ("a", "n")]
+    edits = [PlacementEdit("old", b"2", b"[]")]
+    done(storage, publishing(storage, account, lists={ListKind.BLACKLIST: ["a"]}, placements=edits, pieces=pieces))
+
+    replaced = basis_of(storage, account).replaced
+    assert replaced is not None
+    assert replaced.lists == {"blacklist": []}
+    assert replaced.placements == {"old": (b"1", b"[]")}
+    assert replaced.pieces == {"a": b'{"id":"a"}', "n": None}
+    undoing = publishing(
+        storage,
+        account,
+        step="undo",
+        states=frozenset({"published"}),
+        undoes=True,
+        lists={ListKind.BLACKLIST: []},
+        placements=[PlacementEdit("old", b"1", b"[]")],
+        pieces=[EncodedPiece(id="a", body=b'{"id":"a"}')],
+        removed=["n"],
+    )
+    version = done(storage, undoing).version
+
+    assert storage.pieces.read_some(account, "s", ["a", "n"]) == {"a": b'{"id":"a"}'}
+    assert (head(storage, account).version, head(storage, account).piece_count) == (version, 1)
+    assert basis_of(storage, account).draft.state == "undone"
+
+
+def refused(storage: Storage, command: Any, error: type[PenchantError]) -> None:
+    with pytest.raises(error):
+        done(storage, command)
+
+
+def test_nothing_is_stored_of_what_is_refused(storage: Storage, account: int) -> None:
+    done(storage, submitting(account, "a"))
+    done(storage, saving(account, "blacklist", "content/n"))
+    n = [EncodedPiece(id="n", body=b'{"id":"n"}')]
+    edits: dict[str, Any] = {"lists": {ListKind.BLACKLIST: ["x"]}, "pieces": n}
+    before = head(storage, account)
+    places = [PlacementEdit(name, b"1", b"[]") for name in ("p", "q", "r")]
+
+    refused(storage, publishing(storage, account, **edits, max_pieces=1), TooManyPieces)
+    refused(storage, publishing(storage, account, **edits, placements=places), TooManyPlacements)
+    refused(storage, publishing(storage, account, **edits, revision=1), DraftChanged)
+    refused(storage, publishing(storage, account, **edits, settings_seen=b"{}"), DraftChanged)
+    refused(storage, publishing(storage, account, **edits, placements_seen={"p": 1}), DraftChanged)
+    refused(storage, publishing(storage, account, **edits, actor="ann", is_theirs=False), FourEyes)
+    refused(storage, publishing(storage, account, **edits, states=frozenset({"published"})), WrongDraftState)
+    done(storage, ReplaceList(account_id=account, source="s", kind=ListKind.BLACKLIST, ids=["y"]))
+    refused(storage, publishing(storage, account, **edits), OutdatedDraft)
+
+    assert blacklist(storage, account) == ("y",)
+    assert storage.pieces.read_some(account, "s", ["n"]) == {}
+    assert head(storage, account).version == before.version + 1
+    done(storage, publishing(storage, account, **edits, force=True))
+    assert blacklist(storage, account) == ("x",)
+
+
+def test_of_many_publications_at_once_one_is_carried_out(storage: Storage, account: int) -> None:
+    done(storage, submitting(account, "a"))
+    done(storage, saving(account, "blacklist"))
+    commands = [publishing(storage, account, lists={ListKind.BLACKLIST: [str(number)]}) for number in range(8)]
+
+    def carry_out(command: PublishDraft) -> str:
+        try:
+            done(storage, command)
+        except (DraftChanged, WrongDraftState):
+            return "refused"
+        return "done"
+
+    with ThreadPoolExecutor(8) as threads:
+        outcomes = list(threads.map(carry_out, commands))
+
+    assert sorted(outcomes) == ["done", *["refused"] * 7]
+    assert blacklist(storage, account) == (str(outcomes.index("done")),)
+
+
+def test_whoever_wrote_a_draft_is_its_writer_until_it_is_published(storage: Storage, account: int) -> None:
+    done(storage, submitting(account, "a"))
+    for actor in ("ann", "cleo", "ann"):
+        done(storage, saving(account, actor=actor))
+    assert basis_of(storage, account).draft.writers == ("ann", "cleo")
+
+    done(storage, publishing(storage, account))
+    done(storage, saving(account, actor="cleo"))
+
+    assert basis_of(storage, account).draft.writers == ("cleo",)
+
+
+def test_steps_are_noted_and_a_schedule_is_found_when_it_is_due(storage: Storage, account: int) -> None:
+    done(storage, submitting(account, "a"))
+    refused(storage, moving(account), UnknownDraft)
+    done(storage, saving(account))
+    done(storage, moving(account, note="look"))
+    done(storage, moving(account, step="schedule", state="scheduled", due_at=1_000, actor="bob"))
+
+    def due(now: int) -> list[tuple[str, str]]:
+        found = storage.drafts.list_due(now, 100)
+        return [(each.name, each.actor) for each in found if each.account_id == account]
+
+    assert (due(999), due(1_000)) == ([], [("d", "bob")])
+    steps = basis_of(storage, account).draft.steps
+    assert [(each.step, each.note, each.due_at) for each in steps] == [
+        ("save", "", None),
+        ("propose", "look", None),
+        ("schedule", "", 1_000),
+    ]
+    done(storage, saving(account))
+    assert due(1_000) == []
+
+
+def test_open_drafts_are_bounded_and_published_ones_make_room(storage: Storage, account: int) -> None:
+    done(storage, submitting(account, "a"))
+    done(storage, saving(account))
+    done(storage, saving(account, name="e"))
+
+    refused(storage, saving(account, name="f"), TooManyDrafts)
+    done(storage, publishing(storage, account))
+    done(storage, saving(account, name="f"))
+    refused(storage, saving(account), TooManyDrafts)
+    done(storage, DeleteDraft(account_id=account, source="s", name="e"))
+    done(storage, DeleteDraft(account_id=account, source="s", name="e"))
+    done(storage, saving(account))
+
+
+def test_drafts_go_with_their_source(storage: Storage, account: int) -> None:
+    done(storage, submitting(account, "a"))
+    done(storage, saving(account))
+    number = head(storage, account).source_id
+
+    done(storage, DeleteSource(account_id=account, source="s"))
+    done(storage, submitting(account, "a"))
+
+    assert storage.drafts.list_of(number) == []
+
+
+def test_an_export_has_the_drafts_that_wait(storage: Storage, account: int) -> None:
+    done(storage, submitting(account, "a"))
+    done(storage, saving(account, body=b'{"title":"T"}', name="e"))
+    done(storage, saving(account))
+    done(storage, publishing(storage, account))
+
+    with storage.sources.open_export(account, "s") as export:
+        assert export.drafts() == [("e", b'{"title":"T"}')]
