@@ -82,7 +82,7 @@ async def test_a_file_has_the_weights_that_a_worker_makes(sources: Sources, star
     assert {name: array.tolist() for name, array in made.arrays().items()} == {
         name: array.tolist() for name, array in theirs.arrays().items()
     }
-    assert len(theirs.weights.followers)
+    assert len(theirs.weights.successors)
     assert theirs.origin.oldest_day * DAY_MS < sources.head().changed_at
 
 

@@ -55,7 +55,7 @@ CLOSENESS = (0, 16, 13, 10, 8, 6, 5, 4, 3, 3, 2)
 """What two likes of a person count by how many ranks they are apart."""
 TOTAL_BITS = 40
 """Bits of the lower word of sums of products of counts, which have as many each."""
-FOLLOW_PENALTY = 40_960
+SUCCESSION_PENALTY = 40_960
 """What is added to all that is liked soon after a piece: ten neighbouring likes of the top grade."""
 NOWHERE = 1 << 62
 """The row of an empty entry of a heap; as a limit, one that every key is below."""
@@ -218,12 +218,12 @@ class LikeSequences(NamedTuple):
 
 
 class LikeSeeds(NamedTuple):
-    """A person's likes by row of the weights: grades v, what each counts, v', and what its followers do, h g v."""
+    """A person's likes by row of the weights: grades v, what each counts, v', and what its successors do, h g v."""
 
     rows: IntArray
     grades: IntArray
     factors: IntArray
-    follow_factors: IntArray
+    successor_factors: IntArray
 
 
 class SparseRows(NamedTuple):
@@ -248,8 +248,8 @@ class WeightMatrix(NamedTuple):
     ``starts`` (n + 1,) cuts ``targets``, ascending, and ``values`` into what a like of each piece says of others, in
     `WEIGHT_SCALE`. ``lent_starts`` (n + 1,) cuts ``borrowers``, ascending, and ``lent_shares`` into the pieces that
     each piece stands in for; ``evidence`` (n,) is how much stand-ins count. Both are in `SHARE_SCALE`.
-    ``follow_starts`` (n + 1,) cuts ``followers``, ascending, and ``follow_values`` into what is liked soon after each
-    piece, in `WEIGHT_SCALE`.
+    ``successor_starts`` (n + 1,) cuts ``successors``, ascending, and ``successor_values`` into what is liked soon
+    after each piece, in `WEIGHT_SCALE`.
     """
 
     starts: IntArray
@@ -259,9 +259,9 @@ class WeightMatrix(NamedTuple):
     borrowers: Numbers
     lent_shares: NDArray[np.int32]
     evidence: NDArray[np.int32]
-    follow_starts: IntArray
-    followers: Numbers
-    follow_values: NDArray[np.int32]
+    successor_starts: IntArray
+    successors: Numbers
+    successor_values: NDArray[np.int32]
 
 
 class PersonPairs(NamedTuple):

@@ -331,7 +331,7 @@ def likeness_squares(
     return found
 
 
-def followers(
+def successors(
     likes: LikeMatrix, k: int, *, threads: int = 1
 ) -> tuple[NDArray[np.uint32], NDArray[np.int32], NDArray[np.uint8], IntArray]:
     """Return by piece those liked soon after it, ascending, T, and how many people like one after the other.
@@ -342,9 +342,9 @@ def followers(
     count = len(likes.piece_starts) - 1
     near, values = np.zeros((count, k), dtype=np.uint32), np.zeros((count, k), dtype=np.int32)
     people, totals = np.zeros((count, k), dtype=np.uint8), np.zeros((count, 5), dtype=np.int64)
-    kernel = _engine.kernel("followers", RIDGE)
+    kernel = _engine.kernel("successors", RIDGE)
     if kernel is None:
-        ridge_exact.followers(likes, near, values, people, totals)
+        ridge_exact.successors(likes, near, values, people, totals)
         return near, values, people, totals
     sequences = _sequences(likes)
 

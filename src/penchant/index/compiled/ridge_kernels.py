@@ -321,13 +321,13 @@ def _add_direct(weights, seeds, room):
     for s in range(len(seeds.rows)):
         cursors[s] = weights.starts[seeds.rows[s]]
         # What follows a like that counts for nothing there is passed over: its run is at its end.
-        soon[s] = weights.follow_starts[seeds.rows[s] + (seeds.follow_factors[s] == 0)]
-    targets, values, followers, found = weights.targets, weights.values, weights.followers, weights.follow_values
+        soon[s] = weights.successor_starts[seeds.rows[s] + (seeds.successor_factors[s] == 0)]
+    targets, values, successors, found = weights.targets, weights.values, weights.successors, weights.successor_values
     for begin in range(0, len(weights.evidence), block):
         span = begin, begin + block
         _add_runs(weights.starts, targets, values, seeds.rows, seeds.factors, cursors, span, room.sums, room.met, True)
-        starts, factors = weights.follow_starts, seeds.follow_factors
-        _add_runs(starts, followers, found, seeds.rows, factors, soon, span, room.sums, room.met, True)
+        starts, factors = weights.successor_starts, seeds.successor_factors
+        _add_runs(starts, successors, found, seeds.rows, factors, soon, span, room.sums, room.met, True)
         for word in range(len(room.met)):
             bits = room.met[word]
             room.met[word] = 0

@@ -18,7 +18,7 @@ from penchant.index.arrays import exact_sum, is_first, run_sums, starts_of
 from penchant.index.compiled import engine
 from penchant.index.layout import FACTOR_SCALE, TOTAL_BITS, IntArray, LikeMatrix, Numbers
 
-FOLLOWERS = 80
+SUCCESSORS = 80
 """Pieces that are kept of those liked soon after a piece."""
 DIRECTION_SCALE = 256
 """The direction of a source is an integer of this unit."""
@@ -63,7 +63,7 @@ def commonest_gap(gaps: IntArray) -> IntArray:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class FollowerRows:
+class SuccessorRows:
     """What is liked soon after each of ``n`` pieces, T, and the ``direction`` of all of it, 0 to `DIRECTION_SCALE`.
 
     ``starts`` (n + 1,) cuts ``pieces``, ascending, ``values`` and ``people``: how many like one soon after the other,
@@ -77,15 +77,15 @@ class FollowerRows:
     direction: int
 
 
-def follower_rows(likes: LikeMatrix, *, threads: int = 1) -> FollowerRows:
+def successor_rows(likes: LikeMatrix, *, threads: int = 1) -> SuccessorRows:
     """Return what is liked soon after each piece: nothing where there is no direction, since nothing would use it.
 
     Adds up ten pairs of each like at most, in both directions.
     """
-    pieces, values, people, totals = engine.followers(likes, FOLLOWERS, threads=threads)
+    pieces, values, people, totals = engine.successors(likes, SUCCESSORS, threads=threads)
     direction = direction_of(totals)
     kept = (values > 0) & (direction > 0)
-    return FollowerRows(
+    return SuccessorRows(
         starts=starts_of(np.count_nonzero(kept, axis=1)),
         pieces=pieces[kept],
         values=values[kept],
