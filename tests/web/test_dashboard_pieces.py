@@ -13,7 +13,7 @@ from visitors import HOME, Visitor, fields_of, found_neighbours, text_of, words
 
 
 def found(answer: Any) -> list[str]:
-    listed = answer.text.partition("<main")[2].partition('<ul class="lines">')[2].partition("</ul>")[0]
+    listed = answer.text.partition("<main")[2].partition('<ul class="wall">')[2].partition("</ul>")[0]
     return re.findall(r"[?&]id=([^&\"]+)", listed.replace("&amp;", "&"))
 
 

@@ -163,3 +163,22 @@ def test_nothing_that_was_named_is_taken_for_markup(visitor: Visitor, home: Serv
     assert "&lt;b&gt;" in visitor.get("results", source="s", name="x").text
     assert "<script>" not in page.text
     assert visitor.get("results", source="s", name="unknown").status_code == 404
+
+
+def test_what_a_pin_did_is_told_apart(visitor: Visitor, home: Service) -> None:
+    home.put("/s/placements/home", json={"kind": "new", "pins": [{"id": "b", "position": 1}]})
+    assert 'id="pins"' not in visitor.get("results", source="s", name="home").text
+    seen, clicked = [], []
+    for number in range(4):
+        answer = home.get(f"/s/placements/home/list?user=u{number}&take=3")
+        list_id = answer.headers["x-penchant-list"]
+        seen.append({"listId": list_id, "content": [each["id"] for each in answer.json()["content"]]})
+        clicked.append({"userId": f"u{number}", "type": "Click", "contentId": "b", "listId": list_id})
+    assert report(home, *seen).status_code == 202
+    assert home.post("/s/interactions", json=clicked[:1]).status_code == 200
+
+    page = visitor.get("results", source="s", name="home")
+
+    told = "was shown 4 times, and 1 of these was taken up: 250 of 1,000, beside 0 of all else."
+    assert told in words(page, "pins")
+    assert "1 of 4" in words(page, "variants")

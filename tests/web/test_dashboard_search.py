@@ -114,6 +114,15 @@ def test_people_are_found_by_their_ids(visitor: Visitor, filled: Service) -> Non
     assert sections(visitor.get("search", source="s", q="kim"))["people"] == ["kimberly"]
 
 
+def test_rows_are_found_by_name_and_title(visitor: Visitor, filled: Service) -> None:
+    filled.put("/s/placements/home", json={"kind": "new", "title": "For your Evening"})
+    filled.put("/s/placements/other", json={"kind": "new"})
+
+    for text in ("evening", "HOM"):
+        assert "For your Evening" in words(visitor.get("search", source="s", q=text), "rows")
+    assert 'id="rows"' not in visitor.get("search", source="s", q="nothing of it").text
+
+
 def test_nobody_finds_what_is_not_theirs(filled: Service) -> None:
     stranger = Visitor(filled, filled.new_key(account="stranger"))
     basic = Visitor(filled, filled.new_key(plan="basic"))

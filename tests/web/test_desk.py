@@ -166,6 +166,16 @@ def test_what_rows_showed_today_is_told_on_the_first_day(visitor: Visitor, fille
     assert "Rows were shown for the first time today." in told
 
 
+def test_drafts_that_wait_are_named_on_the_desk(visitor: Visitor, filled: Service) -> None:
+    filled.put("/s/drafts/spring", json={"title": "Crime in spring", "blacklist": ["b"]})
+
+    before = words(visitor.get("desk", source="s"), "look")
+    filled.delete("/s/drafts/spring")
+
+    assert "Crime in spring is a draft, shown to nobody" in before
+    assert "Crime in spring" not in words(visitor.get("desk", source="s"), "look").partition("Latest changes")[0]
+
+
 def test_the_other_piece_may_be_named_by_its_title(visitor: Visitor) -> None:
     by_title = words(visitor.get("piece", source="s", id="a", other="second"), "why")
 

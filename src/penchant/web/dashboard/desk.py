@@ -5,21 +5,31 @@ from dataclasses import dataclass
 from typing import Any
 
 from penchant.live.views import View
-from penchant.model import Feature
+from penchant.model import Feature, PlacementKind
 from penchant.service.browsing import PieceCard
 from penchant.service.desk import DeskFigures, RowStanding, RowVerdict, WeekFigure
 from penchant.service.health import Findings
 from penchant.service.lists.requests import PlainRequest
-from penchant.storage import AuditEntry
+from penchant.storage import AuditEntry, DraftRow
 from penchant.web.dashboard.changing import done_notice
 from penchant.web.dashboard.pictures import SparkLine, spark_line
-from penchant.web.dashboard.shown import ROW_KINDS, count_text
+from penchant.web.dashboard.rows.words import KIND_WORDS
+from penchant.web.dashboard.shown import count_text
 from penchant.web.dashboard.site import DashboardSite, PageAnswer, Visit
 
 POPULAR = 12
 """Pieces of the shelf of what people like."""
+MAX_WAITING = 5
+"""Drafts that are named."""
 EXAMPLES = 3
 """Covers beside what needs a look."""
+DRAFTS = {
+    "proposed": "waits to be looked at",
+    "sent-back": "was sent back",
+    "scheduled": "will be published",
+    "draft": "is a draft, shown to nobody",
+}
+"""What a draft waits for, by its state."""
 _VERDICTS = {
     RowVerdict.UNSEEN: ("", "Not shown yet"),
     RowVerdict.EARLY: ("", "Too early to say"),
@@ -102,7 +112,7 @@ async def desk(visit: Visit, site: DashboardSite) -> PageAnswer:
     popular_ids = [each.id for each in popular.content]
     changes = await visit.services.desk.changes(view)
     ids = [*popular_ids, *_examples(findings), *(each.piece_id for each in figures.ending), *_changed(view, changes)]
-    cards = await visit.cards(view, ids)
+    cards, titles = await visit.cards(view, ids), {each.name: each.title for each in figures.rows}
     values = {
         "source": view.head.name,
         "done": await done_notice(visit, view, site),
@@ -112,10 +122,12 @@ async def desk(visit: Visit, site: DashboardSite) -> PageAnswer:
         "numbers": _numbers(figures),
         "rows": [_row(each) for each in figures.rows],
         "findings": findings,
+        "waiting": await _waiting(visit),
+        "drafts": DRAFTS,
         "examples": EXAMPLES,
         "popular": [cards[each] for each in popular_ids],
         "cards": cards,
-        "changes": [change_text(visit, view, each, cards) for each in changes],
+        "changes": [change_text(visit, view, each, cards, titles) for each in changes],
         "pieces": view.head.piece_count,
         "hidden": len(view.blacklist),
         "may_edit": visit.may(Feature.LISTS),
@@ -123,6 +135,12 @@ async def desk(visit: Visit, site: DashboardSite) -> PageAnswer:
         "titles": await visit.titles(view),
     }
     return PageAnswer(template="desk.html", values=values)
+
+
+async def _waiting(visit: Visit) -> Sequence[DraftRow]:
+    """Return the drafts that wait for somebody, those first that others are asked to look at."""
+    drafts = [each for each in await visit.services.drafts.list(visit.access, visit.source) if each.state in DRAFTS]
+    return sorted(drafts, key=lambda each: list(DRAFTS).index(each.state))[:MAX_WAITING]
 
 
 def headline(figures: DeskFigures) -> str:
@@ -154,39 +172,35 @@ def _lead(figures: DeskFigures) -> Sequence[tuple[str, Sequence[RowStanding]]]:
 def _numbers(figures: DeskFigures) -> list[FigureText]:
     shown = figures.shown
     return [
-        _number("Shown", shown, "", None),
-        _number("Opened", figures.succeeded, "opened, liked or bought", shown),
-        _number("Played", figures.played, "played or watched", shown),
+        _number("Shown", shown, None),
+        _number("Opened", figures.succeeded, shown),
+        _number("Played", figures.played, shown),
     ]
 
 
-def _number(name: str, figure: WeekFigure, meaning: str, whole: WeekFigure | None) -> FigureText:
+def _number(name: str, figure: WeekFigure, whole: WeekFigure | None) -> FigureText:
     # On the first day there is no week yet.
     is_first_day = not figure.week and figure.before is None
     number = figure.today if is_first_day else figure.week
     total = None if whole is None else whole.today if is_first_day else whole.week
-    parts = [meaning] if meaning else []
+    change, parts = "", []
     if is_first_day:
         parts.append("today, the first day" if figure.today else "not yet")
     elif figure.change is not None:
-        parts.append("than last week" + {None: "", True: ", as usual", False: ", unusual"}[figure.is_usual])
+        change = change_words(figure.change)
+        parts.append("last week" + {None: "", True: ", as usual", False: ", unusual"}[figure.is_usual])
     if total and number:
         parts.append(f"{100 * number / total:.1f} of 100")
-    return FigureText(
-        name=name,
-        number=number,
-        line=None if is_first_day else spark_line(figure.days),
-        change="" if figure.change is None or is_first_day else change_text_of(figure.change),
-        told="; ".join(parts),
-    )
+    line = None if is_first_day else spark_line(figure.days)
+    return FigureText(name=name, number=number, line=line, change=change, told="; ".join(parts))
 
 
-def change_text_of(change: float) -> str:
-    """Return by how much there was more or less, in words."""
+def change_words(change: float) -> str:
+    """Return how much there was compared with another number, which follows it."""
     percent = round(100 * abs(change))
     if not percent:
-        return "as many"
-    return f"{percent:,} % {'more' if change > 0 else 'fewer'}"
+        return "as many as"
+    return f"{percent:,} % {'more' if change > 0 else 'fewer'} than"
 
 
 def _row(row: RowStanding) -> RowText:
@@ -194,7 +208,7 @@ def _row(row: RowStanding) -> RowText:
     rates = [100 * each for each in row.succeeded.days]
     return RowText(
         row=row,
-        kind=ROW_KINDS.get(row.kind, row.kind),
+        kind=KIND_WORDS[PlacementKind(row.kind)].name,
         verdict=kind,
         text=text.format(row.variant),
         line=spark_line(rates) if any(rates) else None,
@@ -224,12 +238,16 @@ def who(visit: Visit, actor: str) -> str:
     return "The command line" if actor == "command-line" else f"Key {actor}"
 
 
-def change_text(visit: Visit, view: View, entry: AuditEntry, cards: Mapping[str, PieceCard]) -> ChangeText:
+def change_text(
+    visit: Visit, view: View, entry: AuditEntry, cards: Mapping[str, PieceCard], titles: Mapping[str, str]
+) -> ChangeText:
     """Return a change in words."""
     name = _name_in(view, entry)
     of_piece = _PIECE_CHANGES.get(entry.action)
     words = of_piece or _CHANGES.get(entry.action, f"did {entry.action}" + (" of {}" if name else ""))
     before, _, after = words.partition("{}")
+    if entry.action.startswith("placement."):
+        name = titles.get(name, name)
     values: dict[str, Any] = {}
     if of_piece:
         # What was changed again since has nothing to take back.

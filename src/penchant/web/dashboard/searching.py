@@ -1,13 +1,15 @@
 """Pages that look for pieces: by the beginning of an id, keyword or part of the label; and, people too, by anything."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from penchant.errors import invalid_parameter
 from penchant.live.views import View
 from penchant.model import Feature, Term
 from penchant.service.browsing import MAX_SCANNED, NEWEST_PEOPLE, HitPlace, PiecePage
+from penchant.service.desk import title_of
 from penchant.web.dashboard.site import PageAnswer, Visit, section
-from penchant.wire import id_problem
+from penchant.wire import PlacementVersion, id_problem
 
 PLACES = {
     HitPlace.WHOLE_ID: "the id",
@@ -26,6 +28,7 @@ async def search(visit: Visit) -> PageAnswer:
     view = await visit.view()
     query, after = visit.text("q").strip(), visit.text("after") or None
     hits = people = None
+    rows: Sequence[PlacementVersion[str]] = ()
     if query:
         # Longer than an id, or with what no id may hold: neither is in any piece.
         problem = id_problem(query)
@@ -33,17 +36,29 @@ async def search(visit: Visit) -> PageAnswer:
             raise invalid_parameter("q", problem)
         hits = await visit.services.search.pieces(view, query, after=after)
     if query and after is None:
+        rows = await _rows(visit, view, query)
         people = await section(visit, lambda: visit.services.search.people(view, query), Feature.INTERACTIONS_LISTING)
     values = {
         "source": view.head.name,
         "pieces": view.head.piece_count,
         "searched": query,
         "result": hits,
+        "rows": [(each.name, title_of(each)) for each in rows],
+        "cards": await visit.cards(view, [each.id for each in hits.hits] if hits else ()),
         "people": people,
         "places": PLACES,
         "newest_people": NEWEST_PEOPLE,
     }
     return PageAnswer(template="search.html", values=values)
+
+
+async def _rows(visit: Visit, view: View, query: str) -> Sequence[PlacementVersion[str]]:
+    """Return the rows whose name or title has a text in it, whatever its case; none where the plan has no rows."""
+    if not visit.may(Feature.PLACEMENTS):
+        return ()
+    wanted = query.casefold()
+    listing = await visit.services.placements.listing(view)
+    return [each for each in listing.placements if wanted in f"{each.name}\n{title_of(each)}".casefold()]
 
 
 _WAYS = {"id": "id", "label": "label", "keyword": "keyword"}
@@ -52,7 +67,7 @@ _WAYS = {"id": "id", "label": "label", "keyword": "keyword"}
 async def pieces(visit: Visit) -> PageAnswer:
     """Show a page of the source's pieces, and the keywords that were looked for."""
     view = await visit.view()
-    way = _WAYS.get(visit.text("by"), "id")
+    way = _WAYS.get(visit.text("by"), "label")
     query = visit.text("q")
     hits, more = await _found(visit, view, way, query)
     fields = {"by": way, "q": query, "category": visit.text("category"), "keyword": visit.text("keyword")}
@@ -61,6 +76,7 @@ async def pieces(visit: Visit) -> PageAnswer:
         "pieces": view.head.piece_count,
         "fields": fields,
         "result": hits,
+        "cards": await visit.cards(view, [each.id for each in hits.pieces] if hits else ()),
         "closed_hosts": await visit.closed_hosts(view, [each.id for each in hits.pieces] if hits else []),
     }
     return PageAnswer(template="pieces.html", values=values | more | {"most_scanned": MAX_SCANNED})

@@ -52,19 +52,6 @@ LANGUAGE_NAMES: Mapping[str, str] = {
 """What the languages are called whose stop words are known."""
 
 
-ROW_KINDS: Mapping[str, str] = {
-    "recommendations": "for each person",
-    "similar": "beside a piece",
-    "again": "go on with it",
-    "popular": "popular",
-    "new": "newest first",
-    "because": "because of a liked piece",
-    "keyword": "of a keyword that is liked",
-    "picks": "picked by hand",
-}
-"""What a row of a page is, by the kind of its list."""
-
-
 def short(text: str, length: int = SHORT) -> str:
     """Return a text cut to a length, with an ellipsis where something is missing."""
     return text if len(text) <= length else text[: length - 1] + "…"

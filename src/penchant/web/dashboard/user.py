@@ -9,6 +9,7 @@ from penchant.errors import invalid_parameter
 from penchant.live.views import View
 from penchant.model import Feature, InteractionType, Preferences, StoredInteraction
 from penchant.service.browsing import PieceCard
+from penchant.service.desk import title_of
 from penchant.service.lists.requests import PersonalRequest
 from penchant.service.people import InteractionSelection, TakenBack
 from penchant.web.dashboard.changing import done_notice
@@ -92,6 +93,7 @@ class ShownList:
     """A list that a person was shown: of which row and variant, how many pieces, and which of them led to something."""
 
     placement: str
+    title: str
     variant: str
     made_at: int
     count: int
@@ -237,10 +239,12 @@ async def _shown(visit: Visit, view: View, user_id: str) -> list[ShownList]:
         found.append((placement, variant, made_at, len(pieces), opened))
         if len(found) == MAX_LISTS:
             break
+    titles = {each.name: title_of(each) for each in (await visit.services.placements.listing(view)).placements}
     cards = await visit.cards(view, [piece_id for *_, opened in found for piece_id in opened])
     return [
         ShownList(
             placement=placement,
+            title=titles.get(placement, placement),
             variant=variant,
             made_at=made_at,
             count=count,

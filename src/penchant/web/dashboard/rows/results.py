@@ -86,6 +86,7 @@ async def results(visit: Visit) -> PageAnswer:
     view, name = await rows_view(visit), visit.text("name")
     results = await section(visit, lambda: _read(visit, view, name))
     variants = [] if results.value is None else _variants(results.value, visit.services.results.today())
+    shown = sum(each.result.shown for each in variants)
     spec = (await visit.services.placements.in_force(view, name)).spec
     values = {
         "source": view.head.name,
@@ -98,7 +99,10 @@ async def results(visit: Visit) -> PageAnswer:
         "types": [(each.value, _TAKEN_UP[each]) for each in InteractionType],
         "faults": results.faults,
         "results": None if results.value is None else results.value.results,
-        "shown": sum(each.result.shown for each in variants),
+        "shown": shown,
+        "rate_of_1000": round(_MILLE * sum(each.result.successes for each in variants) / shown) if shown else 0,
+        "pinned": sum(each.result.pinned.shown for each in variants),
+        "taken": sum(each.result.pinned.successes for each in variants),
         "variants": variants,
         "stated": [each for each in variants if each.statement is not None],
         "kinds": [
