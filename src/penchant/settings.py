@@ -156,6 +156,8 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Whether ``/-/metrics`` answers without a key; otherwise it wants one with the admin role."""
     dashboard: bool = True
     """Whether the dashboard is served; otherwise its addresses are 404."""
+    example: bool = False
+    """Whether the demo's pages at ``/-/example`` are served; `penchant demo` does."""
     administration: bool = True
     """Whether ``/-/admin`` is served; otherwise its addresses are 404, and the command line does the same."""
     hsts_max_age_s: Count = 0

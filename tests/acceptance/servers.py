@@ -52,7 +52,9 @@ def new_key(data: Path, database: str | None = None, *, account: str = "default"
 
 
 class Server:
-    """``penchant serve`` on a data folder, until its block ends; with a certificate that its settings name, over TLS.
+    """``penchant serve``, or another command that serves, on a data folder, until its block ends.
+
+    With a certificate that its settings name it is over TLS.
 
     ``settings`` are written to ``settings_file``, beside the data folder.
     """
@@ -66,6 +68,7 @@ class Server:
         kernels: Path = KERNELS,
         port: int | None = None,
         certificate: Path | None = None,
+        subcommand: str = "serve",
     ) -> None:
         self.data = data
         self.database = database
@@ -79,7 +82,7 @@ class Server:
         self._log_path = data.parent / f"server-{self.port}.log"
         self._log = self._log_path.open("wb")
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "penchant", "serve", *where, "--port", str(self.port), *options],
+            [sys.executable, "-m", "penchant", subcommand, *where, "--port", str(self.port), *options],
             stderr=self._log,
             env=os.environ | {"PYTHONUNBUFFERED": "1", "PENCHANT_KERNEL_FOLDER": str(kernels)},
         )

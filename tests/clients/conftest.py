@@ -1,13 +1,30 @@
-"""The TypeScript client, built once from a clean copy."""
+"""The clients for pages, built once from clean copies, and windows of the system's browsers to try them in."""
 
+import base64
+import contextlib
+import functools
+import http.server
 import os
 import shutil
 import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any, Protocol
 
 import pytest
+from playwright.sync_api import Error as PlaywrightError
 
-CLIENT = Path(__file__).parents[2] / "clients" / "typescript"
+from acceptance.browsers import TIMEOUT_MS, chromium
+from acceptance.firefox import MarionetteError, firefox
+from acceptance.servers import free_port
+
+CLIENTS = Path(__file__).parents[2] / "clients"
+CLIENT = CLIENTS / "typescript"
+BROWSERS = ("chromium", "firefox")
+_OFTEN_S = 0.05
 
 
 def run(folder: Path, *words: str, **environment: str) -> str:
@@ -27,3 +44,118 @@ def built_client(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run(copy, "npm", "ci", "--no-audit", "--no-fund")
     run(copy, "npm", "run", "build")
     return copy
+
+
+@pytest.fixture(scope="session")
+def built_elements(built_client: Path) -> Path:
+    """The elements' folder beside that of the client, with its development packages, built."""
+    copy = built_client.parent / "elements"
+    shutil.copytree(CLIENTS / "elements", copy, ignore=shutil.ignore_patterns("node_modules", "dist"))
+    run(copy, "npm", "ci", "--no-audit", "--no-fund")
+    run(copy, "npm", "run", "build")
+    return copy
+
+
+@contextmanager
+def static_origin(folder: Path) -> Iterator[str]:
+    """Serve the files of a folder, which is made, at an origin of their own."""
+    folder.mkdir()
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(folder))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", free_port()), handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture
+def origin(tmp_path: Path) -> Iterator[str]:
+    """Where the page is served from: the folder ``page``."""
+    with static_origin(tmp_path / "page") as address:
+        yield address
+
+
+class Window(Protocol):
+    """A window of a browser."""
+
+    def open(self, address: str) -> None:
+        """Go to an address, and wait until it is loaded."""
+
+    def run(self, script: str) -> Any:
+        """Run the body of an async function in the page, and return what it returns."""
+
+    def press(self, key: str) -> None:
+        """Press a key and let it go."""
+
+    def resize(self, width: int, height: int) -> None:
+        """Show pages in so large a part of the screen."""
+
+    def picture(self) -> str:
+        """Return a picture of the window, as base64 of a PNG."""
+
+
+class ChromiumWindow:
+    """A window of Chromium; ``complaints`` are the errors and warnings of its console."""
+
+    def __init__(self, page: Any) -> None:
+        self._page = page
+        self.complaints: list[str] = []
+        page.on("console", lambda message: self._note(message.type, message.text))
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+
+    def _note(self, kind: str, text: str) -> None:
+        if kind in {"error", "warning"}:
+            self.complaints.append(text)
+
+    def open(self, address: str) -> None:
+        """Go to an address, and wait until it is loaded."""
+        self._page.goto(address)
+
+    def run(self, script: str) -> Any:
+        """Run the body of an async function in the page, and return what it returns."""
+        return self._page.evaluate(f"async () => {{{script}}}")
+
+    def press(self, key: str) -> None:
+        """Press a key and let it go."""
+        self._page.keyboard.press(key)
+
+    def resize(self, width: int, height: int) -> None:
+        """Show pages in so large a part of the screen."""
+        self._page.set_viewport_size({"width": width, "height": height})
+
+    def picture(self) -> str:
+        """Return a picture of the window, as base64 of a PNG."""
+        return base64.b64encode(self._page.screenshot()).decode()
+
+
+@contextmanager
+def window_of(browser: str, folder: Path, *, is_dark: bool = False) -> Iterator[Window]:
+    """Open a window of a browser; skip where it is not installed."""
+    with ExitStack() as stack:
+        if browser == "firefox":
+            yield stack.enter_context(firefox(folder / "profile", is_dark=is_dark))
+            return
+        context = stack.enter_context(chromium()).new_context(color_scheme="dark" if is_dark else "light")
+        page = context.new_page()
+        page.set_default_timeout(TIMEOUT_MS)
+        yield ChromiumWindow(page)
+
+
+@pytest.fixture(params=BROWSERS)
+def window(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Window]:
+    """A window of each browser."""
+    with window_of(request.param, tmp_path) as opened:
+        yield opened
+
+
+def wait_in(window: Window, condition: str) -> None:
+    """Wait until an expression is true in a page, whichever page it is by then."""
+    deadline = time.monotonic() + TIMEOUT_MS / 1000
+    while True:
+        with contextlib.suppress(MarionetteError, PlaywrightError):
+            if window.run(f"try {{ return Boolean({condition}); }} catch {{ return false; }}"):
+                return
+        assert time.monotonic() < deadline, f"never in this page: {condition}"
+        time.sleep(_OFTEN_S)

@@ -108,3 +108,23 @@ def test_pages_get_what_is_public_and_keys_without_reading_nothing(shop: Service
     assert shop.get("/s/users/u/recommendation", key=personal).status_code == 200
     refused = shop.get("/s/users/u/recommendation?include=label", key=personal)
     assert (refused.status_code, refused.json()["code"]) == (403, "outside-scope")
+
+
+def test_what_a_list_is_about_and_liked_pieces_in_reasons_have_labels_where_entries_do(service: Service) -> None:
+    service.submit("s", *({"id": f"p{n}", "label": f"Piece {n}", "categories": {"tag": ["x"]}} for n in range(8)))
+    service.put("/s/placements/since", json={"kind": "because"})
+    for user in "abcd":
+        for piece in ("p0", "p1"):
+            service.post(f"/s/users/{user}/interactions/RateLike/content/{piece}")
+    service.post("/s/users/u/interactions/RateLike/content/p0")
+    page: dict[str, Any] = {"user": "u", "lists": [{"placement": "since"}]}
+
+    (row,) = service.post("/s/lists", json=page | {"include": ["label"]}).json()["lists"]
+    (plain,) = service.post("/s/lists", json=page | {"include": ["extras"]}).json()["lists"]
+    alone = service.get("/s/placements/since/list?user=u&include=label").json()
+    reasons = entries(service, "/s/users/u/recommendation?include=label&explain=true")["p1"]["why"]
+
+    assert row["seed"] == alone["seed"] == {"contentId": "p0", "label": "Piece 0"}
+    assert plain["seed"] == {"contentId": "p0"}
+    liked, *_ = next(part["pieces"] for part in reasons["parts"] if part["part"] == "audience")
+    assert (liked["id"], liked["label"]) == ("p0", "Piece 0")

@@ -1,7 +1,7 @@
 /** Client: a method for each operation of the interface that a program or page uses. */
 
 import { addReceipts, batches, type Entries } from "./batches.js";
-import { Connection, lines, path, type Options, type RequestOptions } from "./connection.js";
+import { Connection, lines, path, readSignature, type Options, type RequestOptions } from "./connection.js";
 import { ConnectionLost } from "./errors.js";
 import type {
   Abortable,
@@ -39,9 +39,10 @@ export class Client {
     return this.#service.address;
   }
 
-  /** The signed person as last known (`x-penchant-user`). */
-  get signed(): string | undefined {
-    return this.#service.signed;
+  /** Return the id of the signed person, if there is one, once a function that signs has done so. */
+  async person(): Promise<string | null> {
+    const signed = await this.#service.sign();
+    return signed === undefined ? null : (readSignature(signed)?.id ?? null);
   }
 
   /** Return the greatest versions that answers have told this client of a source; no request is sent. */

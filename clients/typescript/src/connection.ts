@@ -91,7 +91,7 @@ export class Connection {
     let isRenewed = false;
     for (let attempt = 1; ; attempt += 1) {
       try {
-        await this.#sign();
+        await this.sign();
         return await this.#attempt(method, path, options);
       } catch (error) {
         signal?.throwIfAborted();
@@ -107,14 +107,15 @@ export class Connection {
     }
   }
 
-  /** Have the person signed where a function does that and the last signature ends; those who wait share one call. */
-  async #sign(): Promise<void> {
+  /** Return the signed person, signed anew where a function does that and the end is near; those who wait share one call. */
+  async sign(): Promise<string | undefined> {
     const { user } = this.options;
-    if (typeof user !== "function") return;
     const ends = this.#signed === undefined ? 0 : (readSignature(this.#signed)?.expiry ?? Infinity);
-    if (ends > Date.now() / 1000 + SIGNATURE_MARGIN_S) return;
-    this.#signing ??= Promise.resolve(user()).finally(() => (this.#signing = undefined));
-    this.#signed = await this.#signing;
+    if (typeof user === "function" && ends < Date.now() / 1000 + SIGNATURE_MARGIN_S) {
+      this.#signing ??= Promise.resolve(user()).finally(() => (this.#signing = undefined));
+      this.#signed = await this.#signing;
+    }
+    return this.#signed;
   }
 
   #mayRenew(error: unknown): boolean {

@@ -2113,10 +2113,12 @@ export interface components {
          * PieceShare
          * @description What a liked piece adds to the audience part: directly, or ``through`` a piece that stands in for this one.
          *
-         *         Negative: less, because it was liked. With ``soonAfter`` true it is what people like soon after the liked piece.
+         *         Negative: less, because it was liked. With ``soonAfter`` true it is what people like soon after the liked piece. With
+         *         `include=label` it has its label.
          */
         PieceShare: {
             id: string;
+            label?: string;
             /** Format: double */
             share: number;
             through?: string;
@@ -2315,10 +2317,11 @@ export interface components {
         };
         /**
          * ListSeed
-         * @description What a list of a page is about: a piece that the person likes, or a keyword of a category.
+         * @description What a list is about: a piece that the person likes (with `include=label` its label), or a category's keyword.
          */
         ListSeed: {
             contentId?: string;
+            label?: string;
             category?: string;
             keyword?: string;
         } & {

@@ -1,6 +1,7 @@
 """``penchant demo``: load the catalogues that ship with the project, serve them, and say how to ask."""
 
 import os
+from collections.abc import Sequence
 from contextlib import closing
 from importlib.resources import files
 from pathlib import Path
@@ -12,10 +13,13 @@ import msgspec
 from penchant.bootstrap import storage_of
 from penchant.cli.importing import load_ndjson
 from penchant.cli.keys import make_key
-from penchant.cli.options import DataLocation, data_options, listening_options
+from penchant.cli.options import COMMAND_LINE, DataLocation, data_options, listening_options
 from penchant.cli.serve import require_free_port, run
 from penchant.model import FULL_PLAN
-from penchant.storage import Storage
+from penchant.service import administration
+from penchant.settings import NodeSettings
+from penchant.storage import KeyRecord, Storage
+from penchant.web.example import EXAMPLE_KEY_FILE
 
 ACCOUNT = "demo"
 """The account of the catalogues, apart from those that people use in earnest."""
@@ -41,7 +45,8 @@ You like Jane Eyre:
 What you may like as well:
   curl -H 'x-api-key: {key}' '{address}/works/users/you/recommendation?take=5'
 
-See it in a browser: sign in with the key at {address}/-/dashboard
+See it in a browser: what a page shows at {address}/-/example, and what editors see at {address}/-/dashboard,
+where you sign in with the key.
 
 The documents, with a quickstart, are at {address}/-/docs. Ctrl-C ends the demo; the data stays.
 """
@@ -62,13 +67,15 @@ def demo(*, location: DataLocation, load_only: bool, cors_origins: tuple[str, ..
     """Load the demo catalogues where they are not there yet, and serve them."""
     # Added to those of the settings' file, where there are some.
     settings = location.settings(**listening)
-    settings = msgspec.structs.replace(settings, cors_origins=(*settings.cors_origins, *cors_origins))
+    settings = msgspec.structs.replace(settings, cors_origins=(*settings.cors_origins, *cors_origins), example=True)
     if not load_only:
         require_free_port(settings.host, settings.port)
     with closing(storage_of(settings)) as storage:
         key_file = Path(settings.data) / KEY_FILE
         account, key = _demo_key(storage, key_file)
         _load_catalogues(storage, account)
+        if not load_only:
+            _prepare_example(storage, account, settings)
     address = f"http://{settings.host}:{settings.port}{settings.base_path}"
     click.echo(_GREETING.format(address=address, key=key, key_file=key_file))
     if not load_only:
@@ -83,20 +90,45 @@ def _load_catalogues(storage: Storage, account: str) -> None:
         load_ndjson(storage, account, source, pieces=folder / pieces, interactions=folder / interactions)
 
 
+def _prepare_example(storage: Storage, account: str, settings: NodeSettings) -> None:
+    """Make what the pages of the example need: a secret that signs people, and a browser key for where pages are."""
+    if storage.accounts.signing_secret(account) is None:
+        administration.roll_secret(storage, account, actor=COMMAND_LINE)
+    hosts = {"127.0.0.1", "localhost", settings.host}
+    own = {f"http://{f'[{host}]' if ':' in host else host}:{settings.port}" for host in hosts}
+    _kept_key(
+        storage,
+        Path(settings.data) / EXAMPLE_KEY_FILE,
+        account,
+        origins=sorted(own | {each for each in settings.cors_origins if each != "*"}),
+    )
+
+
 def _demo_key(storage: Storage, key_file: Path) -> tuple[str, str]:
-    """Return the demo's account and key: the key in the file if it still works, otherwise a new one.
+    """Return the demo's account and key.
 
     The file of 0.1.0 has a key of the account `default`: there the catalogues are already, and there they stay.
     """
+    return _kept_key(storage, key_file, ACCOUNT, plan=FULL_PLAN.name)
+
+
+def _kept_key(storage: Storage, key_file: Path, account: str, **members: Any) -> tuple[str, str]:
+    """Return the account and the key in a file where it still works for all origins wanted, otherwise a new one."""
     if key_file.exists():
         key = key_file.read_text(encoding="ascii").strip()
         # A key is "pk", its id and its secret; the id tells whether it was revoked.
         record = storage.keys.find(key.split("_")[1]) if key.count("_") == 2 else None
-        if record is not None and record.revoked_at is None:
+        if record is not None and record.revoked_at is None and _is_for(record, members.get("origins", ())):
             return record.account, key
+        if record is not None:
+            storage.keys.revoke(record.key_id, actor=COMMAND_LINE)
         key_file.unlink()
-    _, key = make_key(storage, account=ACCOUNT, plan=FULL_PLAN.name)
+    _, key = make_key(storage, account=account, **members)
     descriptor = os.open(key_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="ascii") as file:
         file.write(key + "\n")
-    return ACCOUNT, key
+    return account, key
+
+
+def _is_for(record: KeyRecord, origins: Sequence[str]) -> bool:
+    return set(origins) <= set(record.origins.split())

@@ -13,6 +13,7 @@ from penchant.web.curation import CURATION
 from penchant.web.dashboard import dashboard_operations
 from penchant.web.documents import document_operations
 from penchant.web.drafts import DRAFTS
+from penchant.web.example import example_operations
 from penchant.web.explanations import EXPLANATIONS
 from penchant.web.operations import Operation
 from penchant.web.people import PEOPLE
@@ -61,5 +62,6 @@ def served_operations(settings: NodeSettings) -> tuple[Operation, ...]:
         *operations,
         COVER,
         *(dashboard_operations(base_path) if settings.dashboard else ()),
+        *example_operations(base_path, pages=settings.example),
         *(LEGACY_OPERATIONS if settings.legacy_paths else ()),
     )

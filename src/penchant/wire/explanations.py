@@ -34,9 +34,11 @@ class PieceShare(Record, frozen=True, kw_only=True, rename="camel"):
     """What a liked piece adds to the audience part: directly, or ``through`` a piece that stands in for this one.
 
     Negative: less, because it was liked. With ``soonAfter`` true it is what people like soon after the liked piece.
+    With `include=label` it has its label.
     """
 
     id: str
+    label: str | UnsetType = UNSET
     share: float
     through: str | UnsetType = UNSET
     soon_after: bool | UnsetType = UNSET

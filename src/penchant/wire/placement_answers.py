@@ -46,9 +46,10 @@ class UnmetRule(Record, frozen=True, kw_only=True):
 
 
 class ListSeed(Record, frozen=True, kw_only=True, rename="camel"):
-    """What a list of a page is about: a piece that the person likes, or a keyword of a category."""
+    """What a list is about: a piece that the person likes (with `include=label` its label), or a category's keyword."""
 
     content_id: str | UnsetType = UNSET
+    label: str | UnsetType = UNSET
     category: str | UnsetType = UNSET
     keyword: str | UnsetType = UNSET
 

@@ -41,12 +41,16 @@ class PieceInclusion:
         """
         answer = msgspec.json.decode(body)
         entries = list(_entries(answer))
-        pieces = await self._read(view, [entry["id"] for entry in entries])
+        mentions = list(_mentions(answer, entries)) if "label" in wanted else []
+        pieces = await self._read(view, [*(entry["id"] for entry in entries), *(each for _, each in mentions)])
         settings = view.source_settings if is_public else None
         for entry in entries:
             piece = pieces.get(entry["id"])
             if piece is not None:
                 entry.update(piece_members(piece, view.reading, wanted, settings))
+        for mention, mentioned in mentions:
+            if (piece := pieces.get(mentioned)) is not None:
+                mention.update(piece_members(piece, view.reading, ("label",)))
         return encode(answer)
 
     async def _read(self, view: View, ids: Sequence[str]) -> Mapping[str, EncodedPiece]:
@@ -71,3 +75,14 @@ def _entries(answer: Any) -> Iterator[Entry]:
         yield from each.get("content", ())
         for one in each.get("lists", ()):
             yield from one.get("content", ())
+
+
+def _mentions(answer: Any, entries: Sequence[Entry]) -> Iterator[tuple[Entry, str]]:
+    """Yield what names a piece beside the entries, with its id: the seed of a list, and liked pieces among reasons."""
+    for each in (answer, *answer.get("lists", ())) if isinstance(answer, dict) else ():
+        seed = each.get("seed", {})
+        if "contentId" in seed:
+            yield seed, seed["contentId"]
+    for entry in entries:
+        for part in entry.get("why", {}).get("parts", ()):
+            yield from ((share, share["id"]) for share in part.get("pieces", ()))
