@@ -42,7 +42,9 @@ FULL: dict[str, Any] = {
         "must": [{"key": "year", "gte": 1800}, {"should": [{"key": "year", "lt": 1900}, {"key": "year", "gte": 1900}]}]
     },
     "boosts": [{"key": "country", "any": ["France"], "factor": 2}],
-    "pins": [{"id": "blade-runner", "position": 1, "until": "2099-01-01T00:00:00Z"}],
+    "pins": [
+        {"id": "blade-runner", "position": 1, "from": "2026-01-01T00:00:00+01:00", "until": "2099-01-01T00:00:01.50Z"}
+    ],
     "quotas": [{"filter": {"key": "year", "lt": 1900}, "atLeast": 2, "of": 10}],
     "diversity": 0.37,
     "variants": [{"name": "wider", "share": 0.5, "diversity": 0.75}],
@@ -143,6 +145,19 @@ def test_the_preview_follows_the_form_as_it_changes_and_nothing_is_stored(openin
 
     assert violations(page) == []
     assert server.client.get("/works/placements/full").json() == FULL
+
+
+@pytest.mark.parametrize("scripts", (True, False), ids=["with scripts", "without scripts"])
+def test_a_browser_gives_a_form_back_as_it_was_to_the_last_byte(
+    opening: Opening, server: Server, *, scripts: bool
+) -> None:
+    before = server.client.get("/works/placements/full").content
+    page = opening(java_script_enabled=scripts).open("placement", source="works", name="full")
+
+    page.get_by_role("button", name="Publish").click()
+    page.get_by_text("Published: the next request goes by it.").wait_for()
+
+    assert server.client.get("/works/placements/full").content == before
 
 
 def test_an_experiment_is_read_and_ended_by_keyboard_alone(opening: Opening, server: Server) -> None:

@@ -4,9 +4,13 @@ import re
 from typing import Any
 
 import msgspec
+from hypothesis import HealthCheck, given, settings
 
 from factories import piece
+from filters_reference import ATTRIBUTES
+from placements_given import PLACEMENTS
 from serving import Service
+from strategies import examples
 from visitors import HOME, Visitor, fields_of, text_of, words
 
 PAGE = f"{HOME}/placement"
@@ -269,3 +273,20 @@ def test_the_card_of_a_row_is_a_page(visitor: Visitor, filled: Service) -> None:
     assert "What to watch tonight." in text_of(page.text)
     assert "How mixed: balanced." in words(page, "counts")
     assert "Switched off, the row is that of somebody unknown" in words(page, "uses")
+
+
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(PLACEMENTS)
+def test_a_placement_goes_through_its_page_unchanged_to_the_last_byte(
+    visitor: Visitor, filled: Service, members: dict[str, Any]
+) -> None:
+    filled.put("/s/settings", json={"attributes": ATTRIBUTES})
+    if filled.put("/s/placements/home", json=members).status_code == 422:
+        return  # quotas that hold for some pieces of each other
+    before = filled.get("/s/placements/home").content
+    page = visitor.get("placement", source="s", name="home")
+
+    assert "As it is live" in words(page, "differs")
+    answer = visitor.fill(page, PAGE, do="publish")
+
+    assert (answer.status_code, filled.get("/s/placements/home").content) == (303, before)

@@ -29,7 +29,7 @@ SHELF = 15
 """Neighbours in sight."""
 MAX_ROWS = 8
 """Rows of which is looked up whether a piece stands in them."""
-MAX_SOURCE_TEXT = 6_000
+MAX_SOURCE_TEXT = 4_000
 """Characters of a piece's JSON that are shown."""
 _HEAVY, _USUAL, _LIGHT = 0.9, 0.75, 0.45
 """Shares of the greatest weight from which on a chip is of the next size."""

@@ -160,14 +160,6 @@ class Visit:
         """Return titles that the fields of a page offer; as its value ``titles`` the page has them."""
         return (await self.services.browsing.titles(view)).offered
 
-    async def pictures(self, view: View, ids: Sequence[str]) -> Mapping[str, str]:
-        """Return the addresses of the pictures of some pieces, a few hundred at most, of those that may be shown."""
-        hosts, pointer = self.services.settings.image_hosts, view.settings.image_attribute
-        if not hosts or pointer is None:
-            return {}
-        addresses = await self.services.browsing.texts_at(view, pointer, ids)
-        return {piece_id: address for piece_id, address in addresses.items() if is_shown(address, hosts)}
-
     async def closed_hosts(self, view: View, ids: Sequence[str]) -> list[str]:
         """Return hosts of these pieces' pictures that ``image-hosts`` does not allow yet."""
         pointer = view.settings.image_attribute

@@ -155,7 +155,7 @@ def read_fields(texts: Texts, base: Mapping[str, Any], context: FieldContext) ->
         names = [f"{key}.{column}" for column in COLUMNS[widget]] if widget in COLUMNS else [key]
         given = _rows(texts, names)
         is_shown = all(name in texts for name in names) or given
-        if not is_shown or given == _rows(written, names):
+        if not is_shown or _said(widget, given) == _said(widget, _rows(written, names)):
             value: Any = base.get(key)
             if widget is Widget.FILTER and given:
                 places[key] = _filter_places(given, context)
@@ -183,6 +183,11 @@ def _rows(texts: Texts, names: Sequence[str]) -> list[tuple[str, ...]]:
     return [row for row in rows if any(text.strip() for name, text in zip(names, row, strict=True) if _tells(name))]
 
 
+def _said(widget: Widget, rows: Sequence[tuple[str, ...]]) -> Sequence[tuple[str, ...]]:
+    """Return what rows say: of amounts their order says nothing, nor does a name without one."""
+    return sorted(row for row in rows if row[1].strip()) if widget is Widget.AMOUNTS else rows
+
+
 def _tells(name: str) -> bool:
     return not name.endswith((".condition", ".kind"))
 
@@ -199,7 +204,8 @@ def _scalar_text(widget: Widget, value: Any, context: FieldContext) -> str:
             return join_values(value)
         case Widget.PIECES:
             return "\n".join(map(context.name, value))
-    return str(value)
+    # Line ends as forms are read (`forms.read_form`): what differs in nothing else was not changed.
+    return str(value).replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _scalar(widget: Widget, key: str, text: str, context: FieldContext, faults: list[Fault]) -> Any:
@@ -321,9 +327,9 @@ def _pin(row: tuple[str, ...], where: str, context: FieldContext, faults: list[F
 
 
 def _moment_text(value: Any) -> str:
-    """Return a moment as browsers write it, in UTC."""
+    """Return a moment as browsers write it, in UTC: as short as it can be."""
     try:
-        return format_timestamp(parse_timestamp(value)).removesuffix("Z").removesuffix(".000").removesuffix(":00")
+        return format_timestamp(parse_timestamp(value)).removesuffix("Z").rstrip("0").rstrip(".").removesuffix(":00")
     except (TypeError, ValueError, AttributeError):
         return "" if value is None else str(value)
 
