@@ -41,7 +41,10 @@ class RankedPiece(NamedTuple):
 
 def score_of(units: int) -> float:
     """Return what is shown of s in units of 1e-9."""
-    return (SCORE_SCALE - min(SCORE_SCALE, max(0, units))) / SCORE_SCALE
+    # Without functions, since a list of 500 asks 500 times.
+    if 0 < units < SCORE_SCALE:
+        return (SCORE_SCALE - units) / SCORE_SCALE
+    return 1.0 if units <= 0 else 0.0
 
 
 def sunk(ranked: Sequence[RankedPiece], factors: Mapping[str, float]) -> list[RankedPiece]:

@@ -414,6 +414,20 @@ def test_what_fails_at_its_moment_is_told_on_the_draft(service: Service) -> None
     assert ok(service.get("/s/blacklist")) == ["p2"]
 
 
+def test_what_a_revoked_key_has_scheduled_is_not_published(service: Service) -> None:
+    fill(service)
+    put(service, {"blacklist": ["p1"]})
+    other = service.new_key()
+    ok(do(service, "schedule", {"at": moment(seconds=3)}, key=other))
+    with service.opened_storage() as storage:
+        assert storage.keys.revoke(other.split("_")[1], actor="test")
+
+    wait_until(lambda: state(service) == "draft")
+
+    assert ok(service.get("/s/drafts/spring"))["steps"][0]["note"].startswith("unauthenticated: ")
+    assert ok(service.get("/s/blacklist")) == []
+
+
 def test_a_schedule_can_be_taken_back(service: Service) -> None:
     fill(service)
     put(service, {"blacklist": ["p1"]})

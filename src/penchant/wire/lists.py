@@ -20,7 +20,7 @@ from penchant.wire.syntax import (
     kind_of,
     split_array,
 )
-from penchant.wire.text import id_problem, submitted_id_problem
+from penchant.wire.text import are_ids, id_problem, submitted_id_problem
 
 _text_decoder = msgspec.json.Decoder(str)
 _texts_decoder = msgspec.json.Decoder(list[str])
@@ -93,6 +93,8 @@ def check_ids(entries: Sequence[Any], where: str, faults: Faults, *, unique: boo
 
     UNSET stands for an entry whose fault is noted already.
     """
+    if are_ids(entries, unique=unique):
+        return
     seen: set[str] = set()
     for place, entry in enumerate(entries):
         if faults.full():

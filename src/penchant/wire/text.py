@@ -1,6 +1,8 @@
 """Text rules: which strings may be names, ids, keywords and labels."""
 
 import re
+from collections.abc import Sequence
+from typing import Any
 
 from penchant.model import MAX_ID_LENGTH, MAX_LABEL_LENGTH, MAX_NAME_LENGTH
 
@@ -35,6 +37,21 @@ def submitted_id_problem(text: str) -> str | None:
     if text in RESERVED_IDS:
         return "Found '.' or '..', which clients take for steps in a path; any other id is accepted."
     return id_problem(text)
+
+
+def are_ids(entries: Sequence[Any], *, unique: bool) -> bool:
+    """Return whether entries are ids without fault, told of all at once; ``False`` also of some that are.
+
+    ``unique`` ones are those of pieces that may be submitted, each once.
+    """
+    try:
+        joined = "".join(entries)
+    except TypeError:
+        return False
+    lengths = set(map(len, entries))
+    if not joined.isprintable() or 0 in lengths or max(lengths, default=0) > MAX_ID_LENGTH:
+        return False
+    return not unique or (len(set(entries)) == len(entries) and RESERVED_IDS.isdisjoint(entries))
 
 
 def name_problem(text: str) -> str | None:

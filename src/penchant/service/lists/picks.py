@@ -66,8 +66,8 @@ class PickRanking(PersonalRanking):
 
     def ranked_in(self, shown: Filter, count: int) -> list[RankedPiece]:
         """Return so many of the given pieces that a filter shows, the first ones."""
-        best = super().ranked_in(shown, len(self._given)) if self._given else []
-        return self.in_order(best)[:count]
+        # All of them, since the order that is asked for may put the last one first.
+        return super().ranked_in(shown, len(self._given))[:count] if self._given else []
 
     def in_order(self, pieces: Sequence[RankedPiece]) -> list[RankedPiece]:
         """Return given pieces between their order by s and the one in which they are given."""
@@ -85,7 +85,8 @@ class PickRanking(PersonalRanking):
 
     def result(self, *, explain: bool = False) -> RankResult:
         """Return the pieces that may be shown, and of the others why they may not."""
-        codes = self._obstacles([each for each in self._given if each not in self._listed])
+        listed = self._listed
+        codes = self._obstacles([each for each in self._given if each not in listed])
         left = [LeftPiece(id=each, why=code) for each, code in codes.items()]
         if explain:
             reasons = [
