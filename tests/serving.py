@@ -91,9 +91,9 @@ class PromptTransport(httpx.BaseTransport):
     The answer is there as a whole: whoever is to leave before its end asks by a plain `TestClient`.
     """
 
-    def __init__(self, client: TestClient) -> None:
+    def __init__(self, client: TestClient, peer: str = "127.0.0.1") -> None:
         self._client = client
-        self._application = httpx.ASGITransport(client.app, raise_app_exceptions=False)
+        self._application = httpx.ASGITransport(client.app, raise_app_exceptions=False, client=(peer, 1))
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Return what the application answers."""
@@ -110,9 +110,15 @@ class PromptTransport(httpx.BaseTransport):
 class PromptClient(TestClient):
     """A client of an application in this process, for tests that send many requests."""
 
-    def __init__(self, application: Any, **options: Any) -> None:
+    def __init__(self, application: Any, *, peer: str = "127.0.0.1", **options: Any) -> None:
         super().__init__(application, raise_server_exceptions=False, **options)
-        self._transport = PromptTransport(self)
+        self._transport = PromptTransport(self, peer)
+
+    def of_peer(self, peer: str) -> "PromptClient":
+        """Return a client of the same application that asks from another address."""
+        client = PromptClient(self.app, peer=peer)
+        client.portal = self.portal
+        return client
 
 
 class Applications:

@@ -11,7 +11,7 @@ import yaml  # type: ignore[import-untyped]
 from prometheus_client.metrics import MetricWrapperBase
 
 from documents.reading import matches
-from penchant.settings import RELOADED, NodeSettings, PlanSettings, load_settings
+from penchant.settings import IN_FILE_ALONE, RELOADED, GroupSettings, NodeSettings, PlanSettings, load_settings
 from penchant.telemetry import Metrics
 from penchant.web.openapi import description_of
 from penchant.web.routes import OPERATIONS
@@ -86,7 +86,7 @@ def test_the_settings_page_has_every_setting_with_its_default() -> None:
     assert set(described) == {field.encode_name for field in msgspec.structs.fields(NodeSettings)}
     for field in msgspec.structs.fields(NodeSettings):
         environment, default, _ = described[field.encode_name]
-        assert environment == ("" if field.name == "plans" else f"PENCHANT_{field.name.upper()}")
+        assert environment == ("" if field.name in IN_FILE_ALONE else f"PENCHANT_{field.name.upper()}")
         assert default == printed(getattr(NodeSettings(), field.name)).replace("30.0", "30")
 
 
@@ -102,6 +102,7 @@ def test_the_settings_page_has_every_member_of_a_plan() -> None:
     described = rows("member")
 
     assert set(described) == {field.encode_name for field in msgspec.structs.fields(PlanSettings)}
+    assert set(rows("member of a group")) == {field.encode_name for field in msgspec.structs.fields(GroupSettings)}
     for field in msgspec.structs.fields(PlanSettings):
         assert described[field.encode_name][0] == printed(getattr(PlanSettings(), field.name))
 

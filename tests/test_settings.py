@@ -1,6 +1,7 @@
 """Where settings come from, and which are accepted."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -60,6 +61,41 @@ def test_an_unacceptable_setting_is_a_clear_error(tmp_path: Path, text: str, sai
 
     with pytest.raises(InvalidSettings, match=said):
         load_settings(file=file, environment={})
+
+
+PROXIED = {
+    "trusted-proxies": ["10.0.0.1"],
+    "dashboard-proxy-header": "Remote-User",
+    "dashboard-proxy-groups-header": "Remote-Groups",
+    "dashboard-groups": [{"group": "newsroom", "account": "tv", "role": "editor"}, {"group": "it", "role": "admin"}],
+}
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    (
+        ({"trusted-proxies": []}, "dashboard-proxy-header needs trusted-proxies"),
+        ({"trusted-proxies": ["10.0.0.1", "0.0.0.0/0"]}, "not every address"),
+        ({"trusted-proxies": ["::/0"]}, "not every address"),
+        ({"dashboard-proxy-groups-header": None}, "need each other"),
+        ({"dashboard-proxy-header": None}, "need each other"),
+        ({"dashboard-proxy-header": None, "dashboard-proxy-groups-header": None}, "dashboard-groups .* need"),
+        ({"dashboard-proxy-groups-header": "remote-user"}, "the same header"),
+        ({"dashboard-proxy-header": "remote_user"}, "dashboard-proxy-header"),
+        ({"dashboard-proxy-sign-out": "javascript:alert(1)"}, "sign-out"),
+        ({"dashboard-groups": [{"group": "g", "role": "editor"}]}, "'g' .* needs an account"),
+        ({"dashboard-groups": [{"group": "g", "role": "admin", "account": "tv"}]}, "leave the account out"),
+        ({"dashboard-groups": [{"group": "g", "role": "owner", "account": "tv"}]}, "owner"),
+        ({"dashboard-groups": [{"group": "g,h", "role": "viewer", "account": "tv"}]}, "group"),
+        ({"dashboard-groups": [{"group": "g", "role": "viewer", "account": "tv", "plan": "no"}]}, "unknown plan 'no'"),
+    ),
+)
+def test_signing_in_by_a_proxy_is_set_whole_or_not_at_all(other: dict[str, Any], said: str) -> None:
+    assert load_settings(PROXIED, environment={}).dashboard_proxy_header == "Remote-User"
+
+    values = {name: value for name, value in (PROXIED | other).items() if value is not None}
+    with pytest.raises(InvalidSettings, match=said):
+        load_settings(values, environment={})
 
 
 def test_a_missing_file_that_was_named_is_an_error(tmp_path: Path) -> None:

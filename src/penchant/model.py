@@ -441,6 +441,14 @@ class SourceSettings:
         return frozenset(kind for kind, weight in self.interaction_weights.items() if weight > 0)
 
 
+class Role(enum.StrEnum):
+    """What somebody may do at the dashboard: look at an account, change it too, or manage keys and plans of all."""
+
+    VIEWER = "viewer"
+    EDITOR = "editor"
+    ADMIN = "admin"
+
+
 class Scope(enum.StrEnum):
     """What a key may be limited to (interface, section 2); each operation belongs to one."""
 
@@ -450,6 +458,8 @@ class Scope(enum.StrEnum):
     WRITE = "write"
 
 
+VIEWER_SCOPES = frozenset({Scope.READ, Scope.PERSONAL})
+"""What somebody needs to look at the pages of the dashboard: nearly all of them show what people like."""
 BROWSER_SCOPES = frozenset({Scope.READ, Scope.INTERACT, Scope.PERSONAL})
 """What a browser key can do at most: what changes the catalogue is never a page's work."""
 

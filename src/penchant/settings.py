@@ -22,7 +22,7 @@ from typing import Annotated, Any, get_origin
 import msgspec
 
 from penchant.errors import InvalidSettings
-from penchant.model import BUILT_IN_PLANS, Feature, PieceLimits, Plan
+from penchant.model import BUILT_IN_PLANS, Feature, PieceLimits, Plan, Role
 
 ENVIRONMENT_PREFIX = "PENCHANT_"
 SETTINGS_FILE = "penchant.toml"
@@ -83,6 +83,21 @@ class PlanSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     sources: Count | None = None
     pieces_per_source: Count | None = None
     recommendations_per_month: Count | None = None
+
+
+HeaderName = Annotated[str, msgspec.Meta(pattern="^[A-Za-z][A-Za-z0-9-]{0,99}$")]
+"""No underscore: some proxies make one name of both, and then remove a client's header by one of them only."""
+GroupName = Annotated[str, msgspec.Meta(pattern=r"^[^\s,|](?:[^,|]{0,198}[^\s,|])?$")]
+"""Without what separates groups in a header."""
+
+
+class GroupSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"):
+    """What people of a group may do at the dashboard, and with which plan; admins are of no account."""
+
+    group: GroupName
+    role: Role
+    account: Annotated[str, msgspec.Meta(min_length=1, max_length=500)] | None = None
+    plan: str = "full"
 
 
 class NodeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"):
@@ -156,6 +171,14 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Whether ``/-/metrics`` answers without a key; otherwise it wants one with the admin role."""
     dashboard: bool = True
     """Whether the dashboard is served; otherwise its addresses are 404."""
+    dashboard_proxy_header: HeaderName | None = None
+    """Header in which a proxy of ``trusted-proxies`` names the person who comes to the dashboard."""
+    dashboard_proxy_groups_header: HeaderName | None = None
+    """Header in which it names the person's groups."""
+    dashboard_proxy_sign_out: Annotated[str, msgspec.Meta(pattern=r"^(?:https?://|/)[!-~]*$")] | None = None
+    """Address where people sign out whom a proxy names."""
+    dashboard_groups: tuple[GroupSettings, ...] = ()
+    """What people of which groups may do at the dashboard."""
     example: bool = False
     """Whether the demo's pages at ``/-/example`` are served; `penchant demo` does."""
     administration: bool = True
@@ -218,6 +241,7 @@ RELOADED = frozenset(
         "audit_retention_days",
         "body_limit_bytes",
         "cors_origins",
+        "dashboard_groups",
         "image_hosts",
         "interactions_limit_bytes",
         "list_limit_bytes",
@@ -242,6 +266,8 @@ RELOADED = frozenset(
     }
 )
 """The settings that may change while the service runs; all others want a restart."""
+IN_FILE_ALONE = frozenset({"dashboard_groups", "plans"})
+"""The settings that are tables, which no variable of the environment can hold."""
 PUBLISHED_FILE = "settings.json"
 """Where these stand for the processes of a service, in the folder where they count together."""
 
@@ -289,9 +315,50 @@ def load_settings(
         for proxy in settings.trusted_proxies:
             # Checked here: a malformed one would fail with the first request otherwise.
             ip_network(proxy)
+        _check_signing_in(settings)
     except ValueError as error:
         raise InvalidSettings(f"A setting is not accepted: {error}. See docs/settings.md.") from error
     return settings
+
+
+def _check_signing_in(settings: NodeSettings) -> None:
+    """Raise `ValueError` where what is said of people whom a proxy names does not go together."""
+    headers = settings.dashboard_proxy_header, settings.dashboard_proxy_groups_header
+    if headers == (None, None):
+        if settings.dashboard_groups or settings.dashboard_proxy_sign_out is not None:
+            raise ValueError(
+                "dashboard-groups and dashboard-proxy-sign-out need dashboard-proxy-header and "
+                "dashboard-proxy-groups-header, in which a proxy names people and their groups"
+            )
+        return
+    if None in headers:
+        raise ValueError(
+            "dashboard-proxy-header and dashboard-proxy-groups-header need each other: one names the person, the "
+            "other the groups, which say what the person may do"
+        )
+    if len({str(header).lower() for header in headers}) == 1:
+        raise ValueError("dashboard-proxy-header and dashboard-proxy-groups-header are the same header")
+    if not settings.trusted_proxies:
+        raise ValueError(
+            "dashboard-proxy-header needs trusted-proxies, the addresses of the proxies that set it: of anybody else "
+            "it is not believed"
+        )
+    if any(ip_network(proxy).prefixlen == 0 for proxy in settings.trusted_proxies):
+        raise ValueError("with dashboard-proxy-header not every address can be among trusted-proxies")
+    for row in settings.dashboard_groups:
+        _check_group(settings, row)
+
+
+def _check_group(settings: NodeSettings, row: GroupSettings) -> None:
+    if (row.role is Role.ADMIN) != (row.account is None):
+        raise ValueError(
+            f"the group {row.group!r} of dashboard-groups needs an account, since it is not of admins"
+            if row.account is None
+            else f"the group {row.group!r} of dashboard-groups has the role admin, which is for keys and plans of all "
+            "accounts and the sources of none; leave the account out, or give the role editor"
+        )
+    if settings.plan(row.plan) is None:
+        raise ValueError(f"the group {row.group!r} of dashboard-groups has the unknown plan {row.plan!r}")
 
 
 def environment_without_settings() -> dict[str, str]:
@@ -351,8 +418,7 @@ def _read_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for field in msgspec.structs.fields(NodeSettings):
         text = environment.get(ENVIRONMENT_PREFIX + field.name.upper())
-        # Plans are tables, which only the file can hold.
-        if text is None or field.name == "plans":
+        if text is None or field.name in IN_FILE_ALONE:
             continue
         is_list = get_origin(field.type) is tuple
         values[field.encode_name] = [part.strip() for part in text.split(",") if part.strip()] if is_list else text

@@ -20,6 +20,8 @@ pytestmark = pytest.mark.slow
 
 WORKS = Path(penchant.demo.__file__).parent / "works"
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)> \"' \u202eright to left " + "😀" * 500
+GERMAN = "Rindfleischetikettierungsüberwachungsaufgabenübertragung"
+"""A title that is one word, twice as long as what columns are made for."""
 Pages = dict[str, tuple[str, dict[str, str]]]
 PAGES: Pages = {
     "sources": ("", {}),
@@ -82,6 +84,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, picture_host: PictureHost) 
     variants = [{"name": "newest", "share": 0.5, "kind": "new"}]
     started.client.put("/works/placements/row", json={"kind": "popular", "variants": variants})
     show_lists(started.client, "works", "row", people=80)
+    started.client.put("/works/placements/wide", json={"kind": "new", "title": GERMAN})
     # Two pictures: of the second one the port is not allowed.
     posters = {"a": f"{picture_host.url}/a.svg", "b": f"{started.url}/b.svg"}
     shelf = [{"id": each, "categories": {"g": ["x"]}, "extras": {"poster": url}} for each, url in posters.items()]
@@ -281,7 +284,7 @@ def test_everything_can_be_reached_by_keyboard_alone(opening: Opening, server: S
     assert page.get_by_role("heading", level=1).inner_text() == "Jane Eyre"
     window.tab_to("More")
     page.keyboard.press("Enter")
-    for name in ("Hidden and pinned", "Health of the catalogue", "Settings", server.key.split("_")[1]):
+    for name in ("Hidden and boosted", "Health of the catalogue", "Settings", server.key.split("_")[1]):
         window.tab_to(name)
     page.keyboard.press("Enter")
     window.tab_to("Sign out")
@@ -403,8 +406,8 @@ def test_the_whitelist_is_ordered_without_scripts(opening: Opening, server: Serv
     page.get_by_role("button", name="Move up: Neuromancer").click()
     page.get_by_role("button", name="Move to the top: Neuromancer").click()
     page.get_by_role("button", name="Remove: Dune").click()
-    page.get_by_label("Add ids").fill("jane-eyre\ndracula")
-    page.get_by_label("Add ids").press("Tab")
+    page.get_by_label("Add titles or ids").fill("Jane Eyre\ndracula")
+    page.get_by_label("Add titles or ids").press("Tab")
     page.get_by_role("button", name="Save the list").click()
 
     assert whitelist(server) == ["neuromancer", "blade-runner", "gone", "jane-eyre", "dracula"]
@@ -441,7 +444,7 @@ def test_a_hostile_label_shows_as_text(opening: Opening) -> None:
     window = opening()
 
     heading = window.open("piece", source="works", id="hostile").get_by_role("heading", level=1)
-    listed = window.open("pieces", source="works", q="hostile").locator(".wall li").first
+    listed = window.open("pieces", source="works", by="id", q="hostile").locator(".wall li").first
 
     assert listed.inner_text().startswith("<script>alert(1)</script><img src=x onerror=alert(2)>")
     window.open("piece", source="works", id="hostile")

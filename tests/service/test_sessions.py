@@ -109,8 +109,8 @@ async def test_a_session_that_was_ended_is_over_and_its_forms_are_its_own(
     one, other = [await sessions.begin(key) for _ in range(2)]
     clock.now += SEEN_AFTER_S
     assert (await sessions.read(one.token)).proof == one.proof
-    await sessions.end(one)
-    await sessions.end(one)
+    await sessions.end(one.token)
+    await sessions.end(one.token)
 
     with pytest.raises(Unauthenticated, match="over"):
         await sessions.read(one.token)

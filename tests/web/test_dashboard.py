@@ -9,7 +9,7 @@ from acceptance.processes import wait_until
 from serving import Service
 from visitors import HOME, Visitor, fields_of, text_of
 
-PAGES = ("", "pieces", "piece", "user", "try", "lists", "placements", "placement", "settings", "health")
+PAGES = ("", "desk", "pieces", "piece", "user", "try", "lists", "placements", "placement", "settings", "health")
 ADMIN_PAGES = ("keys", "usage", "audit")
 
 

@@ -60,6 +60,15 @@ def test_a_list_that_somebody_else_changed_stays_theirs(visitor: Visitor, filled
     assert "changed by somebody else" in text_of(answer.text)
 
 
+def test_a_piece_is_put_on_a_list_by_its_title(visitor: Visitor, filled: Service) -> None:
+    page = visitor.get("lists", source="s", kind="blacklist")
+
+    answer = visitor.fill(page, f"{HOME}/lists", add="Second\nlater")
+
+    assert answer.status_code == 303
+    assert filled.get("/s/blacklist").json() == ["b", "later"]
+
+
 def test_an_id_that_cannot_be_is_refused(visitor: Visitor, filled: Service) -> None:
     answer = visitor.fill(visitor.get("lists", source="s"), f"{HOME}/lists", add="x" * 501)
 

@@ -2113,8 +2113,8 @@ export interface components {
          * PieceShare
          * @description What a liked piece adds to the audience part: directly, or ``through`` a piece that stands in for this one.
          *
-         *         Negative: less, because it was liked. With ``soonAfter`` true it is what people like soon after the liked piece. With
-         *         `include=label` it has its label.
+         *         Negative: less, because it was liked. With ``soonAfter`` true it is what people like soon after the liked piece.
+         *         With `include=label` it has its label.
          */
         PieceShare: {
             id: string;

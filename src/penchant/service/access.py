@@ -29,7 +29,7 @@ from penchant.errors import (
     Unauthenticated,
 )
 from penchant.live.database import AsyncStorage
-from penchant.model import Feature, Plan, Scope
+from penchant.model import VIEWER_SCOPES, Feature, Plan, Role, Scope
 from penchant.service.rates import FailedKeys, NodeCounts, NodeRates, SharedRates
 from penchant.settings import CurrentSettings
 from penchant.storage import KeyRecord, SessionRecord, key_counter
@@ -59,8 +59,9 @@ MAX_KEY_LENGTH = 200
 class Access:
     """An authenticated caller: the key, the account it belongs to, and what its plan and its scopes grant.
 
-    Only a browser key has ``origins``, a rate by address, and answers a month of its own; ``signing_secret`` is the
-    account's.
+    ``key_id`` is what the audit log calls the caller: the id of a key or, at the dashboard, of a person whom a proxy
+    names (`penchant.service.grants`). Only a browser key has ``origins``, a rate by address, and answers a month of its
+    own; ``signing_secret`` is the account's.
     """
 
     key_id: str
@@ -77,6 +78,13 @@ class Access:
     def is_browser(self) -> bool:
         """Whether this is a browser key: for pages of its origins, and for people who are signed."""
         return bool(self.origins)
+
+    @property
+    def role(self) -> Role:
+        """What the caller may do at the dashboard."""
+        if self.admin:
+            return Role.ADMIN
+        return Role.EDITOR if Scope.WRITE in self.scopes else Role.VIEWER
 
     @property
     def counter(self) -> int:
@@ -369,12 +377,37 @@ _PROOF = b"penchant form "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """A role with an account, which is "" for admins, and the plan by which the account is served there."""
+
+    account: str
+    role: Role
+    plan: str
+
+    @property
+    def mark(self) -> str:
+        """What stands for the account in a cookie or form, whatever characters its name has."""
+        return hashlib.blake2b(self.account.encode(), digest_size=12).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """A browser that is signed in: who it is, the id that it has, and the proof that its forms carry."""
+    """A browser that is signed in: who it is, the id that it has, and the proof that its forms carry.
+
+    Of a ``person`` whom a proxy names there is no id; ``account`` is the one of their ``grants`` that is worked in.
+    """
 
     access: Access
     token: str
     proof: str
+    person: str | None = None
+    account: str = ""
+    grants: Sequence[Grant] = ()
+
+    @property
+    def role(self) -> Role:
+        """What may be done in it."""
+        return self.access.role
 
 
 class Sessions:
@@ -390,7 +423,7 @@ class Sessions:
         """Return a new session for the holder of a key.
 
         Raises:
-            Unauthenticated: the key is unknown, revoked, expired, or limited to some scopes.
+            Unauthenticated: the key is unknown, revoked, expired, a browser key, or may not even look at the pages.
         """
         session = _session(await self._access.authenticate([key]), secrets.token_hex(_ID_BYTES))
         now = self._clock.now_ms()
@@ -398,9 +431,9 @@ class Sessions:
         await self._database.in_thread(self._stored.begin, record)
         return session
 
-    async def end(self, session: Session) -> None:
-        """End a session: its id, wherever it was copied to, is worth nothing from now on."""
-        await self._database.in_thread(self._stored.end, _hash_of(session.token))
+    async def end(self, token: str) -> None:
+        """End the session of an id, which, wherever it was copied to, is worth nothing from now on."""
+        await self._database.in_thread(self._stored.end, _hash_of(token))
 
     async def read(self, token: str) -> Session:
         """Return the session of an id.
@@ -423,8 +456,10 @@ class Sessions:
 
 
 def _session(access: Access, token: str) -> Session:
-    if access.scopes != frozenset(Scope):
-        raise Unauthenticated("This key is limited to some scopes; sign in with one that is not.")
+    if access.is_browser:
+        raise Unauthenticated("This is a browser key, which all have who read its pages; sign in with another one.")
+    if not access.scopes >= VIEWER_SCOPES:
+        raise Unauthenticated("This key is limited to other scopes; to sign in one needs the scopes read and personal.")
     # Not the id itself, which no page may show; the hash that is stored does not lead to it.
     return Session(access=access, token=token, proof=hashlib.sha256(_PROOF + token.encode()).hexdigest()[:32])
 

@@ -4,6 +4,7 @@ It stores and returns bytes and rows; it never scores, ranks or speaks HTTP, and
 """
 
 from penchant.storage.databases.connections import ServerOptions
+from penchant.storage.hashing import account_id as account_number
 from penchant.storage.hashing import key_counter, list_person, source_id, user_key
 from penchant.storage.interaction_pages import InteractionPage
 from penchant.storage.pulls import PullRecord, PullResult
@@ -129,6 +130,7 @@ __all__ = [
     "WordRules",
     "WordRulesChanged",
     "WordsState",
+    "account_number",
     "back_up",
     "compare_sides",
     "key_counter",

@@ -201,6 +201,10 @@ class RequestExchange:
         """Return whether the request came over TLS, to us or to a trusted proxy."""
         return is_secure(self.scope, self.headers, self.services.settings)
 
+    def is_from_proxy(self) -> bool:
+        """Return whether a trusted proxy sent the request to us: what its headers say is the proxy's word."""
+        return _is_trusted(_peer(self.scope), self.services.settings.trusted_proxies)
+
     def client_address(self) -> str:
         """Return the address that the request came from, before all trusted proxies."""
         return client_address(self.scope, self.headers, self.services.settings)

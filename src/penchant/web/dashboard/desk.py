@@ -8,6 +8,7 @@ from penchant.live.views import View
 from penchant.model import Feature, PlacementKind
 from penchant.service.browsing import PieceCard
 from penchant.service.desk import DeskFigures, RowStanding, RowVerdict, WeekFigure
+from penchant.service.grants import PERSON
 from penchant.service.health import Findings
 from penchant.service.lists.requests import PlainRequest
 from penchant.storage import AuditEntry, DraftRow
@@ -130,7 +131,7 @@ async def desk(visit: Visit, site: DashboardSite) -> PageAnswer:
         "changes": [change_text(visit, view, each, cards, titles) for each in changes],
         "pieces": view.head.piece_count,
         "hidden": len(view.blacklist),
-        "may_edit": visit.may(Feature.LISTS),
+        "may_edit": visit.may_edit(Feature.LISTS),
         "changed_at": view.head.changed_at,
         "titles": await visit.titles(view),
     }
@@ -232,9 +233,11 @@ def _name_in(view: View, entry: AuditEntry) -> str:
 
 
 def who(visit: Visit, actor: str) -> str:
-    """Return who did something, as pages name people: by the key that they were signed in with."""
+    """Return who did something, as pages name people: as a proxy does, or by the key that they were signed in with."""
     if actor == visit.access.key_id:
         return "You"
+    if actor.startswith(PERSON):
+        return actor.removeprefix(PERSON)
     return "The command line" if actor == "command-line" else f"Key {actor}"
 
 

@@ -67,7 +67,7 @@ async def front(visit: Visit, site: DashboardSite) -> PageAnswer:
         "fields": min(len(chosen) + 1, MAX_LISTS),
         "names": sorted(view.placements),
         "people": people.value,
-        "may_edit": visit.may(Feature.LISTS) and take > LEAST_SHOWN,
+        "may_edit": visit.may_edit(Feature.LISTS) and take > LEAST_SHOWN,
         "titles": await visit.titles(view),
         "page": await section(visit, lambda: _page(visit, view, wish), counted=len(chosen)) if chosen else None,
     }

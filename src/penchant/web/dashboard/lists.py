@@ -31,7 +31,7 @@ async def change_list(visit: Visit, site: DashboardSite) -> PageAnswer | Redirec
     if visit.form.text("seen") != mark(ids):
         return await _shown(visit, view, fault=_STALE, status=409)
     start = _start(visit, ids)
-    changed = rearranged(ids, start, visit.form)
+    changed = rearranged(ids, start, visit.form, await _added(visit, view))
     if changed is None:
         return await _shown(visit, view, fault=_STALE, status=409)
     if changed != ids:
@@ -46,7 +46,13 @@ async def change_list(visit: Visit, site: DashboardSite) -> PageAnswer | Redirec
     return RedirectAnswer(path=path)
 
 
-def rearranged(ids: Sequence[str], start: int, form: Form) -> list[str] | None:
+async def _added(visit: Visit, view: View) -> list[str]:
+    """Return the pieces that a form adds, a line each: by title, or by an id, which need not be in the source yet."""
+    lines = dict.fromkeys(line.strip() for line in visit.form.text("add").split("\n"))
+    return [await visit.services.browsing.piece_called(view, line) or line for line in lines if line]
+
+
+def rearranged(ids: Sequence[str], start: int, form: Form, added: Sequence[str]) -> list[str] | None:
     """Return a list whose part from ``start`` on is as a form has it, one step done; ``None`` if it is another part.
 
     A step is ``up``, ``down``, ``first`` or ``remove`` with a place in the form's order. What is added goes to the end.
@@ -68,8 +74,7 @@ def rearranged(ids: Sequence[str], start: int, form: Form) -> list[str] | None:
             target = {"up": max(0, place - 1), "down": place + 1, "first": 0}[step]
             everything.insert(target, moved)
     known = set(everything)
-    added = dict.fromkeys(line.strip() for line in form.text("add").split("\n"))
-    return everything + [each for each in added if each and each not in known]
+    return everything + [each for each in dict.fromkeys(added) if each not in known]
 
 
 def mark(ids: Sequence[str]) -> str:

@@ -29,7 +29,7 @@ SHELF = 15
 """Neighbours in sight."""
 MAX_ROWS = 8
 """Rows of which is looked up whether a piece stands in them."""
-MAX_SOURCE_TEXT = 6_000
+MAX_SOURCE_TEXT = 4_000
 """Characters of a piece's JSON that are shown."""
 _HEAVY, _USUAL, _LIGHT = 0.9, 0.75, 0.45
 """Shares of the greatest weight from which on a chip is of the next size."""
@@ -78,8 +78,8 @@ async def piece(visit: Visit, site: DashboardSite) -> PageAnswer:
         "done": await done_notice(visit, view, site),
         "hidden": await _hidden(visit, view, piece_id),
         "is_boosted": piece_id in view.whitelist,
-        "may_edit": visit.may(Feature.LISTS),
-        "may_pin": visit.may(Feature.PLACEMENTS),
+        "may_edit": visit.may_edit(Feature.LISTS),
+        "may_pin": visit.may_edit(Feature.PLACEMENTS),
         "rows": rows.value or (),
         "more_rows": max(0, len(view.placements) - MAX_ROWS),
         "filters": stored.get("filters", {}),

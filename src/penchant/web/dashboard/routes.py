@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from penchant.model import Scope
 from penchant.web.dashboard import (
     administration,
     changing,
@@ -21,6 +22,9 @@ from penchant.web.dashboard.signing import SignInPages
 from penchant.web.dashboard.site import HOME, HTML, DashboardSite, PageHandler
 from penchant.web.operations import EVERYBODY, Handler, Operation
 
+_OF_PEOPLE = (Scope.WRITE, Scope.INTERACT)
+"""What it takes to change what is stored of a person."""
+
 
 def dashboard_operations(base_path: str) -> tuple[Operation, ...]:
     """Return the operations of the dashboard, with its files loaded."""
@@ -31,12 +35,15 @@ def dashboard_operations(base_path: str) -> tuple[Operation, ...]:
         _operation("GET", "sign-in", signing.form),
         _operation("POST", "sign-in", signing.sign_in),
         _operation("POST", "sign-out", site.page(signing.sign_out, posted=True)),
+        _operation("GET", "accounts", site.page(signing.accounts)),
+        _operation("POST", "accounts", site.page(signing.choose_account, posted=True)),
         _operation("GET", "", site.page(partial(overview.overview, site=site))),
         *_pair(site, "desk", partial(desk.desk, site=site)),
         *_pair(site, "search", searching.search, heavy=True),
         *_pair(site, "pieces", searching.pieces),
         *_pair(site, "piece", partial(piece.piece, site=site), partial(changing.change_piece, site=site)),
-        *_pair(site, "user", partial(user.user, site=site), partial(user.change_user, site=site)),
+        *_pair(site, "user", partial(user.user, site=site)),
+        _operation("POST", "user", site.page(partial(user.change_user, site=site), posted=True, scopes=_OF_PEOPLE)),
         *_pair(site, "try", piece.trying, piece.try_piece),
         *_pair(site, "lists", lists.lists, partial(lists.change_list, site=site)),
         *_pair(site, "placements", placement.placements),
@@ -69,7 +76,7 @@ def _pair(
     showing = _operation("GET", name, site.page(shown, admin=admin, heavy=heavy))
     if changed is None:
         return (showing,)
-    return (showing, _operation("POST", name, site.page(changed, posted=True, admin=admin)))
+    return (showing, _operation("POST", name, site.page(changed, posted=True, admin=admin, scopes=(Scope.WRITE,))))
 
 
 def _operation(method: str, name: str, handler: Handler) -> Operation:

@@ -1,26 +1,20 @@
-"""Handlers of signing in with a key, and of signing out."""
+"""Handlers of signing in with a key, of signing out, and of the choice among several accounts."""
 
 import re
 import secrets
 
-from penchant.errors import PenchantError, RateExceeded, Unauthenticated
+from penchant.errors import PenchantError, RateExceeded, Unauthenticated, invalid_parameter
 from penchant.service.access import SESSION_S
+from penchant.web.dashboard.entering import ACCOUNT_COOKIE, SESSION_COOKIE, named_session, session_of, sessions_of
 from penchant.web.dashboard.forms import cookie, read_form, require_own, set_cookie
-from penchant.web.dashboard.site import (
-    SESSION_COOKIE,
-    DashboardSite,
-    PageAnswer,
-    RedirectAnswer,
-    Visit,
-    sessions_of,
-    turned,
-)
+from penchant.web.dashboard.site import DashboardSite, PageAnswer, RedirectAnswer, Visit, turned
 from penchant.web.operations import Answer, Call
 
 FORM_COOKIE = "penchant-form"
 """Holds the proof of the form to sign in, since there is no session yet whose proof it could be."""
 FORM_COOKIE_S = 3600
 MAX_KEY_FIELD = 300
+ACCOUNT_COOKIE_S = 30 * 24 * 3600
 _PROOF = re.compile(r"[0-9a-f]{32}\Z")
 
 
@@ -33,7 +27,7 @@ class SignInPages:
     async def form(self, call: Call) -> Answer:
         """Show the form to sign in; in a session, lead on to the first page."""
         try:
-            await sessions_of(call).read(cookie(call, SESSION_COOKIE))
+            await session_of(call)
         except Unauthenticated:
             return self._shown(call, after=_last(call.query.values("next")))
         except PenchantError as error:
@@ -44,6 +38,9 @@ class SignInPages:
         """Take a key, and answer with a session that stands for it."""
         try:
             await call.services.admission.enter()
+            if named_session(call) is not None:
+                # The person is signed in already; a key's session would not be looked at.
+                return turned(RedirectAnswer(path=self._site.link()))
             form = await read_form(call)
             # The form's field and the cookie must agree: another site can make neither.
             require_own(call, form, cookie(call, FORM_COOKIE))
@@ -62,10 +59,27 @@ class SignInPages:
         return turned(RedirectAnswer(path=self._after(form.text("next")), headers={"set-cookie": begun}))
 
     async def sign_out(self, visit: Visit) -> PageAnswer | RedirectAnswer:
-        """End the session, in this browser and wherever its id was copied to."""
-        await sessions_of(visit.call).end(visit.session)
+        """End the session of a key, in this browser and wherever its id was copied to."""
+        await sessions_of(visit.call).end(cookie(visit.call, SESSION_COOKIE))
         ended = set_cookie(visit.call, SESSION_COOKIE, "", path=self._site.home, age_s=0)
+        # A person whom a proxy names is signed in there, and comes to the first page again.
         return RedirectAnswer(path=self._site.link("sign-in"), headers={"set-cookie": ended})
+
+    async def accounts(self, visit: Visit) -> PageAnswer:
+        """Show the accounts that a person's groups open; a key has one."""
+        return PageAnswer(template="accounts.html", values={"grants": visit.session.grants})
+
+    async def choose_account(self, visit: Visit) -> RedirectAnswer:
+        """Work in another account from now on, in this browser.
+
+        Raises:
+            InvalidInput: none of the person's has this mark.
+        """
+        mark = visit.form.text("account")
+        if mark not in {grant.mark for grant in visit.session.grants}:
+            raise invalid_parameter("account", "Found none of your accounts; open the page anew.")
+        kept = set_cookie(visit.call, ACCOUNT_COOKIE, mark, path=self._site.home, age_s=ACCOUNT_COOKIE_S)
+        return RedirectAnswer(path=self._site.link(), headers={"set-cookie": kept})
 
     def _shown(self, call: Call, *, after: str, fault: str | None = None, status: int = 200) -> Answer:
         known = cookie(call, FORM_COOKIE)

@@ -29,16 +29,17 @@ from penchant.errors import (
     invalid_parameter,
 )
 from penchant.live.views import View
-from penchant.model import MAX_ID_LENGTH, Feature
+from penchant.model import MAX_ID_LENGTH, Feature, Role, Scope
 from penchant.service import Services
-from penchant.service.access import Access, Session, Sessions
+from penchant.service.access import Access, Session
 from penchant.service.browsing import PieceCard
 from penchant.settings import closed_image_hosts
 from penchant.web.dashboard import shown
-from penchant.web.dashboard.forms import FOREIGN_FORM, ForeignForm, Form, cookie, read_form, require_own
+from penchant.web.dashboard.entering import REFUSED_PERSON, RefusedPerson, session_of
+from penchant.web.dashboard.forms import FOREIGN_FORM, ForeignForm, Form, read_form, require_own
 from penchant.web.dashboard.shown import image_sources, is_shown
 from penchant.web.operations import Answer, Call, Handler, body_tag
-from penchant.web.problems import KINDS
+from penchant.web.problems import KINDS, ProblemKind
 from penchant.web.system import COVER
 from penchant.wire import id_problem, source_problem
 
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
 HOME = "/-/dashboard"
 MAX_COVER_TITLE = 120
 """Characters of a title in the address of its cover: more make no other initials, and addresses longer."""
-SESSION_COOKIE = "penchant-session"
 HTML = "text/html; charset=utf-8"
 _ASSETS = {
     "style.css": "text/css; charset=utf-8",
@@ -160,14 +160,6 @@ class Visit:
         """Return titles that the fields of a page offer; as its value ``titles`` the page has them."""
         return (await self.services.browsing.titles(view)).offered
 
-    async def pictures(self, view: View, ids: Sequence[str]) -> Mapping[str, str]:
-        """Return the addresses of the pictures of some pieces, a few hundred at most, of those that may be shown."""
-        hosts, pointer = self.services.settings.image_hosts, view.settings.image_attribute
-        if not hosts or pointer is None:
-            return {}
-        addresses = await self.services.browsing.texts_at(view, pointer, ids)
-        return {piece_id: address for piece_id, address in addresses.items() if is_shown(address, hosts)}
-
     async def closed_hosts(self, view: View, ids: Sequence[str]) -> list[str]:
         """Return hosts of these pieces' pictures that ``image-hosts`` does not allow yet."""
         pointer = view.settings.image_attribute
@@ -175,6 +167,10 @@ class Visit:
             return []
         addresses = await self.services.browsing.texts_at(view, pointer, ids)
         return closed_image_hosts(addresses.values(), self.services.settings.image_hosts)
+
+    def may_edit(self, feature: Feature) -> bool:
+        """Return whether the visitor may change what a feature of the key's plan is about."""
+        return self.may(feature) and self.session.role is not Role.VIEWER
 
     def may(self, feature: Feature) -> bool:
         """Return whether the key's plan includes a feature."""
@@ -226,10 +222,19 @@ class DashboardSite:
         path = f"{self.home}/{page}" if page else self.home
         return f"{path}?{urlencode(given, quote_via=quote, safe='')}" if given else path
 
-    def page(self, handler: PageHandler, *, posted: bool = False, admin: bool = False, heavy: bool = False) -> Handler:
+    def page(
+        self,
+        handler: PageHandler,
+        *,
+        posted: bool = False,
+        admin: bool = False,
+        heavy: bool = False,
+        scopes: Collection[Scope] = (),
+    ) -> Handler:
         """Return the handler of an operation that shows a page in a session; without one it leads to signing in.
 
-        A heavy one, which is about a source, takes a turn of its account.
+        A heavy one, which is about a source, takes a turn of its account. ``scopes`` are what a form asks for beside
+        those of viewers.
         """
 
         async def show(call: Call) -> Answer:
@@ -237,6 +242,7 @@ class DashboardSite:
             try:
                 # In this order a form is read only for who is signed in, and believed only with the session's proof.
                 session = await self._admitted(call, admin=admin)
+                _require_leave(call, session, scopes)
                 form = Form()
                 if posted:
                     form = await read_form(call)
@@ -274,17 +280,25 @@ class DashboardSite:
         services = call.services
         # Below /-/ nothing waits or is refused on its way in: pages take their turn here.
         await services.admission.enter()
-        session = await sessions_of(call).read(cookie(call, SESSION_COOKIE))
+        session = await session_of(call)
         rate = await services.access.count_request(session.access)
         if rate is not None and rate.exceeded:
-            raise RateExceeded(f"The key's plan allows {rate.limit} requests a second.", retry_after_s=1)
+            raise RateExceeded(f"The plan allows {rate.limit} requests a second.", retry_after_s=1)
         if admin:
             services.access.require_admin(session.access)
         return session
 
     def shown(self, call: Call, page: PageAnswer, session: Session | None) -> Answer:
         """Return a page as an answer."""
-        values = {"session": session, "source": None, "notice": None, "path": call.operation.path, **page.values}
+        values = {
+            "session": session,
+            "source": None,
+            "notice": None,
+            "path": call.operation.path,
+            "is_viewer": session is not None and session.role is Role.VIEWER,
+            "sign_out_at": call.services.settings.dashboard_proxy_sign_out,
+            **page.values,
+        }
         body = self._templates.get_template(page.template).render(values)
         return Answer(
             # No text may make a page fail: what UTF-8 has no bytes for, half of a surrogate pair, is a question mark.
@@ -297,9 +311,11 @@ class DashboardSite:
     def problem(self, call: Call, error: PenchantError, session: Session | None) -> Answer:
         """Return an error as a page."""
         call.services.metrics.problems.labels(error.code).inc()
-        kind = FOREIGN_FORM if isinstance(error, ForeignForm) else KINDS.get(error.code, KINDS["internal"])
+        kind = _PAGES_OWN.get(error.code) or KINDS.get(error.code, KINDS["internal"])
         headers = {} if error.retry_after_s is None else {"retry-after": str(max(1, round(error.retry_after_s)))}
-        hint = "Sign in with a key that was made with --admin." if isinstance(error, NotAnAdmin) else kind.explanation
+        hint = kind.explanation
+        if isinstance(error, NotAnAdmin):
+            hint = "Keys and plans are for people with the role admin, and for keys that were made with --admin."
         values = {"title": kind.title, "detail": error.detail, "hint": hint, "code": error.code}
         page = PageAnswer(template="problem.html", values=values, status=kind.status, headers=headers)
         return self.shown(call, page, session)
@@ -330,16 +346,38 @@ def _headers(image_hosts: Collection[str]) -> dict[str, str]:
     return _HEADERS | {"content-security-policy": _POLICY.format(images=image_sources(image_hosts))}
 
 
+class NotAnEditor(PenchantError):
+    """A viewer has sent a form that changes something; only pages show this error."""
+
+    code = "not-an-editor"
+
+
+_PAGES_OWN = {
+    ForeignForm.code: FOREIGN_FORM,
+    RefusedPerson.code: REFUSED_PERSON,
+    NotAnEditor.code: ProblemKind(
+        403,
+        "Only editors change things",
+        "Editors are people whose groups have that role in the setting dashboard-groups, and who signs in with a key "
+        "that is not limited. Nothing was changed.",
+    ),
+}
+"""Errors that only pages show."""
+
+
+def _require_leave(call: Call, session: Session, scopes: Collection[Scope]) -> None:
+    """Raise `NotAnEditor` where somebody may look at pages, and not send this form."""
+    if not session.access.scopes.issuperset(scopes):
+        asked = call.operation.path.rpartition("/")[2]
+        who = f"a {session.role}" + (f" of {session.account!r}" if session.account else "")
+        raise NotAnEditor(f"What the page {asked!r} sends changes something; you are signed in as {who}.")
+
+
 def _asked_for(call: Call) -> str | None:
     """Return the requested page with its query, to come back to after signing in."""
     page = call.operation.path.removeprefix(HOME).removeprefix("/")
     query = urlencode(call.query.pairs, quote_via=quote, safe="")
     return f"{page}?{query}" if query else page or None
-
-
-def sessions_of(call: Call) -> Sessions:
-    """Return the sessions of the service that a request came to."""
-    return Sessions(call.services.database, call.services.access)
 
 
 def turned(turn: RedirectAnswer) -> Answer:

@@ -120,7 +120,7 @@ async def user(visit: Visit, site: DashboardSite) -> PageAnswer:
         "acts": await section(visit, lambda: _acts(visit, view, user_id), Feature.INTERACTIONS_LISTING),
         "shown": await section(visit, lambda: _shown(visit, view, user_id), Feature.INTERACTIONS_LISTING),
         "preferences": await section(visit, lambda: _preferences(visit, view, user_id), Feature.PERSONALIZED),
-        "may_edit": visit.may(Feature.LISTS),
+        "may_edit": visit.may_edit(Feature.LISTS),
         "numbers": visit.text("view") == "numbers",
         "shelf": SHELF,
         "titles": await visit.titles(view),

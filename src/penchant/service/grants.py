@@ -1,0 +1,72 @@
+"""Grants: what people whom a proxy names may do at the dashboard, by their groups and the settings of the moment.
+
+Nothing is kept of such a person: each request brings name and groups, so that what a group no longer gives ends with
+the next one.
+"""
+
+import hashlib
+import unicodedata
+from collections.abc import Collection, Sequence
+
+from penchant.errors import FeatureNotInPlan
+from penchant.model import VIEWER_SCOPES, Role, Scope
+from penchant.service.access import Access, Grant, Session
+from penchant.settings import NodeSettings
+from penchant.storage import account_number
+
+PERSON = "person:"
+"""Before the name of a person in the audit log: no id of a key has a colon."""
+MAX_PERSON = 200
+"""Characters of a person's name: addresses of mail have at most 254, those of people far fewer."""
+_ROLES = tuple(Role)
+_PROOF_BYTES = 16
+
+
+def person_named(text: str) -> str | None:
+    """Return the name of a person as the audit has it, so that nobody is two people; ``None`` for what is no name.
+
+    Compatible characters and upper and lower case are one: who signs in as Kim may publish no draft of kim's. A comma
+    is in no name: of two headers some proxies make one.
+    """
+    name = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold()).strip()
+    return name if name and len(name) <= MAX_PERSON and name.isprintable() and "," not in name else None
+
+
+def grants_of(groups: Collection[str], settings: NodeSettings) -> Sequence[Grant]:
+    """Return what these groups give: of each account the highest role, in the order of the settings."""
+    highest: dict[str, Grant] = {}
+    for row in settings.dashboard_groups:
+        grant = Grant(account=row.account or "", role=row.role, plan=row.plan)
+        known = highest.get(grant.account)
+        if row.group in groups and (known is None or _ROLES.index(grant.role) > _ROLES.index(known.role)):
+            highest[grant.account] = grant
+    return list(highest.values())
+
+
+def person_session(
+    person: str, grants: Sequence[Grant], chosen: str, settings: NodeSettings, *, secret: bytes
+) -> Session:
+    """Return the session of a person with the account that has this mark, or else the first.
+
+    Its forms are of this person, account and role alone: one that was opened before another account was chosen changes
+    nothing there. ``secret`` keys their proof.
+
+    Raises:
+        FeatureNotInPlan: the plan is not configured.
+    """
+    grant = next((each for each in grants if each.mark == chosen), grants[0])
+    plan = settings.plan(grant.plan)
+    if plan is None:
+        raise FeatureNotInPlan(f"The plan {grant.plan!r} of the groups is not configured on this server.")
+    access = Access(
+        key_id=PERSON + person,
+        account_id=account_number(grant.account),
+        plan=plan,
+        admin=grant.role is Role.ADMIN,
+        scopes=VIEWER_SCOPES if grant.role is Role.VIEWER else frozenset(Scope),
+    )
+    told = f"{person}\0{grant.account}\0{grant.role}"
+    proof = hashlib.blake2b(told.encode(), digest_size=_PROOF_BYTES, key=secret[:64], person=b"penchant form")
+    return Session(
+        access=access, token="", proof=proof.hexdigest(), person=person, account=grant.account, grants=grants
+    )

@@ -1,0 +1,306 @@
+"""Who may what at the dashboard: every page and form of the routing table, by role and account, keys and people."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from factories import piece
+from penchant.model import Role, Scope
+from penchant.settings import GroupSettings, NodeSettings
+from penchant.web.dashboard import dashboard_operations
+from serving import PromptClient, Service, ok
+from visitors import HOME, VisitedService, Visitor, fields_of, text_of
+
+pytestmark = pytest.mark.usefixtures("alone")
+
+
+def names(method: str) -> set[str]:
+    """Return the names of what the routing table has below the dashboard."""
+    served = [each.path for each in dashboard_operations("") if each.method == method]
+    return {path.removeprefix(HOME).removeprefix("/") for path in served}
+
+
+OF_ADMINS = {"keys", "usage", "audit"}
+OF_NO_SOURCE = {"", "accounts", "sign-in", "static/{file}"}
+OF_EVERYBODY = {"sign-in", "sign-out", "accounts"}
+"""Forms that change nothing of an account. Whatever the table has beside these sets is walked as of a source."""
+PAGES = sorted(names("GET") - OF_ADMINS - OF_NO_SOURCE)
+FORMS = sorted(names("POST") - OF_ADMINS - OF_EVERYBODY)
+ASKED = {"id": "a", "name": "row", "user": "kim", "q": "First"}
+"""What pages of a source ask for beside it."""
+GROUPS = (
+    GroupSettings(group="readers", account="default", role=Role.VIEWER),
+    GroupSettings(group="newsroom", account="default", role=Role.EDITOR),
+    GroupSettings(group="film", account="film", role=Role.EDITOR, plan="basic"),
+    GroupSettings(group="it", role=Role.ADMIN),
+)
+
+
+class Person(Visitor):
+    """Somebody whom the proxy of the house names, together with their groups."""
+
+    def __init__(self, service: VisitedService, *groups: str, name: str = "kim") -> None:
+        super().__init__(service)
+        self.named: dict[str, Any] = {"remote-user": name.encode(), "remote-groups": ",".join(groups)}
+
+    def ask(self, method: str, path: str, **options: Any) -> Any:
+        """Send a request as the proxy hands it on."""
+        return super().ask(method, path, headers=self.named | options.pop("headers", {}), **options)
+
+
+@pytest.fixture
+def settings(settings: NodeSettings) -> NodeSettings:
+    return NodeSettings(
+        data=settings.data,
+        trusted_proxies=("127.0.0.1",),
+        dashboard_proxy_header="Remote-User",
+        dashboard_proxy_groups_header="Remote-Groups",
+        dashboard_groups=GROUPS,
+    )
+
+
+@pytest.fixture
+def house(filled: Service) -> Service:
+    """The service with a source ``s`` of the account, one ``theirs`` of another, and the same things in both."""
+    theirs = filled.new_key(account="film")
+    filled.submit("theirs", piece("a", "x", label="First of all"), key=theirs)
+    for source, key in (("s", filled.key), ("theirs", theirs)):
+        ok(filled.put(f"/{source}/placements/row", json={"kind": "popular"}, key=key))
+        ok(filled.put(f"/{source}/drafts/row", json={"blacklist": ["a"]}, key=key))
+    return filled
+
+
+def key_of(*scopes: Scope) -> Callable[[Service], Visitor]:
+    return lambda service: Visitor(service, service.new_key(scopes=scopes))
+
+
+LIMITED = key_of(Scope.READ, Scope.PERSONAL)
+VIEWERS = (lambda service: Person(service, "readers"), LIMITED)
+EDITORS = (lambda service: Person(service, "newsroom"), key_of(), key_of(*Scope))
+ADMINS = (lambda service: Person(service, "it"), lambda service: Visitor(service, service.new_key(admin=True)))
+
+
+def proof_of(visitor: Visitor) -> str:
+    """Return what all forms of a visitor carry."""
+    page: str = visitor.get("lists", source="s").text
+    proof = page.partition('name="proof" value="')[2].partition('"')[0]
+    assert len(proof) == 32
+    return proof
+
+
+@pytest.mark.parametrize("enter", (*VIEWERS, *EDITORS))
+def test_viewers_and_editors_see_every_page_of_their_sources_alone(
+    house: Service, enter: Callable[[Service], Visitor]
+) -> None:
+    visitor = enter(house)
+
+    assert len(PAGES) > 15
+    for page in PAGES:
+        own, other, none = [visitor.get(page, source=source, **ASKED) for source in ("s", "theirs", "nowhere")]
+        assert own.status_code == 200, page
+        assert other.status_code == 404, page
+        # Not even that there is such a source is told.
+        assert other.text == none.text.replace("nowhere", "theirs"), page
+    for page in sorted(OF_ADMINS):
+        assert visitor.get(page).status_code == 403, page
+
+
+@pytest.mark.parametrize("enter", ADMINS)
+def test_admins_see_accounts_and_no_source(house: Service, enter: Callable[[Service], Visitor]) -> None:
+    visitor = enter(house)
+
+    for page in sorted(OF_ADMINS):
+        assert visitor.get(page).status_code == 200, page
+    for page in PAGES:
+        assert visitor.get(page, source="s", **ASKED).status_code == 403, page
+    assert visitor.get().headers["location"] == f"{HOME}/keys"
+
+
+def stored(service: Service) -> Sequence[Any]:
+    """Return what changes of stored things have left, and what two of them are."""
+    with service.opened_storage() as storage:
+        noted = [(entry.action, entry.subject) for entry in storage.accounts.list_audit(limit=1_000)]
+    return [noted, ok(service.get("/s/settings")), ok(service.get("/s/users/kim/interactions"))]
+
+
+@pytest.mark.parametrize("enter", VIEWERS)
+def test_no_form_changes_anything_for_a_viewer(house: Service, enter: Callable[[Service], Visitor]) -> None:
+    visitor = enter(house)
+    before, proof = stored(house), proof_of(visitor)
+
+    assert len(FORMS) > 7
+    for form in FORMS:
+        answer = visitor.send(f"{HOME}/{form}?source=s&id=a&name=row", [("proof", proof), ("do", "hide")])
+        said = text_of(answer.text)
+        assert answer.status_code == 403, form
+        assert "Only editors change things" in said, form
+        assert f"What the page '{form}' sends" in said, form
+        assert "as a viewer" in said, form
+    assert stored(house) == before
+
+
+@pytest.mark.parametrize("enter", EDITORS)
+def test_editors_change_their_account_alone_and_no_keys(house: Service, enter: Callable[[Service], Visitor]) -> None:
+    visitor = enter(house)
+    before, proof = stored(house), proof_of(visitor)
+
+    for form in FORMS:
+        address = f"{HOME}/{form}?source=theirs&id=a&name=row"
+        assert visitor.send(address, [("proof", proof), ("do", "hide")]).status_code == 404, form
+    for form in sorted(OF_ADMINS & names("POST")):
+        answer = visitor.send(f"{HOME}/{form}", [("proof", proof), ("account", "film")])
+        assert answer.status_code == 403, form
+        assert "role admin" in text_of(answer.text), form
+    assert stored(house) == before
+    assert hide(visitor, "a").status_code == 303
+    assert ok(house.get("/s/blacklist")) == ["a"]
+
+
+def hide(visitor: Visitor, piece_id: str, *, proof: str | None = None, source: str = "s") -> Any:
+    fields = [("proof", proof_of(visitor) if proof is None else proof), ("do", "hide")]
+    return visitor.send(f"{HOME}/piece?source={source}&id={piece_id}", fields)
+
+
+def test_a_viewers_pages_offer_no_change_of_a_piece(house: Service) -> None:
+    editor, viewer = Person(house, "newsroom"), Person(house, "readers")
+
+    for page in ("piece", "user", "front"):
+        assert 'name="do" value="hide"' in editor.get(page, source="s", **ASKED).text, page
+        assert 'name="do" value="hide"' not in viewer.get(page, source="s", **ASKED).text, page
+    assert "nothing can be changed" in text_of(viewer.get("desk", source="s").text)
+
+
+@pytest.mark.parametrize("scopes", ((Scope.READ,), (Scope.WRITE,), (Scope.INTERACT, Scope.READ)))
+def test_a_key_that_may_not_look_does_not_sign_in(house: Service, scopes: Sequence[Scope]) -> None:
+    answer = Visitor(house).sign_in(house.new_key(scopes=scopes))
+
+    assert (answer.status_code, "scopes read and personal" in answer.text) == (401, True)
+
+
+def test_a_key_for_pages_does_not_sign_in(house: Service) -> None:
+    key = house.new_key(scopes=(Scope.READ, Scope.PERSONAL, Scope.INTERACT), origins=("https://shop.example",))
+
+    answer = Visitor(house).sign_in(key)
+
+    assert (answer.status_code, "browser key" in answer.text) == (401, True)
+
+
+def test_a_key_that_may_not_interact_changes_nothing_of_people(house: Service) -> None:
+    visitor = key_of(Scope.READ, Scope.PERSONAL, Scope.WRITE)(house)
+
+    refused = visitor.send(f"{HOME}/user?source=s&id=kim", [("proof", proof_of(visitor)), ("do", "off")])
+
+    assert refused.status_code == 403
+    assert hide(visitor, "b").status_code == 303
+
+
+def test_the_audit_names_people_and_no_key_is_called_so(house: Service) -> None:
+    assert hide(Person(house, "newsroom", name="Kim Ôtani"), "a").status_code == 303
+    assert hide(Visitor(house, house.key), "b").status_code == 303
+
+    with house.opened_storage() as storage:
+        newest = [entry.actor for entry in storage.accounts.list_audit(limit=2)]
+    assert newest == [house.key.split("_")[1], "person:kim ôtani"]
+    assert "kim ôtani hid" in " ".join(text_of(Person(house, "newsroom").get("desk", source="s").text).split())
+
+
+@dataclass
+class Elsewhere:
+    """The service, asked from an address that is no proxy's."""
+
+    client: PromptClient
+
+
+def elsewhere(service: Service) -> Elsewhere:
+    assert isinstance(service.client, PromptClient)
+    return Elsewhere(service.client.of_peer("203.0.113.9"))
+
+
+def test_a_client_that_names_itself_is_not_believed(house: Service) -> None:
+    stranger = Person(elsewhere(house), "newsroom")  # type: ignore[arg-type]
+
+    assert stranger.get().headers["location"].startswith(f"{HOME}/sign-in")
+    stranger.named["x-forwarded-for"] = "127.0.0.1"
+    assert stranger.get().headers["location"].startswith(f"{HOME}/sign-in")
+    assert stranger.sign_in(house.new_key(scopes=(Scope.READ, Scope.PERSONAL))).status_code == 303
+    assert hide(stranger, "a", proof="0" * 32).status_code == 403
+    assert 'class="viewer"' in stranger.get("desk", source="s").text
+
+
+@pytest.mark.parametrize(
+    "named",
+    (
+        {},
+        {"remote-user": "", "remote-groups": "newsroom"},
+        {"remote-user": "  ", "remote-groups": "newsroom"},
+        {"remote-groups": "newsroom"},
+        {"remote_user": "kim", "remote_groups": "newsroom"},
+        {"remoteuser": "kim", "remote-groups": "newsroom"},
+        {"x-remote-user": "kim", "remote-groups": "newsroom"},
+    ),
+)
+def test_where_the_proxy_names_nobody_keys_count(house: Service, named: dict[str, str]) -> None:
+    visitor = Person(house)
+    visitor.named = named
+
+    assert visitor.get().headers["location"].startswith(f"{HOME}/sign-in")
+    assert visitor.sign_in(house.key).status_code == 303
+    assert f"with the key <code>{house.key.split('_')[1]}" in visitor.get().text
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    (
+        ("x" * 201, "is none"),
+        ("kim,eve", "is none"),
+        ("kim\N{RIGHT-TO-LEFT OVERRIDE}mik".encode(), "is none"),
+        ("kim\N{ZERO WIDTH SPACE}".encode(), "is none"),
+        (b"k\xefm", "not UTF-8"),
+        ("\N{COMBINING ACUTE ACCENT}".encode() * 201, "is none"),
+    ),
+)
+def test_a_name_that_is_not_clear_opens_nothing(house: Service, name: Any, said: str) -> None:
+    visitor = Person(house, "newsroom")
+    visitor.named["remote-user"] = name
+
+    for page in ("", "desk", "sign-in"):
+        answer = visitor.get(page, source="s")
+        assert (answer.status_code, said in text_of(answer.text)) == (403, True)
+
+
+@pytest.mark.parametrize("twice", ("remote-user", "remote-groups"))
+@pytest.mark.parametrize("value", ("", "kim", "newsroom"))
+def test_a_header_that_comes_twice_opens_nothing(house: Service, twice: str, value: str) -> None:
+    named = [("remote-user", "kim"), ("remote-groups", "newsroom"), (twice.title(), value)]
+
+    answer = house.client.get(f"{HOME}/desk?source=s", headers=named, follow_redirects=False)
+
+    assert (answer.status_code, "more than once" in answer.text) == (403, True)
+
+
+@pytest.mark.parametrize("groups", ((), ("",), ("Newsroom",), ("news",), ("newsroom2", "xnewsroom")))
+def test_groups_that_open_nothing_are_told(house: Service, groups: Sequence[str]) -> None:
+    answer = Person(house, *groups).get()
+
+    assert (answer.status_code, "&#39;kim&#39;" in answer.text) == (403, True)
+
+
+def test_a_person_is_one_however_the_name_is_written(house: Service) -> None:
+    pages = [Person(house, "newsroom", name=name) for name in ("kim", "KIM", " Kim ")]
+    pages[0].named["remote-user"] = "\N{FULLWIDTH LATIN SMALL LETTER K}im".encode()
+
+    assert len({proof_of(each) for each in pages}) == 1
+    assert proof_of(Person(house, "newsroom", name="kym")) != proof_of(pages[0])
+
+
+def test_a_draft_is_published_by_another_person_where_four_eyes_are_asked_for(house: Service) -> None:
+    ok(house.put("/s/settings", json={"fourEyes": True}))
+    writer = Person(house, "newsroom")
+    fields = fields_of(writer.get("placement", source="s", name="row").text, f"{HOME}/placement")
+    kept = writer.send(f"{HOME}/placement?source=s&name=row", [*fields, ("do", "publish")])
+
+    assert kept.status_code in {303, 200}
+    draft = ok(house.get("/s/drafts"))["drafts"][0]
+    assert draft["by"] == "person:kim"
