@@ -113,7 +113,7 @@ class Reference:
         self.likes: Likes = {person: self.liked(events) for person, events in own.items()}
         self.order = Order.of(self.likes.values())
         self.strength = self.order.strength(settings.get("order", "auto"))
-        self.followers = self.order.followers()
+        self.successors = self.order.successors()
         self.people = Counter(piece_id for liked in self.likes.values() for piece_id in liked)
         self.overlap: dict[str, Counter[str]] = defaultdict(Counter)
         for liked in self.likes.values():
@@ -175,7 +175,7 @@ class Reference:
         total = 0
         for i, like in own.items():
             total += factors[i].counted * weights.get(i, 0)
-            total += self.strength * factors[i].recency * like.grade * self.followers.get(i, {}).get(piece_id, 0)
+            total += self.strength * factors[i].recency * like.grade * self.successors.get(i, {}).get(piece_id, 0)
         return Fraction(total, 2**36)
 
     def shares(self, own: Mapping[str, Like]) -> dict[str, Fraction]:

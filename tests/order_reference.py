@@ -84,7 +84,7 @@ class Order:
         is_even = not total or Fraction(max(self.gaps.values()), total) > Fraction(1, 2)
         return 0 if use == "off" or not total or (use == "auto" and is_even) else self.direction
 
-    def followers(self) -> dict[str, dict[str, int]]:
+    def successors(self) -> dict[str, dict[str, int]]:
         """T by piece of those that are liked soon after it."""
         by_piece: dict[str, dict[str, int]] = defaultdict(dict)
         for (a, b), count in self.counts.items():

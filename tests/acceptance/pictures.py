@@ -50,6 +50,7 @@ PAGES: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "placements": ("placements", {}),
     "results": ("results", {"name": "home"}),
     "proposals": ("proposals", {}),
+    "card": ("card", {"name": "home"}),
     "settings": ("settings", {}),
     "health": ("health", {}),
     "map": ("map", {"category": "theme"}),

@@ -14,7 +14,7 @@ from penchant.errors import InvalidInput
 from penchant.evaluation.contenders import PENCHANT
 from penchant.evaluation.histories import Knowledge, SourceHistory
 from penchant.evaluation.served import ServedSource
-from penchant.evaluation.splits import KnowledgeLimits, SplitRule, split
+from penchant.evaluation.splits import Kind, KnowledgeLimits, SplitRule, split
 from penchant.evaluation.trials import EvaluationRequest, known_part
 from penchant.index import BoolArray
 from penchant.model import DAY_MS, OrderUse
@@ -200,6 +200,17 @@ def test_newcomers_count_for_nobody_else(alike: SourceHistory) -> None:
     )
     assert all(map(np.array_equal, ours_a, theirs_a))
     assert len(ours_a.rows)
+
+
+@pytest.mark.parametrize(("kind", "use"), (("time", OrderUse.ON), ("cut", OrderUse.ON), ("random", OrderUse.OFF)))
+def test_held_out_at_random_interactions_say_nothing_of_order(alike: SourceHistory, kind: Kind, use: OrderUse) -> None:
+    history = replace(alike, settings=replace(alike.settings, order=OrderUse.ON))
+    request = EvaluationRequest(split=SplitRule(kind=kind), methods=("popular",))
+
+    evaluated = evaluate(history, request)
+
+    assert known_part(history, request)[0].settings.order is use
+    assert any("order" in note for note in evaluated.notes) == (use is OrderUse.OFF)
 
 
 @pytest.fixture(scope="module")

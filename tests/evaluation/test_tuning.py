@@ -12,10 +12,11 @@ from penchant.errors import InvalidInput
 from penchant.evaluation import tuning
 from penchant.evaluation.histories import SourceHistory, history_of
 from penchant.evaluation.metrics import Estimate
-from penchant.evaluation.splits import SplitRule
+from penchant.evaluation.splits import Kind, SplitRule
 from penchant.evaluation.trials import EvaluationRequest
 from penchant.evaluation.tuning import (
     MIN_JUDGES,
+    ORDER,
     TuningRequest,
     TuningResult,
     TuningTrial,
@@ -25,7 +26,7 @@ from penchant.evaluation.tuning import (
     tune,
     weight_faults,
 )
-from penchant.model import DAY_MS, WHOLE, Blend, IndexedPiece, InteractionType, SourceSettings, Term
+from penchant.model import DAY_MS, WHOLE, Blend, IndexedPiece, InteractionType, OrderUse, SourceSettings, Term
 
 QUICK = TuningRequest(trial=EvaluationRequest(split=SplitRule(), people=60), candidates=16, seconds=60, test_people=240)
 SURE = Estimate(0.05, 0.01, 0.09)
@@ -55,6 +56,20 @@ def misled(many_alike: SourceHistory) -> SourceHistory:
 @pytest.fixture(scope="module")
 def found(misled: SourceHistory) -> TuningResult:
     return tuned(misled)
+
+
+@pytest.mark.parametrize(("kind", "is_tried"), (("time", True), ("random", False)))
+def test_the_order_of_likes_is_tried_unless_interactions_are_held_out_at_random(
+    many_alike: SourceHistory, kind: Kind, *, is_tried: bool
+) -> None:
+    history = replace(many_alike, settings=SourceSettings(order=OrderUse.ON))
+    request = replace(QUICK, trial=replace(QUICK.trial, split=SplitRule(kind=kind)), candidates=1)
+    trial = TuningTrial.of(history, request)
+
+    result = tune(trial, request, gather_here(trial), quietly, lambda: 0.0)
+
+    assert (ORDER in {name for name, _ in trial.changes}) is is_tried
+    assert result.before.order is result.settings.order is OrderUse.ON
 
 
 def test_settings_that_are_better_are_found_and_judged_by_others(found: TuningResult) -> None:

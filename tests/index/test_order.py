@@ -36,7 +36,7 @@ from penchant.index.layout import LikeMatrix
 from penchant.index.people import order
 from penchant.index.people.figures import SourceFigures
 from penchant.index.people.likes import like_matrix
-from penchant.index.people.order import RECENCY, OwnLikes, direction_of, follower_rows, like_factors, order_of
+from penchant.index.people.order import RECENCY, OwnLikes, direction_of, like_factors, order_of, successor_rows
 from penchant.model import (
     DEFAULT_INTERACTION_WEIGHTS,
     IndexedPiece,
@@ -132,18 +132,18 @@ def figures_of(everyone: list[dict[str, Like]]) -> SourceFigures:
 @pytest.mark.usefixtures("counting", "_few_pairs_tell")
 @settings(max_examples=examples(200), deadline=None)
 @given(everyone=EVERYONE, threads=st.sampled_from([1, 3]))
-def test_followers_and_direction_are_those_of_the_words(everyone: list[Mapping[str, Like]], threads: int) -> None:
+def test_successors_and_direction_are_those_of_the_words(everyone: list[Mapping[str, Like]], threads: int) -> None:
     likes, expected = matrix_of(everyone), Order.of(everyone)
 
-    found = follower_rows(likes, threads=threads)
+    found = successor_rows(likes, threads=threads)
 
     assert found.direction == expected.direction
     assert likes.gaps.tolist() == [sum(expected.gaps.values()), max(expected.gaps.values(), default=0)]
-    followers = expected.followers() if expected.direction else {}
+    successors = expected.successors() if expected.direction else {}
     for row, piece_id in enumerate(IDS):
         cut = slice(found.starts[row], found.starts[row + 1])
         others = [IDS[other] for other in found.pieces[cut].tolist()]
-        own = {other: value for other, value in followers.get(piece_id, {}).items() if value}
+        own = {other: value for other, value in successors.get(piece_id, {}).items() if value}
         assert others == sorted(own)
         assert found.values[cut].tolist() == [own[other] for other in others]
         assert found.people[cut].tolist() == [expected.people[piece_id, other] for other in others]
@@ -184,7 +184,7 @@ def test_what_likes_count_is_that_of_the_words(liked: Mapping[str, Like], streng
     people = np.zeros(len(liked), dtype=np.int64)
     ranks = order_of(people, np.asarray([like.at for like in liked.values()], dtype=np.int64)).ranks
 
-    counted, following = like_factors(np.asarray([0, len(liked)]), grades, ranks, strength)
+    counted, following = like_factors(grades, ranks, strength)
 
     assert ranks.tolist() == list(ranks_of(liked).values())
     expected = factors_of(liked, strength)
@@ -202,8 +202,8 @@ def test_a_thousand_likes_of_the_top_grade_fit() -> None:
     """So many and so strong a person may have: sums stay far below what words hold."""
     ranks = np.arange(1_000)
 
-    counted, following = like_factors(np.asarray([0, 1_000]), np.full(1_000, 16), ranks, 256)
-    alike, soon = like_factors(np.asarray([0, 1_000]), np.full(1_000, 16), ranks * 0, 256)
+    counted, following = like_factors(np.full(1_000, 16), ranks, 256)
+    alike, soon = like_factors(np.full(1_000, 16), ranks * 0, 256)
 
     assert 0 < counted.min() < counted.max() < 2**26
     assert 4096 * 16_000 - 1_000 <= counted.sum() <= 4096 * 16_000
@@ -293,10 +293,10 @@ def test_many_likes_of_one_moment_have_ten_pairs_each_at_most() -> None:
         {each: Like(16, 1 if number < 18 else 2 + number // 29) for number, each in enumerate(IDS)} for _ in range(40)
     ]
 
-    found, expected = follower_rows(matrix_of([*everyone])), Order.of(everyone)
+    found, expected = successor_rows(matrix_of([*everyone])), Order.of(everyone)
 
     assert expected.direction == found.direction > 0
-    assert np.diff(found.starts).tolist() == [len(expected.followers().get(each, {})) for each in IDS]
+    assert np.diff(found.starts).tolist() == [len(expected.successors().get(each, {})) for each in IDS]
 
 
 OF_THE_REVISION_BEFORE = "73144bdcc1add37c461a7b26cf1a4158a979f0a3fb111d8b429aee7d85a7119d"

@@ -1,5 +1,6 @@
 """The builder makes of files and feeds the weights that a worker makes by itself, bit by bit."""
 
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 
 from live.conftest import Sources, newest_file
 from penchant.index.compiled import engine
+from penchant.index.people import order
 from penchant.index.people.weights import STAND_INS, FoundStandIns, StandInQuery
 from penchant.live import counting, weighing
 from penchant.live.audience_files import LikesFiles, StoredWeights, WeightsFiles
@@ -29,6 +31,7 @@ def _searching(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Small sources have files, and kernels are left as they were."""
     monkeypatch.setattr(counting, "SMALLEST_LIKES", 2)
     monkeypatch.setattr(WeightsBuilder, "_prepare_kernels", lambda _: None)
+    monkeypatch.setattr(order, "DIRECTION_PRIOR", 1)
     yield
     engine.use({})
 
@@ -38,7 +41,8 @@ def filled(sources: Sources) -> None:
     for person in range(6):
         for piece in range(1, 9):
             if (person * piece) % 3 != 1:
-                sources.record(f"u{person}", f"p{piece}", "RateLike" if person % 2 else "Play")
+                at = round(time.time() * 1000) - 3_600_000 + piece * 1_000 + person
+                sources.record(f"u{person}", f"p{piece}", "RateLike" if person % 2 else "Play", at=at)
 
 
 def built(sources: Sources, folder: Path) -> StoredWeights:
@@ -78,6 +82,7 @@ async def test_a_file_has_the_weights_that_a_worker_makes(sources: Sources, star
     assert {name: array.tolist() for name, array in made.arrays().items()} == {
         name: array.tolist() for name, array in theirs.arrays().items()
     }
+    assert len(theirs.weights.successors)
     assert theirs.origin.oldest_day * DAY_MS < sources.head().changed_at
 
 

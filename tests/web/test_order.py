@@ -214,6 +214,8 @@ def test_the_page_of_health_tells_of_the_order_of_likes(
 def test_the_page_of_a_person_says_what_is_often_liked_soon_after(parts: Service) -> None:
     listed(parts, "ada", record(parts, [*course(150), liking("ada", "part-05")]))
 
-    shown = text_of(Visitor(parts, parts.key).get("user", source="s", id="ada").text)
+    visitor = Visitor(parts, parts.key)
+    pages = [text_of(visitor.get("user", source="s", id="ada", **view).text) for view in ({}, {"view": "numbers"})]
 
-    assert "often liked soon after part-05" in shown
+    assert ["liked soon after part-05" in page for page in pages] == [True, True]
+    assert "often liked soon after part-05" in pages[1]

@@ -55,7 +55,7 @@ CLOSENESS = (0, 16, 13, 10, 8, 6, 5, 4, 3, 3, 2)
 """What two likes of a person count by how many ranks they are apart."""
 TOTAL_BITS = 40
 """Bits of the lower word of sums of products of counts, which have as many each."""
-FOLLOW_PENALTY = 40_960
+SUCCESSION_PENALTY = 40_960
 """What is added to all that is liked soon after a piece: ten neighbouring likes of the top grade."""
 NOWHERE = 1 << 62
 """The row of an empty entry of a heap; as a limit, one that every key is below."""
@@ -218,12 +218,12 @@ class LikeSequences(NamedTuple):
 
 
 class LikeSeeds(NamedTuple):
-    """A person's likes by row of the weights: grades v, what each counts, v', and what its followers do, h g v."""
+    """A person's likes by row of the weights: grades v, what each counts, v', and what its successors do, h g v."""
 
     rows: IntArray
     grades: IntArray
     factors: IntArray
-    follow_factors: IntArray
+    successor_factors: IntArray
 
 
 class SparseRows(NamedTuple):
@@ -248,8 +248,8 @@ class WeightMatrix(NamedTuple):
     ``starts`` (n + 1,) cuts ``targets``, ascending, and ``values`` into what a like of each piece says of others, in
     `WEIGHT_SCALE`. ``lent_starts`` (n + 1,) cuts ``borrowers``, ascending, and ``lent_shares`` into the pieces that
     each piece stands in for; ``evidence`` (n,) is how much stand-ins count. Both are in `SHARE_SCALE`.
-    ``follow_starts`` (n + 1,) cuts ``followers``, ascending, and ``follow_values`` into what is liked soon after each
-    piece, in `WEIGHT_SCALE`.
+    ``successor_starts`` (n + 1,) cuts ``successors``, ascending, and ``successor_values`` into what is liked soon
+    after each piece, in `WEIGHT_SCALE`.
     """
 
     starts: IntArray
@@ -259,9 +259,9 @@ class WeightMatrix(NamedTuple):
     borrowers: Numbers
     lent_shares: NDArray[np.int32]
     evidence: NDArray[np.int32]
-    follow_starts: IntArray
-    followers: Numbers
-    follow_values: NDArray[np.int32]
+    successor_starts: IntArray
+    successors: Numbers
+    successor_values: NDArray[np.int32]
 
 
 class PersonPairs(NamedTuple):
@@ -315,9 +315,9 @@ class TasteRoom(NamedTuple):
 class ShareRoom(NamedTuple):
     """Room to add up part a in: of zeros before and after, by piece of a block, with a bit for each in ``met``.
 
-    ``rows`` and ``direct`` are the pieces that likes speak for, and what they say of them; (w,) where likes have w
-    weights and followers. ``cursors`` are of these or of the likes, ``own_cursors`` of the likes. Where one word does
-    not hold what is lent, ``highs`` and ``lent_highs`` have the upper ones, with cursors of their own.
+    ``rows`` and ``direct`` (n_pieces,) are the pieces that likes speak for, and what they say of them. ``cursors`` are
+    of these or of the likes, ``own_cursors`` of the likes. Where one word does not hold what is lent, ``highs`` and
+    ``lent_highs`` have the upper ones, with cursors of their own.
     """
 
     sums: IntArray
@@ -331,6 +331,29 @@ class ShareRoom(NamedTuple):
     lent_highs: IntArray
     highs: IntArray
     high_cursors: IntArray
+
+    @classmethod
+    def of(cls, block: int, piece_count: int, like_count: int) -> "ShareRoom":
+        """Return room for blocks of so many pieces, for pieces and for likes; what is not touched takes no memory."""
+        sums, lent, liked, lent_highs = (np.zeros(block, dtype=np.int64) for _ in range(4))
+        rows, direct, highs, high_cursors = (np.empty(piece_count, dtype=np.int64) for _ in range(4))
+        return cls(
+            sums=sums,
+            lent=lent,
+            liked=liked,
+            met=np.zeros(-(-block // 32), dtype=np.uint32),
+            rows=rows,
+            direct=direct,
+            cursors=np.empty(max(piece_count, like_count), dtype=np.int64),
+            own_cursors=np.empty(like_count, dtype=np.int64),
+            lent_highs=lent_highs,
+            highs=highs,
+            high_cursors=high_cursors,
+        )
+
+    def holds(self, block: int, piece_count: int, like_count: int) -> bool:
+        """Return whether it is room for such blocks, and so many pieces and likes."""
+        return len(self.sums) == block and len(self.rows) >= piece_count and len(self.own_cursors) >= like_count
 
 
 class Choice(NamedTuple):

@@ -76,7 +76,8 @@ class _Engine:
         self.kernels: Mapping[Kind, Mapping[str, Kernel]] = {}
         self.threads: SearchThreads | None = None
         self.taste_rooms: list[TasteRoom] = []
-        """Room that nobody works in: what a large vocabulary takes is not asked of the machine each time."""
+        self.share_rooms: list[ShareRoom] = []
+        """Room that nobody works in: what it takes is not asked of the machine, and cleared, each time."""
 
     def taste_room(self, term_count: int) -> TasteRoom:
         """Return room for so many terms, to be put back by who has it, any number of threads at once."""
@@ -85,6 +86,15 @@ class _Engine:
             if len(room.highs) >= term_count:
                 return room
         return TasteRoom.of(term_count)
+
+    def share_room(self, block: int, piece_count: int, like_count: int) -> ShareRoom:
+        """Return room for blocks of so many pieces, for pieces and for likes, to be put back by who has it."""
+        while self.share_rooms:
+            room = self.share_rooms.pop()
+            if room.holds(block, piece_count, like_count):
+                return room
+        # More than is needed now, since the next person may like more.
+        return ShareRoom.of(block, piece_count, 2 * like_count)
 
     def over_rows(self, count: int, search: Callable[[int, int], Hits]) -> Hits:
         """Return what a search finds in so many rows, in no order: of many, by all threads, a range of rows each."""
@@ -321,7 +331,7 @@ def likeness_squares(
     return found
 
 
-def followers(
+def successors(
     likes: LikeMatrix, k: int, *, threads: int = 1
 ) -> tuple[NDArray[np.uint32], NDArray[np.int32], NDArray[np.uint8], IntArray]:
     """Return by piece those liked soon after it, ascending, T, and how many people like one after the other.
@@ -332,9 +342,9 @@ def followers(
     count = len(likes.piece_starts) - 1
     near, values = np.zeros((count, k), dtype=np.uint32), np.zeros((count, k), dtype=np.int32)
     people, totals = np.zeros((count, k), dtype=np.uint8), np.zeros((count, 5), dtype=np.int64)
-    kernel = _engine.kernel("followers", RIDGE)
+    kernel = _engine.kernel("successors", RIDGE)
     if kernel is None:
-        ridge_exact.followers(likes, near, values, people, totals)
+        ridge_exact.successors(likes, near, values, people, totals)
         return near, values, people, totals
     sequences = _sequences(likes)
 
@@ -373,20 +383,11 @@ def shares(weights: WeightMatrix, seeds: LikeSeeds, loan: float) -> SparseShares
     if kernel is None:
         return SparseShares.of(ridge_exact.shares(weights, seeds, loan))
     count = len(weights.evidence)
-    rows = seeds.rows
-    most = int((weights.starts[rows + 1] - weights.starts[rows]).sum())
-    following = np.flatnonzero(seeds.follow_factors)
-    follow_rows, follow_factors = rows[following], seeds.follow_factors[following]
-    most += int((weights.follow_starts[follow_rows + 1] - weights.follow_starts[follow_rows]).sum())
-    block = max(1, min(SHARE_BLOCK, count))
-    # Memory that is not touched takes none: upper words are seldom needed.
-    sums, lent, liked, lent_highs = np.zeros((4, block), dtype=np.int64)
-    met = np.zeros(-(-block // 32), dtype=np.uint32)
-    spoken, direct, highs, high_cursors = np.empty((4, most), dtype=np.int64)
-    cursors, own_cursors = np.empty(max(most, len(rows)), dtype=np.int64), np.empty(len(rows), dtype=np.int64)
-    room = ShareRoom(sums, lent, liked, met, spoken, direct, cursors, own_cursors, lent_highs, highs, high_cursors)
+    room = _engine.share_room(max(1, min(SHARE_BLOCK, count)), count, len(seeds.rows))
+    # Memory that is not written to takes none.
     found, values, sizes = np.empty(count, dtype=np.int64), np.empty(count), np.empty(1, dtype=np.int64)
-    kernel(weights, seeds, follow_rows, follow_factors, loan, room, found, values, sizes)
+    kernel(weights, seeds, loan, room, found, values, sizes)
+    _engine.share_rooms.append(room)
     return SparseShares(found[: int(sizes[0])].copy(), values[: int(sizes[0])].copy())
 
 

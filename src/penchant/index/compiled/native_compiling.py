@@ -30,7 +30,7 @@ _KERNELS: Mapping[str, Callable[..., None]] = {
     "stand_ins": ridge_kernels.stand_ins,
     "likeness_squares": ridge_kernels.likeness_squares,
     "shares": ridge_kernels.shares,
-    "followers": order_kernels.followers,
+    "successors": order_kernels.successors,
     "taste": taste_kernels.taste,
     "tastes": taste_kernels.tastes,
 }

@@ -1,4 +1,4 @@
-"""Compiled kernel of what is liked soon after what; `ridge_exact.followers` says in numpy what it computes.
+"""Compiled kernel of what is liked soon after what; `ridge_exact.successors` says in numpy what it computes.
 
 It allocates nothing, as those of `kernels`: ``sums`` and ``back``, of zeros before and after, are arguments.
 
@@ -19,7 +19,7 @@ COUNT_MASK = (1 << layout.PEOPLE_SHIFT) - 1
 ONE_PERSON = 1 << layout.PEOPLE_SHIFT
 WINDOW = layout.WINDOW
 WEIGHT_UNIT = layout.WEIGHT_SCALE
-PENALTY = layout.FOLLOW_PENALTY
+PENALTY = layout.SUCCESSION_PENALTY
 HALF_BITS = layout.TOTAL_BITS // 2
 HALF_MASK = (1 << HALF_BITS) - 1
 TOTAL_BITS = layout.TOTAL_BITS
@@ -27,7 +27,7 @@ TOTAL_MASK = (1 << layout.TOTAL_BITS) - 1
 
 
 @inlined
-def _add_followers(likes, piece, closeness, sums, met):
+def _add_successors(likes, piece, closeness, sums, met):
     """Add up C of a piece with those after it, and people; return how many are met, and the squares of single pairs."""
     count, squares = 0, np.int64(0)
     for a in range(likes.piece_starts[piece], likes.piece_starts[piece + 1]):
@@ -92,14 +92,14 @@ def _keep(kept, size, most, piece, sums):
     return size
 
 
-def followers(likes, closeness, first, step, near, values, people, totals, sums, met, back, kept):
+def successors(likes, closeness, first, step, near, values, people, totals, sums, met, back, kept):
     """Fill near (n, k) with the pieces liked soon after every `step`-th piece, ascending, and T and people of each.
 
     Entries past their number stay as they are. ``totals`` (n, 5) are as `order.direction_of` takes them.
     """
     most = near.shape[1]
     for piece in range(first, len(near), step):
-        met_count, totals[piece, 0] = _add_followers(likes, piece, closeness, sums, met)
+        met_count, totals[piece, 0] = _add_successors(likes, piece, closeness, sums, met)
         _add_back(likes, piece, closeness, sums, back)
         row, size, total = totals[piece], 0, np.int64(0)
         for a in range(met_count):

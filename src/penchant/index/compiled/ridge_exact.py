@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from penchant.index.layout import (
     CLOSENESS,
     DIRECT_SCALE,
-    FOLLOW_PENALTY,
     LENT_SCALE,
     LIKENESS_SCALE,
     OWN_SCALE,
     PENALTY,
     SHARE_SCALE,
+    SUCCESSION_PENALTY,
     TOTAL_BITS,
     WEIGHT_SCALE,
     WINDOW,
@@ -127,14 +127,14 @@ def likeness_squares(
     return found
 
 
-def followers(
+def successors(
     likes: LikeMatrix,
     near: NDArray[np.uint32],
     values: NDArray[np.int32],
     people: NDArray[np.uint8],
     totals: IntArray,
 ) -> None:
-    """Fill rows (n, k) of what is liked soon after each piece, and ``totals`` (n, 5), as `order_kernels.followers`."""
+    """Fill rows (n, k) of what is liked soon after each piece, and ``totals`` (n, 5), as `order_kernels.successors`."""
     count, most = near.shape
     keys, added = _pairs_in_order(likes, count)
     cells, places = np.unique(keys, return_inverse=True)
@@ -151,7 +151,7 @@ def followers(
     for piece in np.flatnonzero(whole).tolist():
         own = np.arange(*np.searchsorted(before, [piece, piece + 1]))
         own = np.sort(own[np.lexsort((after[own], -sums[own]))[:most]])
-        divisor = int(whole[piece]) + FOLLOW_PENALTY
+        divisor = int(whole[piece]) + SUCCESSION_PENALTY
         near[piece, : len(own)] = after[own]
         values[piece, : len(own)] = (2 * WEIGHT_SCALE * sums[own] + divisor) // (2 * divisor)
         people[piece, : len(own)] = np.minimum(counts[own], MOST_PEOPLE)
@@ -198,7 +198,7 @@ def shares(weights: WeightMatrix, seeds: LikeSeeds, loan: float) -> FloatArray:
     own[seeds.rows] = seeds.grades
     for starts, targets, values, factors in (
         (weights.starts, weights.targets, weights.values, seeds.factors),
-        (weights.follow_starts, weights.followers, weights.follow_values, seeds.follow_factors),
+        (weights.successor_starts, weights.successors, weights.successor_values, seeds.successor_factors),
     ):
         for row, factor in zip(seeds.rows.tolist(), factors.tolist(), strict=True):
             cut = slice(starts[row], starts[row + 1])

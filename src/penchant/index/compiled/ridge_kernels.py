@@ -296,10 +296,10 @@ def likeness_squares(likes, starts, terms, units, found, sums, met):
 
 
 @inlined
-def _add_runs(starts, numbers, values, owners, factors, cursors, span, sums, met):
+def _add_runs(starts, numbers, values, owners, factors, cursors, span, sums, met, marks):
     """Add what owners' runs have of a span of pieces, each times its owner's factor; those that are met get a bit.
 
-    Runs ascend; ``cursors`` are by owner where its run goes on.
+    Runs ascend; ``cursors`` are by owner where its run goes on. Without ``marks`` all have their bits already.
     """
     begin, end = span
     for o in range(len(owners)):
@@ -307,35 +307,27 @@ def _add_runs(starts, numbers, values, owners, factors, cursors, span, sums, met
         while e < last and numbers[e] < end:
             piece = np.int64(numbers[e]) - begin
             sums[piece] += factors[o] * np.int64(values[e])
-            met[piece >> 5] |= np.uint32(1) << np.uint32(piece & 31)
+            if marks:
+                met[piece >> 5] |= np.uint32(1) << np.uint32(piece & 31)
             e += 1
         cursors[o] = e
 
 
 @inlined
-def _add_direct(weights, seeds, following, follow_factors, room):
+def _add_direct(weights, seeds, room):
     """Fill the rows of a room, ascending, and A of them, what likes say of pieces themselves; return how many."""
     count, block = 0, len(room.sums)
     cursors, soon = room.cursors, room.own_cursors
     for s in range(len(seeds.rows)):
         cursors[s] = weights.starts[seeds.rows[s]]
-    for s in range(len(following)):
-        soon[s] = weights.follow_starts[following[s]]
-    targets, values, followers = weights.targets, weights.values, weights.followers
+        # What follows a like that counts for nothing there is passed over: its run is at its end.
+        soon[s] = weights.successor_starts[seeds.rows[s] + (seeds.successor_factors[s] == 0)]
+    targets, values, successors, found = weights.targets, weights.values, weights.successors, weights.successor_values
     for begin in range(0, len(weights.evidence), block):
         span = begin, begin + block
-        _add_runs(weights.starts, targets, values, seeds.rows, seeds.factors, cursors, span, room.sums, room.met)
-        _add_runs(
-            weights.follow_starts,
-            followers,
-            weights.follow_values,
-            following,
-            follow_factors,
-            soon,
-            span,
-            room.sums,
-            room.met,
-        )
+        _add_runs(weights.starts, targets, values, seeds.rows, seeds.factors, cursors, span, room.sums, room.met, True)
+        starts, factors = weights.successor_starts, seeds.successor_factors
+        _add_runs(starts, successors, found, seeds.rows, factors, soon, span, room.sums, room.met, True)
         for word in range(len(room.met)):
             bits = room.met[word]
             room.met[word] = 0
@@ -364,39 +356,52 @@ def _cut(direct, highs):
 
 
 @inlined
-def _add_lent(weights, lenders, direct, highs, is_wide, span, room):
+def _mark_all(met, count):
+    """Give so many pieces their bits."""
+    for word in range(len(met)):
+        size = min(32, max(0, count - word * 32))
+        met[word] = np.uint32((np.uint64(1) << np.uint64(size)) - np.uint64(1))
+
+
+@inlined
+def _add_lent(weights, lenders, direct, highs, is_wide, marks, span, room):
     """Add up what stand-ins lend to a span of pieces, in two words where one does not do."""
     starts, borrowers, parts, cursors = weights.lent_starts, weights.borrowers, weights.lent_shares, room.cursors
+    if not marks:
+        _mark_all(room.met, min(len(room.sums), len(weights.evidence) - span[0]))
     if is_wide:
         # These go by the same pieces before the lower words do.
         for i in range(len(lenders)):
             room.high_cursors[i] = cursors[i]
-        _add_runs(starts, borrowers, parts, lenders, highs, room.high_cursors, span, room.lent_highs, room.met)
-    _add_runs(starts, borrowers, parts, lenders, direct, cursors, span, room.lent, room.met)
+        _add_runs(starts, borrowers, parts, lenders, highs, room.high_cursors, span, room.lent_highs, room.met, marks)
+    _add_runs(starts, borrowers, parts, lenders, direct, cursors, span, room.lent, room.met, marks)
 
 
-def shares(weights, likes, following, follow_factors, loan, room, rows, found, sizes):
+def shares(weights, likes, loan, room, rows, found, sizes):
     """Fill rows, ascending, and found with part a of all pieces that have any for a person's likes: sizes[0] of them.
 
-    ``following`` are the rows of likes with factors for what follows them. All sums are of integers, and each is
-    divided once. Pieces go by in blocks, so that no array but the results is as long as a source: once for what likes
-    say, then for what stand-ins lend, which is what all likes say of them.
+    All sums are of integers, and each is divided once. Pieces go by in blocks, so that all that is added up fits the
+    cache: once for what likes say, then for what stand-ins lend, which is what all likes say of them.
     """
     seeds, grades = likes.rows, likes.grades
-    count = _add_direct(weights, likes, following, follow_factors, room)
+    count = _add_direct(weights, likes, room)
     lenders, direct, highs = room.rows[:count], room.direct[:count], room.highs[:count]
     is_wide = _cut(direct, highs)
     own, cursors = room.own_cursors, room.cursors
     for s in range(len(seeds)):
         own[s] = weights.lent_starts[seeds[s]]
+    entries = np.int64(0)
     for i in range(count):
         cursors[i] = weights.lent_starts[lenders[i]]
+        entries += weights.lent_starts[lenders[i] + 1] - cursors[i]
+    # Where more is lent than there are pieces, nearly all of these are met: to look at all is quicker than to mark.
+    marks = entries < len(weights.evidence)
     borrowers, parts, block = weights.borrowers, weights.lent_shares, len(room.sums)
     written, next_direct = 0, 0
     for begin in range(0, len(weights.evidence), block):
         span = begin, begin + block
-        _add_lent(weights, lenders, direct, highs, is_wide, span, room)
-        _add_runs(weights.lent_starts, borrowers, parts, seeds, grades, own, span, room.liked, room.met)
+        _add_lent(weights, lenders, direct, highs, is_wide, marks, span, room)
+        _add_runs(weights.lent_starts, borrowers, parts, seeds, grades, own, span, room.liked, room.met, True)
         while next_direct < count and lenders[next_direct] < span[1]:
             piece = lenders[next_direct] - begin
             room.sums[piece] = direct[next_direct]

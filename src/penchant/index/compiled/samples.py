@@ -104,8 +104,8 @@ def _ridge_samples() -> dict[str, Sample]:
         "solve": (triangles, square, starts, np.zeros((0, 1), dtype=np.int32), reals, real),
         "stand_ins": (rows, rows, norms, real, starts, square, reals, real, starts),
         "likeness_squares": (likes, starts, numbers, starts, starts, starts, starts),
-        "shares": (weights, LikeSeeds(starts, starts, starts, starts), starts, starts, 0.0, room, starts, real, starts),
-        "followers": (sequences, starts, 0, 1, near, values, people, square, starts, starts, starts, starts),
+        "shares": (weights, LikeSeeds(starts, starts, starts, starts), 0.0, room, starts, real, starts),
+        "successors": (sequences, starts, 0, 1, near, values, people, square, starts, starts, starts, starts),
     }
 
 

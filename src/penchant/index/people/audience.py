@@ -66,10 +66,10 @@ class LikeColumns:
     ) -> FloatArray:
         """Return part a of the piece for people: ``starts`` (u + 1,) cuts the others into them, grade 0 is no like."""
         grades = grades.astype(np.int64)
-        factors, follow_factors = like_factors(starts, grades, ranks, self._strength)
+        factors, successor_factors = like_factors(grades, ranks, self._strength, starts)
 
         def sums(column: IntArray, soon: IntArray) -> IntArray:
-            return run_sums(column[rows] * factors + soon[rows] * follow_factors, starts)
+            return run_sums(column[rows] * factors + soon[rows] * successor_factors, starts)
 
         # What is lent may pass 64 bits. Both words are exact as doubles: their sum is rounded once.
         low = sums(self._lent & _LOW_MASK, self._soon_lent & _LOW_MASK)
@@ -89,7 +89,7 @@ _LOW_MASK = (1 << _LOW_BITS) - 1
 
 def _add_columns(direct: IntArray, soon: IntArray, weights: AudienceWeights, row: int, factor: int) -> None:
     """Add, by liked piece, so many times what its like says of the piece of a row, and what comes soon after it."""
-    for sums, (starts, targets, values, _) in ((direct, weights.spoken), (soon, weights.followed)):
+    for sums, (starts, targets, values, _) in ((direct, weights.spoken), (soon, weights.succeeding)):
         entries = np.flatnonzero(targets == row)
         owners = np.searchsorted(starts, entries, side="right") - 1
         # A like says one thing of a piece, so no owner comes twice.
@@ -193,8 +193,8 @@ class Audience:
         seeds = self._seeds(parts, likes, use)
         own = dict(zip(seeds.rows.tolist(), seeds.grades.tolist(), strict=True))
         spoken = _SpokenShares(weights.spoken, seeds.rows, seeds.factors)
-        following = seeds.follow_factors > 0
-        soon = _SpokenShares(weights.followed, seeds.rows[following], seeds.follow_factors[following])
+        following = seeds.successor_factors > 0
+        soon = _SpokenShares(weights.succeeding, seeds.rows[following], seeds.successor_factors[following])
 
         def direct(row: int, factor: float, through: str | None) -> list[LikeShare]:
             # What the likes say of this row, as much of it as the factor lets through.
@@ -225,7 +225,7 @@ class Audience:
         """Return those likes whose pieces have weights, and what each of them counts among all of the person."""
         known = [self._weights.rows_of(part.segment)[own] for part, own in zip(parts, likes.rows, strict=True)]
         rows, grades, ranks = (np.concatenate([_NO_ROWS, *each]) for each in (known, likes.grades, likes.ranks))
-        factors = like_factors(np.asarray([0, len(rows)]), grades, ranks, self.figures.strength(use))
+        factors = like_factors(grades, ranks, self.figures.strength(use))
         has_weights = rows >= 0
         return LikeSeeds(*(each[has_weights] for each in (rows, grades, *factors)))
 

@@ -18,7 +18,7 @@ from penchant.index.arrays import exact_sum, is_first, run_sums, starts_of
 from penchant.index.compiled import engine
 from penchant.index.layout import FACTOR_SCALE, TOTAL_BITS, IntArray, LikeMatrix, Numbers
 
-FOLLOWERS = 80
+SUCCESSORS = 80
 """Pieces that are kept of those liked soon after a piece."""
 DIRECTION_SCALE = 256
 """The direction of a source is an integer of this unit."""
@@ -63,7 +63,7 @@ def commonest_gap(gaps: IntArray) -> IntArray:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class FollowerRows:
+class SuccessorRows:
     """What is liked soon after each of ``n`` pieces, T, and the ``direction`` of all of it, 0 to `DIRECTION_SCALE`.
 
     ``starts`` (n + 1,) cuts ``pieces``, ascending, ``values`` and ``people``: how many like one soon after the other,
@@ -77,15 +77,15 @@ class FollowerRows:
     direction: int
 
 
-def follower_rows(likes: LikeMatrix, *, threads: int = 1) -> FollowerRows:
+def successor_rows(likes: LikeMatrix, *, threads: int = 1) -> SuccessorRows:
     """Return what is liked soon after each piece: nothing where there is no direction, since nothing would use it.
 
     Adds up ten pairs of each like at most, in both directions.
     """
-    pieces, values, people, totals = engine.followers(likes, FOLLOWERS, threads=threads)
+    pieces, values, people, totals = engine.successors(likes, SUCCESSORS, threads=threads)
     direction = direction_of(totals)
     kept = (values > 0) & (direction > 0)
-    return FollowerRows(
+    return SuccessorRows(
         starts=starts_of(np.count_nonzero(kept, axis=1)),
         pieces=pieces[kept],
         values=values[kept],
@@ -126,17 +126,22 @@ class OwnLikes(NamedTuple):
 
 
 def like_factors(
-    starts: IntArray, grades: IntArray, ranks: IntArray | NDArray[np.uint16], strength: int
+    grades: IntArray, ranks: IntArray | NDArray[np.uint16], strength: int, starts: IntArray | None = None
 ) -> tuple[IntArray, IntArray]:
-    """Return v' and h g v of people's likes: what each counts, and what counts for those that come soon after it.
+    """Return v' and h g v of likes: what each counts, and what counts for those that come soon after it.
 
-    ``starts`` (u + 1,) cuts the likes into people; ``strength`` is h.
+    They are one person's, or ``starts`` (u + 1,) cuts them into people; ``strength`` is h.
     """
     if not strength:
         return grades * FACTOR_SCALE, np.zeros_like(grades)
-    near = np.asarray(RECENCY)[np.minimum(ranks, len(RECENCY) - 1)]
-    raised = grades * (RECENCY_BASE + min(MOST_RECENCY, RECENCY_STEP * strength) * near)
-    counts = np.diff(starts)
-    own, total = (np.repeat(run_sums(each, starts), counts) for each in (grades, raised))
+    near = _RECENCY.take(ranks, mode="clip")
+    raised = grades * (near * min(MOST_RECENCY, RECENCY_STEP * strength) + RECENCY_BASE)
+    if starts is None:
+        own, total = grades.sum(), raised.sum()
+    else:
+        own, total = (np.repeat(run_sums(each, starts), np.diff(starts)) for each in (grades, raised))
     # 2^12 x 2^23 x 2^14 at most. Someone may have grades of 0 alone: pieces that are not liked.
-    return FACTOR_SCALE * raised * own // np.maximum(total, 1), strength * near * grades
+    return raised * (own * FACTOR_SCALE) // np.maximum(total, 1), near * grades * strength
+
+
+_RECENCY = np.asarray(RECENCY, dtype=np.int64)

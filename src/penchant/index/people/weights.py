@@ -29,7 +29,7 @@ from penchant.index.layout import (
 )
 from penchant.index.people.figures import SourceFigures, figures_of
 from penchant.index.people.likes import like_matrix
-from penchant.index.people.order import follower_rows
+from penchant.index.people.order import successor_rows
 from penchant.index.records import ArrayMembers
 from penchant.index.segment import Segment, sums_by_piece
 from penchant.index.snapshot import Snapshot
@@ -77,8 +77,8 @@ StandInSearch = Callable[[StandInQuery], FoundStandIns | None]
 class AudienceWeights(ArrayMembers):
     """The weights of ``n`` pieces, whose ``ids`` ascend; see `layout.WeightMatrix` for the arrays it takes over.
 
-    ``people`` (w,) tells beside each of ``values`` how many people like both pieces, up to 255, ``follow_people``
-    beside each of ``follow_values`` how many like one soon after the other. ``figures`` (8,) are the members of
+    ``people`` (w,) tells beside each of ``values`` how many people like both pieces, up to 255, ``successor_people``
+    beside each of ``successor_values`` how many like one soon after the other. ``figures`` (8,) are the members of
     `SourceFigures` in their order.
     """
 
@@ -91,10 +91,10 @@ class AudienceWeights(ArrayMembers):
     borrowers: NDArray[np.uint32]
     lent_shares: NDArray[np.int32]
     evidence: NDArray[np.int32]
-    follow_starts: IntArray
-    followers: NDArray[np.uint32]
-    follow_values: NDArray[np.int32]
-    follow_people: NDArray[np.uint8]
+    successor_starts: IntArray
+    successors: NDArray[np.uint32]
+    successor_values: NDArray[np.int32]
+    successor_people: NDArray[np.uint8]
     figures: IntArray
     # A segment is found by identity, and what is kept of it goes when it does.
     _rows: WeakKeyDictionary[Segment, IntArray] = field(init=False, default_factory=WeakKeyDictionary)
@@ -122,9 +122,9 @@ class AudienceWeights(ArrayMembers):
             self.borrowers,
             self.lent_shares,
             self.evidence,
-            self.follow_starts,
-            self.followers,
-            self.follow_values,
+            self.successor_starts,
+            self.successors,
+            self.successor_values,
         )
 
     @cached_property
@@ -138,9 +138,9 @@ class AudienceWeights(ArrayMembers):
         return LikeRows(self.starts, self.targets, self.values, self.people)
 
     @property
-    def followed(self) -> LikeRows:
+    def succeeding(self) -> LikeRows:
         """What is liked soon after each piece, T."""
-        return LikeRows(self.follow_starts, self.followers, self.follow_values, self.follow_people)
+        return LikeRows(self.successor_starts, self.successors, self.successor_values, self.successor_people)
 
     def stand_ins_of(self, row: int) -> Iterator[tuple[int, int]]:
         """Return the stand-ins of a piece and their shares; looks through those of all pieces."""
@@ -212,7 +212,7 @@ def build_weights(
     if k is None:
         k = NEIGHBOURS_OF_LARGE if count >= LARGE_SOURCE else NEIGHBOURS
     # First: its rows take more memory than what is kept of them.
-    after = follower_rows(likes, threads=threads)
+    after = successor_rows(likes, threads=threads)
     near, weights, people = _solved(likes, count, k, threads)
     values = values_of(catalogue, category_weights)
     rarities = rarities_of(np.diff(catalogue.posting_starts), count)
@@ -225,10 +225,10 @@ def build_weights(
         **_transposed(near, weights, people),
         **_stood_in(count, query.pieces, *found),
         evidence=np.rint(EVIDENCE / (EVIDENCE + liked_by) * SHARE_SCALE).astype(np.int32),
-        follow_starts=after.starts,
-        followers=after.pieces,
-        follow_values=after.values,
-        follow_people=after.people,
+        successor_starts=after.starts,
+        successors=after.pieces,
+        successor_values=after.values,
+        successor_people=after.people,
         figures=np.asarray([getattr(numbers, each.name) for each in fields(SourceFigures)], dtype=np.int64),
     )
 

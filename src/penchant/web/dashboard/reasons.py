@@ -109,7 +109,8 @@ def _strongest(why: Mapping[str, Any], labels: Mapping[str, str]) -> list[str]:
             continue
         words |= dict.fromkeys(term["keyword"] for term in part.get("terms", ()))
         for piece in part.get("pieces", ())[:1]:
-            words[f"liked with {short(labels.get(piece['id'], piece['id']), 30)}"] = None
+            near = "soon after" if piece.get("soonAfter") else "with"
+            words[f"liked {near} {short(labels.get(piece['id'], piece['id']), 30)}"] = None
         if not part.get("terms") and not part.get("pieces"):
             words[_PARTS.get(part["part"], part["part"])] = None
     return list(words)[:SHOWN_IN_LINE]

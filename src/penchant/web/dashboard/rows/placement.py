@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -12,6 +13,7 @@ from penchant.live.views import View
 from penchant.model import Feature, PlacementKind
 from penchant.service.placements.lists import check_quotas
 from penchant.web.dashboard.comparing import SHOWN, ListComparison, rows_of
+from penchant.web.dashboard.desk import who
 from penchant.web.dashboard.rows.clauses import CONDITIONS
 from penchant.web.dashboard.rows.described import AS_SOURCE, described, step_options, unplaced
 from penchant.web.dashboard.rows.drafting import draft_called, keep_in_draft, open_drafts, own_draft
@@ -88,6 +90,7 @@ async def placements(visit: Visit) -> PageAnswer:
         "source": view.head.name,
         "rows": [(each, KIND_WORDS[PlacementKind(each.placement["kind"])]) for each in listing.placements],
         "most": MAX_PLACEMENTS,
+        "who": partial(who, visit),
         "notice": _SAID.get(visit.text("said")),
     }
     return PageAnswer(template="placements.html", values=values)
@@ -353,6 +356,7 @@ async def shown_row(  # what differs between the answers to a form
         "titles": await visit.titles(view),
         "preview": await _preview(visit, view, draft, tried),
         "theirs": theirs,
+        "who": partial(who, visit),
         "own_draft": await draft_called(visit, own_draft(visit, name)) if name else None,
         "opened_draft": visit.text("draft") or form.text("into"),
         "drafts": [(each.name, each.title or each.name) for each in await open_drafts(visit)],

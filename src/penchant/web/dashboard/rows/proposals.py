@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -13,6 +14,7 @@ from penchant.model import Feature, ListKind
 from penchant.service.drafts import summary_of
 from penchant.storage import DraftRow
 from penchant.web.dashboard.comparing import ListComparison, rows_of
+from penchant.web.dashboard.desk import who
 from penchant.web.dashboard.rows.drafting import OPEN, STATES, STEPS, name_of_title
 from penchant.web.dashboard.rows.words import difference_in_words
 from penchant.web.dashboard.site import (
@@ -97,6 +99,7 @@ async def proposals(visit: Visit) -> PageAnswer:
         "over": [summary_of(row) for row in rows if row.state not in OPEN][:MAX_SHOWN],
         "states": STATES,
         "steps": STEPS,
+        "who": partial(who, visit),
         "notice": _SAID.get(visit.text("said")),
         "four_eyes": view.settings.four_eyes,
     }
@@ -197,6 +200,7 @@ async def _page(
         "edits": await _edits(visit, view, row.name, edits),
         "state": STATES[row.state],
         "steps": STEPS,
+        "who": partial(who, visit),
         "is_open": row.state in OPEN,
         "is_own": visit.access.key_id in row.writers,
         "four_eyes": view.settings.four_eyes,
