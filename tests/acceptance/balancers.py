@@ -36,13 +36,18 @@ def replaced(text: str, pattern: str, new: str) -> str:
     return text
 
 
-def nginx_file(folder: Path, port: int, nodes: Sequence[int]) -> Path:
-    """Write a copy of nginx.conf that listens on ``port`` and knows these nodes; all on loopback."""
+def nginx_file(folder: Path, port: int, nodes: Sequence[int], *, before: str = "", within: str = "") -> Path:
+    """Write a copy of nginx.conf that listens on ``port`` and knows these nodes; all on loopback.
+
+    ``before`` its server others may stand, and ``within`` it locations before its own.
+    """
     text = (DEPLOY / "nginx.conf").read_text()
     text = replaced(text, r"listen 80;", f"listen 127.0.0.1:{port};")
     text = text.replace("/var/log/nginx/", f"{folder}/")
     for number, node in enumerate(nodes, start=1):
         text = replaced(text, rf"server node{number}:8080", f"server 127.0.0.1:{node}")
+    text = text.replace("        location / {\n", f"{within}        location / {{\n", 1)
+    text = text.replace("    server {\n", f"{before}    server {{\n", 1)
     temporary = "".join(f"    {name}_temp_path {folder}/{name};\n" for name in NGINX_FOLDERS)
     text = replaced(text, r"http \{\n", "http {\n" + temporary)
     # As root it would change to a user who may not enter the test's folder.
@@ -68,12 +73,12 @@ def haproxy_file(folder: Path, port: int, nodes: Sequence[int]) -> Path:
 class Balancer:
     """A balancer that runs in the foreground."""
 
-    def __init__(self, name: str, folder: Path, nodes: Sequence[int]) -> None:
+    def __init__(self, name: str, folder: Path, nodes: Sequence[int], **added: str) -> None:
         folder.mkdir()
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         if name == "nginx":
-            words = [program("nginx"), "-p", str(folder), "-c", str(nginx_file(folder, self.port, nodes))]
+            words = [program("nginx"), "-p", str(folder), "-c", str(nginx_file(folder, self.port, nodes, **added))]
             words += ["-e", str(folder / "error.log")]
         else:
             words = [program("haproxy"), "-db", "-f", str(haproxy_file(folder, self.port, nodes))]

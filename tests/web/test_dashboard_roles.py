@@ -1,15 +1,19 @@
 """Who may what at the dashboard: every page and form of the routing table, by role and account, keys and people."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
+from acceptance.processes import wait_until
 from factories import piece
 from penchant.model import Role, Scope
-from penchant.settings import GroupSettings, NodeSettings
+from penchant.service.grants import grants_of
+from penchant.settings import GroupSettings, NodeSettings, PlanSettings
 from penchant.web.dashboard import dashboard_operations
+from penchant.web.dashboard.entering import ACCOUNT_COOKIE
 from serving import PromptClient, Service, ok
 from visitors import HOME, VisitedService, Visitor, fields_of, text_of
 
@@ -35,6 +39,7 @@ GROUPS = (
     GroupSettings(group="newsroom", account="default", role=Role.EDITOR),
     GroupSettings(group="film", account="film", role=Role.EDITOR, plan="basic"),
     GroupSettings(group="it", role=Role.ADMIN),
+    GroupSettings(group="hurried", account="film", role=Role.VIEWER, plan="hurried"),
 )
 
 
@@ -58,6 +63,7 @@ def settings(settings: NodeSettings) -> NodeSettings:
         dashboard_proxy_header="Remote-User",
         dashboard_proxy_groups_header="Remote-Groups",
         dashboard_groups=GROUPS,
+        plans={"hurried": PlanSettings(requests_per_second=1)},
     )
 
 
@@ -297,10 +303,118 @@ def test_a_person_is_one_however_the_name_is_written(house: Service) -> None:
 
 def test_a_draft_is_published_by_another_person_where_four_eyes_are_asked_for(house: Service) -> None:
     ok(house.put("/s/settings", json={"fourEyes": True}))
-    writer = Person(house, "newsroom")
+    writer, other = Person(house, "newsroom"), Person(house, "newsroom", name="eve")
     fields = fields_of(writer.get("placement", source="s", name="row").text, f"{HOME}/placement")
-    kept = writer.send(f"{HOME}/placement?source=s&name=row", [*fields, ("do", "publish")])
-
-    assert kept.status_code in {303, 200}
+    writer.send(f"{HOME}/placement?source=s&name=row", [*fields, ("do", "publish")])
     draft = ok(house.get("/s/drafts"))["drafts"][0]
     assert draft["by"] == "person:kim"
+
+    statuses = [
+        each.send(f"{HOME}/proposal?source=s&name={draft['name']}", [("proof", proof_of(each)), ("do", "publish")])
+        for each in (writer, Person(house, "newsroom", name="Kim"), other)
+    ]
+
+    assert [each.status_code for each in statuses] == [409, 409, 303]
+    assert ok(house.get("/s/placements/row/versions"))["versions"][0]["keyId"] == "person:eve"
+
+
+def test_groups_may_be_separated_by_bars_and_the_highest_role_of_an_account_counts(house: Service) -> None:
+    visitor = Person(house)
+    visitor.named["remote-groups"] = "readers| newsroom |other"
+
+    assert hide(visitor, "a").status_code == 303
+
+
+def test_rights_end_with_the_groups_at_the_next_click(house: Service) -> None:
+    visitor = Person(house, "newsroom")
+    proof = proof_of(visitor)
+
+    visitor.named["remote-groups"] = "readers"
+    assert hide(visitor, "a", proof=proof).status_code == 403
+    visitor.named["remote-groups"] = ""
+    assert visitor.get("desk", source="s").status_code == 403
+    visitor.named["remote-groups"] = "newsroom"
+    assert hide(visitor, "a", proof=proof).status_code == 303
+
+
+def test_who_has_several_accounts_chooses_and_forms_stay_with_theirs(house: Service) -> None:
+    visitor = Person(house, "newsroom", "film", "it")
+    proof = proof_of(visitor)
+    assert visitor.get("desk", source="theirs").status_code == 404
+    film, _ = re.findall(r'name="account" value="(\w+)"', visitor.get("accounts").text)
+
+    chosen = visitor.send(f"{HOME}/accounts", [("proof", proof), ("account", film)])
+
+    assert (chosen.status_code, visitor.get("desk", source="theirs").status_code) == (303, 200)
+    assert visitor.get("desk", source="s").status_code == 404
+    # The form of the account before: in a second tab, perhaps, and with a source of the same name.
+    assert hide(visitor, "a", proof=proof, source="theirs").status_code == 403
+    visitor.named["remote-groups"] = "newsroom"
+    assert visitor.get("desk", source="theirs").status_code == 404
+    assert visitor.get("desk", source="s").status_code == 200
+
+
+def test_no_account_can_be_chosen_that_no_group_opens(house: Service) -> None:
+    visitor = Person(house, "newsroom")
+    film = next(each.mark for each in grants_of({"film"}, house.settings))
+
+    refused = visitor.send(f"{HOME}/accounts", [("proof", proof_of(visitor)), ("account", film)])
+    visitor.cookies[ACCOUNT_COOKIE] = film
+
+    assert (refused.status_code, visitor.get("desk", source="theirs").status_code) == (422, 404)
+
+
+def test_the_session_of_a_key_beside_a_named_person_is_not_looked_at(house: Service) -> None:
+    visitor = Person(house)
+    visitor.named = {}
+    assert visitor.sign_in(house.key).status_code == 303
+    of_key = proof_of(visitor)
+
+    visitor.named = {"remote-user": "kim", "remote-groups": "readers"}
+    assert 'class="viewer"' in visitor.get("desk", source="s").text
+    assert hide(visitor, "a", proof=of_key).status_code == 403
+    visitor.named = {"remote-user": "kim", "remote-groups": "none"}
+    assert visitor.get("desk", source="s").status_code == 403
+
+
+def test_signing_out_ends_a_keys_session_too_and_leaves_the_person_to_the_proxy(house: Service) -> None:
+    visitor = Person(house)
+    visitor.named = {}
+    visitor.sign_in(house.key)
+    visitor.named = {"remote-user": "kim", "remote-groups": "newsroom"}
+
+    assert visitor.send(f"{HOME}/sign-out", [("proof", proof_of(visitor))]).status_code == 303
+    assert "Sign out where you signed in" in text_of("<main>" + visitor.get("desk", source="s").text)
+    visitor.named = {}
+    assert visitor.get().headers["location"].startswith(f"{HOME}/sign-in")
+
+
+def test_no_other_site_sends_a_form_for_a_person(house: Service) -> None:
+    visitor = Person(house, "newsroom")
+    fields = [("proof", proof_of(visitor)), ("do", "hide")]
+
+    for origin in ("https://evil.example", None):
+        assert visitor.send(f"{HOME}/piece?source=s&id=a", fields, origin=origin).status_code == 403
+    assert hide(visitor, "a", proof="").status_code == 403
+    assert hide(visitor, "a", proof=proof_of(Person(house, "newsroom", name="eve"))).status_code == 403
+    assert ok(house.get("/s/blacklist")) == []
+
+
+def test_a_named_person_needs_no_key_and_the_key_begins_no_session(house: Service) -> None:
+    visitor = Person(house)
+    visitor.named = {}
+    form = fields_of(visitor.get("sign-in").text, f"{HOME}/sign-in")
+    visitor.named = {"remote-user": "kim", "remote-groups": "newsroom"}
+
+    assert visitor.get("sign-in").headers["location"] == HOME
+    sent = visitor.send(f"{HOME}/sign-in", [(name, house.key if name == "key" else value) for name, value in form])
+
+    assert (sent.status_code, sent.headers["location"]) == (303, HOME)
+    assert "set-cookie" not in sent.headers
+
+
+def test_requests_of_a_person_count_against_the_plan_of_the_group(house: Service) -> None:
+    visitors = [Person(house, "hurried", name=name) for name in ("kim", "eve")]
+
+    assert [each.get("accounts").status_code for each in visitors] == [200, 200]
+    wait_until(lambda: visitors[0].get("accounts").status_code == 429)

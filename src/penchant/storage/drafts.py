@@ -241,11 +241,6 @@ def forget_drafts(connection: Connection, source_id: int) -> None:
     connection.execute(delete(drafts).where(drafts.c.source_id == source_id))
 
 
-def replaced_state(row: Any) -> ReplacedState:
-    """Return what the publication of a draft replaced."""
-    return _decode_replaced(row.replaced)
-
-
 def list_kinds(subjects: Iterable[str]) -> list[ListKind]:
     """Return the lists among subjects."""
     named = set(subjects)

@@ -53,7 +53,7 @@ class Problems:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperationSection:
-    """An operation as its section shows it."""
+    """An operation as its section shows it; ``like`` is an earlier one of its page that has the same answer, if any."""
 
     name: str
     method: str
@@ -67,6 +67,7 @@ class OperationSection:
     status: str
     answer_type: str
     answer: Sequence[Member]
+    like: str
     problems: Sequence[Problems]
     example: str
     needs_key: bool
@@ -75,8 +76,9 @@ class OperationSection:
 def described(document: Json, interface: str) -> list[OperationSection]:
     """Return all operations of an OpenAPI document, with examples from the interface's page."""
     examples = [example.group(1) for example in _EXAMPLE.finditer(interface)]
+    firsts: dict[tuple[str, str], str] = {}
     return [
-        _operation(document, method.upper(), path, operation, examples)
+        _operation(document, method.upper(), path, operation, examples, firsts)
         for path, methods in document["paths"].items()
         for method, operation in methods.items()
     ]
@@ -110,17 +112,30 @@ def marked_up(text: str) -> Markup:
     )
 
 
-def _operation(document: Json, method: str, path: str, operation: Json, examples: Sequence[str]) -> OperationSection:
-    """Return an operation of the OpenAPI document as its section of the reference shows it."""
+def _operation(
+    document: Json,
+    method: str,
+    path: str,
+    operation: Json,
+    examples: Sequence[str],
+    firsts: dict[tuple[str, str], str],
+) -> OperationSection:
+    """Return an operation of the OpenAPI document as its section of the reference shows it.
+
+    ``firsts`` notes the first operation of a tag with an answer of each schema: a page shows its members once.
+    """
     body = operation.get("requestBody", {}).get("content", {})
     # The one answer that is no error and no 304; `openapi` puts it first.
     status, answer = next(each for each in operation["responses"].items() if each[0] < "400")
     content = answer.get("content", {})
+    name, tag = operation["operationId"], operation["tags"][0]
+    schema = next((each["schema"].get("$ref", "") for each in content.values()), "")
+    first = firsts.setdefault((tag, schema), name) if schema else name
     return OperationSection(
-        name=operation["operationId"],
+        name=name,
         method=method,
         path=path,
-        tag=operation["tags"][0],
+        tag=tag,
         summary=marked_up(operation["summary"]),
         note=marked_up(operation.get("description", "")),
         parameters=[_parameter(each) for each in operation["parameters"]],
@@ -128,7 +143,8 @@ def _operation(document: Json, method: str, path: str, operation: Json, examples
         body=_body_members(document, body),
         status=status,
         answer_type=next(iter(content), ""),
-        answer=_body_members(document, content),
+        answer=_body_members(document, content) if first == name else [],
+        like="" if first == name else first,
         problems=list(_problems(operation["responses"])),
         example=_example(method, path, examples),
         needs_key=bool(operation["security"]),
