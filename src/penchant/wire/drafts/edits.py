@@ -111,7 +111,8 @@ class DraftMembers(Record, frozen=True, kw_only=True, rename="camel", omit_defau
                 "additionalProperties": nullable(ref("Placement")),
             }
         ),
-        Example({"home": PLACEMENT.sample(), "old": None}),
+        # Without a removal: OpenAPI 3.0 takes null for no value of what is referred to.
+        Example({"home": PLACEMENT.sample()}),
     ] = UNSET
     settings: Annotated[Settings | UnsetType, described(ref("Settings")), Example({"halfLifeDays": 60})] = UNSET
     blacklist: Annotated[Sequence[str] | UnsetType, ids(unique=True, listed=MAX_LIST_LENGTH), Example(["alien"])] = (
