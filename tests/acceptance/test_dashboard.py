@@ -429,6 +429,18 @@ def test_axe_finds_nothing_on_any_page_and_none_is_wider_than_a_phone(opening: O
             window.page.set_viewport_size(DESKTOP)
 
 
+def test_a_viewers_pages_show_what_stands_and_no_button_that_changes_it(opening: Opening, server: Server) -> None:
+    made = command("keys", "create", "--data", str(server.data), "--scope", "read", "--scope", "personal")
+    editor, viewer = opening(), opening(key=made.stdout.strip())
+    offered = 0
+    for name, (page, query) in PAGES.items():
+        buttons = [each.open(page, **query).locator("main form[method=post] button") for each in (editor, viewer)]
+        offered += buttons[0].filter(visible=True).count()
+        assert buttons[1].filter(visible=True).count() == 0, name
+        assert violations(viewer.page) == [], name
+    assert offered > 20
+
+
 def test_dark_is_dark_and_light_is_light(opening: Opening) -> None:
     grounds = []
     for scheme in SCHEMES:
