@@ -1,5 +1,6 @@
 """Varied lists by full sort, one choice after the other; of `penchant` only pieces with their s are used."""
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -8,23 +9,47 @@ from penchant.model import Term
 from penchant.ranking import RankedPiece
 
 Terms = frozenset[Term]
+Vector = Mapping[Term, int]
+"""A unit vector, its entries rounded to whole 1 / 2**16."""
+
+
+class Variety(NamedTuple):
+    """How a list is varied: ``best`` are those of the whole listing that diversity is measured by, best first."""
+
+    diversity: float
+    most: Mapping[str, int]
+    vectors: Mapping[str, Vector]
+    best: Sequence[RankedPiece]
+
+
+def unit_vectors(weights: Mapping[str, Mapping[Term, int]]) -> dict[str, Vector]:
+    """Return the vectors of all pieces of a source, by the weights of their terms."""
+    having = Counter(term for own in weights.values() for term in own)
+    vectors = dict[str, Vector]()
+    for piece_id, own in weights.items():
+        entries = {term: math.sqrt(math.log(1 + len(weights) / having[term]) * own[term]) for term in own}
+        length = math.hypot(*entries.values())
+        vectors[piece_id] = {term: round(2**16 * each / length) for term, each in entries.items()}
+    return vectors
 
 
 def chosen_one_by_one(
     ranked: Sequence[RankedPiece],
     raised: Sequence[RankedPiece],
-    terms: Mapping[str, Terms],
-    diversity: float,
-    most: Mapping[str, int],
+    variety: Variety,
     take: int,
 ) -> list[RankedPiece]:
     """Return those that are raised, then what is best and unlike them, of pieces whose keywords are not full."""
     chosen, left = list(raised[:take]), [each for each in ranked if each not in raised]
-    best = max((each.units for each in ranked), default=0)
+    vectors, most = variety.vectors, variety.most
+    terms = {each.id: vectors[each.id].keys() for each in ranked}
+    percent = math.floor(100 * variety.diversity + 0.5)
+    spread = max(1, variety.best[0].units - variety.best[-1].units) if variety.best else 1
 
-    def gain(each: RankedPiece) -> float:
-        alike = max((_likeness(terms[each.id], terms[other.id]) for other in chosen), default=0.0)
-        return round((1 - diversity) * each.units / (best if best > 0 else 10**9) - diversity * alike, 9)
+    def gain(each: RankedPiece) -> int:
+        alike = max((_product(vectors[each.id], vectors[other.id]) for other in chosen), default=0)
+        below = variety.best[0].units - each.units
+        return (-100 * below * 2**32) // spread - percent * alike if percent else -below
 
     while len(chosen) < take:
         held = Counter(term for each in chosen for term in terms[each.id])
@@ -84,16 +109,14 @@ def _all_lists(rules: Rules, chosen: list[int]) -> Iterator[list[tuple[int, int]
         yield from _all_lists(rules, [*chosen, each])
 
 
-def _likeness(one: Terms, other: Terms) -> float:
-    return len(one & other) / len(one | other) if one | other else 0.0
+def _product(one: Vector, other: Vector) -> int:
+    return sum(value * other.get(term, 0) for term, value in one.items())
 
 
 def listed_by_definition(
     everything: Sequence[RankedPiece],
     whitelist: Sequence[str],
-    terms: Mapping[str, Terms],
-    diversity: float,
-    most: Mapping[str, int],
+    variety: Variety,
     *,
     take: int,
     candidates: int,
@@ -101,7 +124,7 @@ def listed_by_definition(
     """Return the list out of all pieces, best first: of the best ones, or four times as many as long as it is short."""
     raised = [each for name in whitelist for each in everything[:take] if each.id == name and each.units > 0]
     while True:
-        made = chosen_one_by_one(everything[:candidates], raised, terms, diversity, most, take)
+        made = chosen_one_by_one(everything[:candidates], raised, variety, take)
         if len(made) == take or candidates >= len(everything):
             return made
         candidates *= 4

@@ -22,7 +22,12 @@ BoolArray: TypeAlias = NDArray[np.bool_]
 
 SCORE_SCALE = 10**9
 """Scores are rounded to nine decimals and compared as integers of this unit."""
-SCORE_DECIMALS = 9
+VECTOR_SCALE = 1 << 16
+"""Entries of unit vectors are whole numbers of this unit."""
+GAIN_SCALE = VECTOR_SCALE**2
+"""Products of unit vectors are, and so are gains of diversity, each for a percent."""
+LEAST = -(1 << 62)
+"""Less than any gain."""
 HALVINGS = 1075
 """After so many half-lives a double holds nothing of 1 any more."""
 
@@ -84,28 +89,35 @@ def start_credits(day_counts: Mapping[int, int], today: int, half_life_days: flo
 class Diversity:
     """What a list is to have beside the best: pieces unlike each other, and few with the same keyword.
 
-    ``diversity`` of 0 looks at scores alone, of 1 at likeness alone. ``most`` tells by category how many pieces may
-    have the same keyword.
+    ``diversity`` of 0 looks at scores alone; with 1 a piece like a listed one loses as much as lies between the best
+    and the last of those that are chosen from. ``most`` tells by category how many pieces may have the same keyword.
     """
 
     diversity: float = 0.0
     most: Mapping[str, int] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
-        return bool(self.diversity or self.most)
+        return bool(self.percent or self.most)
+
+    @property
+    def percent(self) -> int:
+        """The diversity in whole percent, half up: what the arithmetic counts with."""
+        return math.floor(100 * self.diversity + 0.5)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class PieceKeywords:
     """The keywords of ``count`` pieces as pairs, none of which comes twice.
 
-    ``owners`` (z,) are the pieces, ascending, ``numbers`` (z,) their keywords as places in ``names``.
+    ``owners`` (z,) are the pieces, ascending, ``numbers`` (z,) their keywords as places in ``names``; ``units`` (z,)
+    are the entries of the pieces' unit vectors in `VECTOR_SCALE`, none without diversity.
     """
 
     count: int
     owners: IntArray
     numbers: IntArray
     names: Sequence[Term]
+    units: IntArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,8 +134,8 @@ class ListOrder:
 
     The first ``raised`` come before all others whatever their s; the others descend. ``fixed`` are pieces that stand
     at places of the list, from 0, and only there. ``counted`` (n,) are bits of the quotas that a piece counts for.
-    The last ``listed`` have the first places of the list already, and are no candidates for others; ``best`` is the
-    greatest s of the list where these may have had it.
+    The last ``listed`` have the first places of the list already, and are no candidates for others. The ``best`` s of
+    the list and its ``spread``, how far the last of the best is below it, are what diversity is measured by.
     """
 
     units: IntArray
@@ -134,6 +146,7 @@ class ListOrder:
     counted: IntArray | None = None
     listed: int = 0
     best: int = 0
+    spread: int = 0
 
 
 class ArrangedPiece(NamedTuple):
@@ -171,9 +184,10 @@ def arranged(order: ListOrder, variety: Diversity, take: int) -> ArrangedList:
     """Return the first list in the order that meets what it has to: place by place the best piece with which it can.
 
     A place has its fixed piece, otherwise the next raised one, otherwise the one with the greatest
-    (1 - diversity) x s / the best s - diversity x likeness (maximal marginal relevance, Carbonell and Goldstein 1998),
-    rounded to nine decimals, ties in the given order. Likeness is the greatest overlap (Jaccard) of keywords with a
-    piece that is listed already. A piece that would be one too many with a keyword is left out; fixed ones count
+    s - diversity x spread x likeness (maximal marginal relevance, Carbonell and Goldstein 1998), ties in the given
+    order. Likeness is the greatest product of its unit vector with that of a piece that is listed already; all is
+    counted in whole 1 / `GAIN_SCALE` percent of the spread, rounded down, or of one unit where there is no spread. A
+    piece that would be one too many with a keyword is left out; fixed ones count
     towards that from the beginning, raised ones once they are listed, and both stay. A piece with which the quotas
     can no longer be met is passed over; what can't be met at all is met as far as it can, the first quota first.
     Without enough pieces the fixed ones that are left come last. ``take`` counts what is listed already, which comes
@@ -207,6 +221,14 @@ class _Limits:
         return all(self.left[number] > 0 for number in numbers)
 
 
+def _worth(order: ListOrder) -> IntArray:
+    """Return how far each s is above the best, mostly less than 0, in 1 / `GAIN_SCALE` percent of the spread."""
+    scale, spread = 100 * GAIN_SCALE, max(1, order.spread)
+    # Python's integers, since products of units and scale need more than 64 bits.
+    parts = ((units - order.best) * scale // spread for units in order.units.tolist())
+    return np.fromiter((max(LEAST // 2, min(-LEAST // 2, each)) for each in parts), np.int64, len(order.units))
+
+
 class _ListFiller:
     """A list that is being made: what is listed, how like any other piece is to that, and what may still be listed."""
 
@@ -214,16 +236,15 @@ class _ListFiller:
         self._order, self._take = order, take
         keywords = order.keywords
         self._starts = np.searchsorted(keywords.owners, np.arange(keywords.count + 1))
-        self._sizes = np.diff(self._starts)
         by_keyword = np.argsort(keywords.numbers, kind="stable")
         self._having = keywords.owners[by_keyword]
         self._cuts = np.searchsorted(keywords.numbers[by_keyword], np.arange(len(keywords.names) + 1))
         self._limits = _Limits(keywords, variety.most)
-        self._diversity = variety.diversity
+        self._percent = variety.percent
+        self._owners, self._numbers, self._units = keywords.owners, keywords.numbers, keywords.units
         free = keywords.count - order.listed
-        best = int(order.units[:free].max(initial=order.best))
-        self._worth = (1 - variety.diversity) * order.units / (best if best > 0 else SCORE_SCALE)
-        self._likeness: FloatArray = np.zeros(keywords.count)
+        self._worth = _worth(order) if self._percent else order.units
+        self._likeness: IntArray = np.zeros(keywords.count, dtype=np.int64)
         self._is_open: BoolArray = np.ones(keywords.count, dtype=np.bool_)
         self._is_open[: order.raised] = False
         self._raised = [place for place in range(order.raised) if place not in order.fixed.values()]
@@ -300,7 +321,7 @@ class _ListFiller:
 
     def _note_wanting(self, place: int, chosen: int | None) -> None:
         """Note the kinds of pieces that all come before the chosen one, and of which another one might have been it."""
-        if chosen is not None and (self._diversity or chosen < self._order.raised):
+        if chosen is not None and (self._percent or chosen < self._order.raised):
             return
         for bits, last in self._last_of.items():
             beyond = chosen is None or last < chosen
@@ -311,11 +332,8 @@ class _ListFiller:
         """Return the open piece that is best by worth and likeness."""
         if not is_open.any():
             return None
-        gains = np.where(is_open, self._worth - self._diversity * self._likeness, -np.inf)
-        # Rounded, and the first of equal gains taken: the order of floating-point operations decides no tie.
-        greatest = round(float(gains.max()), SCORE_DECIMALS)
-        near = np.flatnonzero(gains >= greatest - 1 / SCORE_SCALE).tolist()
-        return next(place for place in near if round(float(gains[place]), SCORE_DECIMALS) == greatest)
+        # The first of equal gains, which is the better one by the order.
+        return int(np.where(is_open, self._worth - self._percent * self._likeness, LEAST).argmax())
 
     def _list(self, piece: int, rule: str, natural: int | None) -> None:
         displaced = natural if rule and natural != piece else None
@@ -325,10 +343,16 @@ class _ListFiller:
             self._raised.remove(piece)
         if rule != PIN:
             self._count(piece)
-        own = self._order.keywords.numbers[self._starts[piece] : self._starts[piece + 1]].tolist()
-        if own and self._diversity > 0:
-            shared = np.bincount(np.concatenate([*map(self._pieces_with, own)]), minlength=len(self._sizes))
-            self._likeness = np.maximum(self._likeness, shared / (self._sizes + len(own) - shared))
+        if self._percent:
+            self._likeness = np.maximum(self._likeness, self._products(piece))
+
+    def _products(self, piece: int) -> IntArray:
+        """Return the products of a piece's unit vector with those of all."""
+        own = slice(*self._starts[piece : piece + 2])
+        entries = np.zeros(len(self._order.keywords.names))
+        entries[self._numbers[own]] = self._units[own]
+        # Sums of whole numbers below 2**33, so exact in doubles.
+        return np.bincount(self._owners, entries[self._numbers] * self._units, len(self._likeness)).astype(np.int64)
 
     def _count(self, piece: int) -> None:
         """Count a piece towards the limits."""

@@ -142,9 +142,12 @@ def test_penchant_is_what_the_service_serves(service: Service) -> None:
     ]
     assert service.post("/s/interactions", json=rows).status_code == 200
     served = ServedSource(knowledge)
+    varied = ServedSource(knowledge, served.prepared, diversity=0.5)
 
     for person in (0, 1, 2, 17, 39):
         for algorithm in (None, Algorithm.COSINE):
             algo = "" if algorithm is None else f"?algo={algorithm.value}"
             answer = service.get(f"/s/users/u{person}/recommendation{algo}").json()
             assert served.ids(person, algorithm) == [each["id"] for each in answer["content"]]
+        answer = service.get(f"/s/users/u{person}/recommendation?diversity=0.5").json()
+        assert varied.ids(person) == [each["id"] for each in answer["content"]] != served.ids(person)

@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 
 from answers import snapshot_of
 from penchant.index import Segment, telling_by_category
-from penchant.index.factors import rarities_of
+from penchant.index.factors import rarities_of, values_of
 from penchant.index.layout import LikeMatrix
 from penchant.index.people.figures import figures_of
 from penchant.index.people.likes import like_matrix
-from penchant.index.people.weights import values_of
 from strategies import CATALOGUES, examples
 
 PAIRS = st.sets(st.tuples(st.integers(0, 7), st.integers(0, 10)), max_size=50)

@@ -33,7 +33,7 @@ from penchant.service.lists.paging import marks_of
 from penchant.service.lists.personal import PersonalRanking
 from penchant.service.lists.requests import PersonalRequest
 from penchant.storage import SourceHead
-from variety_reference import chosen_one_by_one, listed_by_definition
+from variety_reference import Variety, chosen_one_by_one, listed_by_definition, unit_vectors
 
 LIKED = tuple(Term(category, keyword) for category, keyword in (("genre", "a"), ("tag", "b"), ("tag", "c")))
 KEYWORDS = st.lists(st.sampled_from("abcd"), max_size=3, unique=True)
@@ -140,7 +140,7 @@ def test_a_list_is_that_of_the_whole_catalogue_in_order(
     view = view_of(catalogue, SourceSettings(max_per_value=most), tuple(named[:2]), days)
     ranking = ranking_of(view, take=5, diversity=diversity, sinking=sinking, fill=fill, exclude=frozenset(named[2:]))
     ranked = everything_in_order(ranking)
-    terms = {each.id: frozenset(view.snapshot.terms_of(each.id) or ()) for each in ranked}
+    vectors = unit_vectors({each: view.snapshot.terms_of(each) or {} for each in catalogue})
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(arranging, "CANDIDATES", 6)
@@ -152,7 +152,8 @@ def test_a_list_is_that_of_the_whole_catalogue_in_order(
     candidates = 6 if varied else len(ranked)
     for place, each in enumerate(() if sinking else ranked):
         assert ranking.ahead(each.id) == place
-    expected = listed_by_definition(ranked, view.whitelist, terms, diversity, most, take=5, candidates=candidates)
+    variety = Variety(diversity, most, vectors, ranked[:candidates])
+    expected = listed_by_definition(ranked, view.whitelist, variety, take=5, candidates=candidates)
     assert [*found] == expected
 
 
@@ -170,7 +171,7 @@ def test_pages_are_what_one_choice_after_the_other_gives(
     view = view_of(catalogue, SourceSettings(max_per_value=most), tuple(named))
     ranking = ranking_of(view, take=takes[0], diversity=diversity)
     ranked = everything_in_order(ranking)
-    terms = {each.id: frozenset(view.snapshot.terms_of(each.id) or ()) for each in ranked}
+    vectors = unit_vectors({each: view.snapshot.terms_of(each) or {} for each in catalogue})
     raised = [each for name in named for each in ranked[:5] if each.id == name and each.units > 0]
 
     # Blocks of five places, with all pieces among the candidates of each.
@@ -185,7 +186,7 @@ def test_pages_are_what_one_choice_after_the_other_gives(
             ranking = ranking_of(view, take=take, diversity=diversity, listed=listed)
             found += ranking.listed
 
-    expected = chosen_one_by_one(ranked, raised, terms, diversity, most, len(ranked))
+    expected = chosen_one_by_one(ranked, raised, Variety(diversity, most, vectors, ranked), len(ranked))
     assert [each for each, _ in found] == [each.id for each in expected]
 
 

@@ -77,7 +77,8 @@ def test_without_a_limit_the_settings_do_not_name_it(films: Service) -> None:
 
 def test_a_diverse_list_prefers_what_is_unlike_the_pieces_before(films: Service) -> None:
     assert recommended(films, "?diversity=0") == recommended(films)
-    assert recommended(films, "?diversity=1")[:3] == ["a1", "c1", "b1"]
+    assert recommended(films, "?diversity=0.9") == ["a1", "b1", "a2", "a3", "c1"]
+    assert recommended(films, "?diversity=1") == ["a1", "b1", "c1", "a2", "a3"]
     assert sorted(recommended(films, "?diversity=0.5")) == sorted(recommended(films))
 
 
@@ -121,8 +122,9 @@ def test_reasons_name_limits_and_exclusions(films: Service) -> None:
 
 def test_reasons_name_diversity(service: Service) -> None:
     service.submit("s", *[piece(f"a{number:02}", "x") for number in range(40)], piece("liked", "x"))
-    service.submit("s", *[piece(f"b{number:02}", f"k{number}") for number in range(40)])
-    like(service, "liked")
+    others = [piece(f"b{number:02}", "y", f"k{number}") for number in range(40)]
+    service.submit("s", *others, piece("also", "y"), *[piece(f"c{number:02}", "z") for number in range(40)])
+    like(service, "liked", "also")
 
     (reason,) = why_not(service, "a05", "?diversity=1")
     assert (reason["code"], reason["remedy"]) == ("alike", {"diversity": 0})

@@ -110,11 +110,19 @@ class _Numbers(click.ParamType[tuple[int, ...]]):
     show_default=True,
     help="GiB that EASE, item-kNN and RP3beta may take in each process; they are left out where they need more.",
 )
+@click.option(
+    "--diversity",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    show_default=True,
+    help="The diversity of penchant's lists, as in a request.",
+)
 @figures_option
 @anew_option
 @processes_option("--processes")
 def evaluate(
     *,
+    diversity: float,
     cold: float,
     history: tuple[int, ...] | None,
     known: tuple[int, ...] | None,
@@ -137,7 +145,12 @@ def evaluate(
     if cases != [None] and cold:
         raise click.UsageError("--cold goes with neither --history nor --known.")
     request, named = trial_of(
-        options, people=people, cold=cold, memory_bytes=int(memory * 2**30), methods=methods or None
+        options,
+        people=people,
+        cold=cold,
+        memory_bytes=int(memory * 2**30),
+        methods=methods or None,
+        diversity=diversity,
     )
     origin = origin_of(**named)
     require_executor(origin.settings.cluster, processes)

@@ -282,11 +282,12 @@ class Contenders:
         if name == "popular":
             return Contender(lists=_ranking(by_popularity(knowledge), knowledge))
         if self._served is None:
-            self._served = ServedSource(knowledge)
+            self._served = ServedSource(knowledge, diversity=self._request.diversity)
         served = self._served
         if name == CONTENT:
             return Contender(lists=lambda people: served.lists(people, Algorithm.COSINE))
-        return Contender(lists=served.lists, parameters=_blend(knowledge))
+        diversity = f", diversity {self._request.diversity:g}" if self._request.diversity else ""
+        return Contender(lists=served.lists, parameters=_blend(knowledge) + diversity)
 
 
 def taking_part(knowledge: Knowledge, request: EvaluationRequest) -> tuple[list[str], list[str]]:

@@ -75,7 +75,8 @@ class PreparedSource:
 class ServedSource:
     """The service's view of a source at the moment of the latest known event."""
 
-    def __init__(self, knowledge: Knowledge, prepared: PreparedSource | None = None) -> None:
+    def __init__(self, knowledge: Knowledge, prepared: PreparedSource | None = None, diversity: float = 0.0) -> None:
+        self._diversity = diversity
         self.prepared = PreparedSource.of(knowledge) if prepared is None else prepared
         self._knowledge = knowledge
         self.prepared.snapshot.prepare(knowledge.settings.category_factors)
@@ -91,7 +92,9 @@ class ServedSource:
 
     def ids(self, person: int, algorithm: Algorithm | None = None) -> list[str]:
         """Return a person's recommendations, best first; with an algorithm from the content alone."""
-        request, now = PersonalRequest(user_id="", algorithm=algorithm, include_seen=False), self._knowledge.moment
+        diversity = 0.0 if algorithm else self._diversity
+        request = PersonalRequest(user_id="", algorithm=algorithm, include_seen=False, diversity=diversity)
+        now = self._knowledge.moment
         events, settings = InteractionArrays.of(self._interactions(person)), self._knowledge.settings
         figures = figures_of_person(events, self.prepared.snapshot, settings, now // DAY_MS)
         ranking = PersonalRanking(self._view, request, now, figures, self.prepared.audience)

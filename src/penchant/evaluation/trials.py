@@ -35,7 +35,7 @@ Tell = Callable[[str, int, int], None]
 class EvaluationRequest:
     """What is to be evaluated, and with how much effort. ``methods`` of ``None`` are all.
 
-    With ``limits`` only newcomers are asked for.
+    With ``limits`` only newcomers are asked for. The ``diversity`` is that of the service's own lists.
     """
 
     split: SplitRule
@@ -44,6 +44,7 @@ class EvaluationRequest:
     people: int = PEOPLE
     memory_bytes: int = MEMORY_BYTES
     methods: Sequence[str] | None = None
+    diversity: float = 0.0
 
     def includes(self, method: str) -> bool:
         """Return whether a method is asked for."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from penchant.index.layout import FloatArray, IntArray
-from penchant.index.segment import Factors, Segment
+from penchant.index.layout import SHARE_SCALE, FloatArray, IntArray
+from penchant.index.segment import Factors, Segment, sums_by_piece
 
 FACTOR_SCALE = 100
 """Category weights have at most two decimals; as integers of this unit every sum stays exact."""
@@ -46,6 +46,31 @@ def rarities_of(frequencies: IntArray, count: int) -> FloatArray:
     frequent = np.flatnonzero(frequencies >= FREQUENCIES)
     rarities[frequent] = [math.log(1 + count / each) for each in frequencies[frequent].tolist()]
     return rarities
+
+
+def values_of(
+    segment: Segment, category_weights: Mapping[str, float], entries: IntArray | slice = slice(None)
+) -> FloatArray:
+    """Return x of entries of a segment, or all: the root of the weight, times category weight; shape (z,)."""
+    values = np.sqrt(segment.piece_weights[entries].astype(np.float64))
+    if not category_weights:
+        return values
+    factors = np.asarray([category_weights.get(name, 1) for name in segment.category_names], dtype=np.float64)
+    weighted: FloatArray = values * factors[segment.category_of[segment.piece_terms[entries]]]
+    return weighted
+
+
+def unit_vectors(entries: FloatArray, starts: IntArray) -> IntArray:
+    """Return the vectors of pieces, ``starts`` (n + 1,) cuts them out of ``entries`` (z,), of length 1; shape (z,).
+
+    In `SHARE_SCALE`: of the roots of f times x they are z of the interface, section 6.
+    """
+    # Doubles up to here, in the order of the arrays; from the rounding on all is of integers.
+    norms = np.sqrt(sums_by_piece(entries * entries, starts))
+    divisors = np.repeat(norms, np.diff(starts))
+    units = np.divide(SHARE_SCALE * entries, divisors, out=np.zeros_like(entries), where=divisors > 0)
+    rounded: IntArray = np.rint(units).astype(np.int64)
+    return rounded
 
 
 @functools.lru_cache(maxsize=8)

@@ -21,13 +21,12 @@ from numpy.typing import NDArray
 from penchant.index.arrays import run_places, starts_of
 from penchant.index.browsing import TermCount
 from penchant.index.building import term_key, term_of
-from penchant.index.factors import rarities_of
+from penchant.index.factors import rarities_of, unit_vectors, values_of
 from penchant.index.layout import IntArray, LikeMatrix
 from penchant.index.masks import Filter
 from penchant.index.part import Part
-from penchant.index.people.figures import telling_of, unit_vectors
+from penchant.index.people.figures import telling_of
 from penchant.index.people.likes import like_matrix
-from penchant.index.people.weights import values_of
 from penchant.index.segment import Segment
 from penchant.index.snapshot import Snapshot
 from penchant.model import MAX_TAKE, Term
@@ -65,7 +64,7 @@ def telling_by_category(
     everybody = len(likes.person_starts) - 1
     likes = _some(likes, np.diff(catalogue.starts), most)
     values, rarities = values_of(catalogue, {}), rarities_of(np.diff(catalogue.posting_starts), len(catalogue))
-    kinds = catalogue.category_of[catalogue.piece_terms]
+    roots, kinds = np.sqrt(rarities)[catalogue.piece_terms], catalogue.category_of[catalogue.piece_terms]
     # How often each entry of the catalogue is liked.
     times = np.repeat(np.diff(likes.piece_starts), np.diff(catalogue.starts))
     counts = np.bincount(kinds, weights=times, minlength=len(catalogue.category_names))
@@ -74,7 +73,7 @@ def telling_by_category(
         if not counts[number]:
             break
         own = np.where(kinds == number, values, 0.0)
-        units = unit_vectors(catalogue, own, rarities)
+        units = unit_vectors(roots * own, catalogue.starts)
         squares = _squares(likes, catalogue, units)
         telling = telling_of(likes, catalogue, units, squares)
         found.append(CategoryTelling(catalogue.category_names[number], float(telling)))

@@ -23,7 +23,7 @@ from penchant.errors import UnknownPiece
 from penchant.index.arrays import run_places
 from penchant.index.assembling import RowLists, list_rows, mark_arrays
 from penchant.index.building import NO_ATTRIBUTES, build_segment, merge_rows, merge_segments, term_of, term_table
-from penchant.index.factors import factors_of, rarities_of, root_norms
+from penchant.index.factors import factors_of, rarities_of, root_norms, unit_vectors, values_of
 from penchant.index.layout import DISTANCE_SCALE, FloatArray, IntArray, Mask, PieceTerms
 from penchant.index.masks import Filter
 from penchant.index.part import NORM_SCALE, Part
@@ -191,22 +191,38 @@ class Snapshot:
                 found[place].append(piece_id)
         return found
 
-    def keyword_pairs(self, ids: Strings) -> tuple[IntArray, IntArray, list[Term]]:
-        """Return the terms of pieces as pairs: places in ``ids``, ascending, and numbers of terms; and these terms."""
+    def keyword_pairs(
+        self, ids: Strings, category_weights: Mapping[str, float] | None = None
+    ) -> tuple[IntArray, IntArray, list[Term], IntArray]:
+        """Return the terms of pieces as pairs: places in ``ids``, ascending, and numbers of terms; and these terms.
+
+        With category weights last the entries of the pieces' unit vectors (`factors.unit_vectors`), by pair.
+        """
         part_of, rows = self.locate(ids)
-        owners, numbers = [np.zeros(0, dtype=np.int64)], []
+        owners, numbers, values = [np.zeros(0, dtype=np.int64)], [], [np.zeros(0)]
         for number, part in enumerate(self.parts):
             places = np.flatnonzero(part_of == number)
             begins = part.segment.starts[rows[places]]
             counts = part.segment.starts[rows[places] + 1] - begins
             owners.append(np.repeat(places, counts))
-            numbers.append(part.segment.piece_terms[run_places(begins, counts)].astype(np.int64))
+            pairs = run_places(begins, counts)
+            numbers.append(part.segment.piece_terms[pairs].astype(np.int64))
+            if category_weights is not None:
+                values.append(values_of(part.segment, category_weights, pairs))
         used = [np.unique(each, return_inverse=True) for each in numbers]
         table, renumbered = unite_tables([part.segment.terms for part in self.parts], [own for own, _ in used])
         joined = [owners[0], *(new[place] for new, (_, place) in zip(renumbered, used, strict=True))]
-        pairs = np.concatenate(owners)
-        order = np.argsort(pairs, kind="stable")
-        return pairs[order], np.concatenate(joined)[order], list(map(term_of, table))
+        owning = np.concatenate(owners)
+        order = np.argsort(owning, kind="stable")
+        owning, terms = owning[order], np.concatenate(joined)[order]
+        units = np.zeros(0, dtype=np.int64)
+        if category_weights is not None:
+            frequencies = np.zeros(len(table), dtype=np.int64)
+            for part in self.parts:
+                frequencies += part.frequencies(part.segment.terms.find_all(table))
+            entries = np.sqrt(rarities_of(frequencies, self.piece_count))[terms] * np.concatenate(values)[order]
+            units = unit_vectors(entries, np.searchsorted(owning, np.arange(len(ids) + 1)))
+        return owning, terms, list(map(term_of, table)), units
 
     @property
     def keyword_count(self) -> int:

@@ -11,8 +11,9 @@ import numpy as np
 
 from penchant.index.arrays import exact_sum
 from penchant.index.compiled import engine
-from penchant.index.layout import SHARE_SCALE, FloatArray, IntArray, LikeMatrix
-from penchant.index.segment import Segment, sums_by_piece
+from penchant.index.factors import unit_vectors
+from penchant.index.layout import FloatArray, IntArray, LikeMatrix
+from penchant.index.segment import Segment
 from penchant.model import OrderUse
 
 LEAST_EVENNESS = Fraction(1, 64)
@@ -93,7 +94,7 @@ def figures_of(
     by term; the ``direction`` is that of `order.follower_rows`.
     """
     counts = np.diff(likes.piece_starts)
-    units = unit_vectors(catalogue, values, rarities)
+    units = unit_vectors(np.sqrt(rarities)[catalogue.piece_terms] * values, catalogue.starts)
     arrays = (catalogue.starts, catalogue.piece_terms, units)
     squares = engine.likeness_squares(likes, *arrays, len(catalogue.terms), threads=threads)
     telling = telling_of(likes, catalogue, units, squares)
@@ -147,17 +148,6 @@ def telling_of(likes: LikeMatrix, catalogue: Segment, units: IntArray, together:
     )
     count = int(own[own > 1].sum())
     return (within * pairs / between + PRIOR_TELLING * PRIOR_LIKES) / (count + PRIOR_LIKES)
-
-
-def unit_vectors(catalogue: Segment, values: FloatArray, rarities: FloatArray) -> IntArray:
-    """Return the pieces' vectors of the roots of f times value, of length 1, in `SHARE_SCALE`; shape (z,)."""
-    # Doubles up to here, in the order of the arrays; from the rounding on all is of integers.
-    entries = np.sqrt(rarities)[catalogue.piece_terms] * values
-    norms = np.sqrt(sums_by_piece(entries * entries, catalogue.starts))
-    divisors = np.repeat(norms, np.diff(catalogue.starts))
-    units = np.divide(SHARE_SCALE * entries, divisors, out=np.zeros_like(entries), where=divisors > 0)
-    rounded: IntArray = np.rint(units).astype(np.int64)
-    return rounded
 
 
 def _total_square(likes: LikeMatrix, catalogue: Segment, units: IntArray) -> int:

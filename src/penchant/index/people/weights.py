@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from penchant.index.arrays import starts_of
 from penchant.index.compiled import engine
-from penchant.index.factors import rarities_of, root_norms
+from penchant.index.factors import rarities_of, root_norms, values_of
 from penchant.index.layout import (
     SHARE_SCALE,
     FloatArray,
@@ -34,7 +34,7 @@ from penchant.index.records import ArrayMembers
 from penchant.index.segment import Segment, sums_by_piece
 from penchant.index.snapshot import Snapshot
 from penchant.index.strings import Strings, rows_in
-from penchant.model import LARGE_SOURCE, MAX_WEIGHT
+from penchant.model import LARGE_SOURCE
 
 NEIGHBOURS, NEIGHBOURS_OF_LARGE = 80, 50
 """Neighbours of a piece at most, in a source of fewer than `LARGE_SOURCE` pieces, and in a larger one."""
@@ -309,13 +309,3 @@ def _rows(starts: IntArray, numbers: NDArray[np.uint32], values: FloatArray) -> 
     kept = values > 0
     owners = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     return SparseRows(starts_of(np.bincount(owners[kept], minlength=len(starts) - 1)), numbers[kept], values[kept])
-
-
-def values_of(catalogue: Segment, category_weights: Mapping[str, float]) -> FloatArray:
-    """Return the root of each entry's weight, times category weight; shape (z,)."""
-    roots = np.sqrt(np.arange(MAX_WEIGHT + 1, dtype=np.float64))[catalogue.piece_weights]
-    if not category_weights:
-        return roots
-    factors = np.asarray([category_weights.get(name, 1) for name in catalogue.category_names], dtype=np.float64)
-    values: FloatArray = roots * factors[catalogue.category_of[catalogue.piece_terms]]
-    return values

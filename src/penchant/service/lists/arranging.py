@@ -27,7 +27,7 @@ from penchant.ranking import (
 )
 from penchant.service.lists.requests import ListDemands, Quota
 
-CANDIDATES = 120
+CANDIDATES = 100
 MORE_CANDIDATES = 4
 """How many of the best a varied list is chosen from, and, with diversity, by what this grows while it is too short."""
 MAX_SEARCHES = 60
@@ -142,8 +142,7 @@ class _Arranger:
         self._candidates: dict[str, RankedPiece] = {}
         self._bits: dict[str, int] = {}
         self._cut: set[int] = set()
-        best = order.ranked_in(self._unpinned, 1) if listed and variety.diversity else ()
-        self._best_units = max((each.units for each in best), default=0)
+        self._range: Sequence[RankedPiece] | None = None
 
     def arrange(self) -> Arrangement:
         """Return the list."""
@@ -155,7 +154,7 @@ class _Arranger:
             wanting = self._wanting(found)
             if not wanting:
                 break
-            if self._variety.diversity:
+            if self._variety.percent:
                 count *= MORE_CANDIDATES
                 self._search(self._classes, self._shown, count)
             else:
@@ -193,18 +192,31 @@ class _Arranger:
         places = self._with_pinned(pieces, len(raised))
         pieces += [RankedPiece(each, 0) for each in self._listed]
         self._bits |= {each: self._bits_of(each) for each in self._listed if each not in self._bits}
-        owners, numbers, names = self._order.view.snapshot.keyword_pairs(Strings.of(each.id for each in pieces))
+        vectors_under = self._order.view.settings.category_factors if self._variety.percent else None
+        owners, numbers, names, units = self._order.view.snapshot.keyword_pairs(
+            Strings.of(each.id for each in pieces), vectors_under
+        )
+        measure = self._measure(best)
         order = ListOrder(
             units=np.fromiter((each.units for each in pieces), np.int64, len(pieces)),
             raised=len(raised),
-            keywords=PieceKeywords(count=len(pieces), owners=owners, numbers=numbers, names=names),
+            keywords=PieceKeywords(count=len(pieces), owners=owners, numbers=numbers, names=names, units=units),
             fixed={pin.position - 1: places[pin.piece_id] for pin in self._shown_pins},
             quotas=[QuotaCount(least=each.at_least, of=each.of) for each in self._quotas],
             counted=np.fromiter((self._bits[each.id] for each in pieces), np.int64, len(pieces)),
             listed=len(self._listed),
-            best=self._best_units,
+            best=measure[0].units if measure else 0,
+            spread=measure[0].units - measure[-1].units if measure else 0,
         )
         return pieces, arranged(order, self._variety, self._take)
+
+    def _measure(self, candidates: Sequence[RankedPiece]) -> Sequence[RankedPiece]:
+        """Return the best of the whole listing, by the range of which diversity counts, the same for all pages."""
+        if not (self._listed and self._variety.percent):
+            return candidates[:CANDIDATES]
+        if self._range is None:
+            self._range = self._order.ranked_in(self._unpinned, CANDIDATES)
+        return self._range
 
     def _raised(self, best: list[RankedPiece]) -> list[RankedPiece]:
         """Return the candidates that come before all others: of a first block those among the best of the list."""
