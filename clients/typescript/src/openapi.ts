@@ -17889,8 +17889,7 @@ export interface operations {
                  *               "diversity": 0.4
                  *             }
                  *           ]
-                 *         },
-                 *         "old": null
+                 *         }
                  *       },
                  *       "settings": {
                  *         "halfLifeDays": 60
