@@ -100,4 +100,5 @@ def rows_of_likes(snapshot: Snapshot, likes: Mapping[str, int], ranks: Mapping[s
         for part in snapshot.parts
     ]
     tables = [np.asarray(each, dtype=np.int64).reshape(-1, 3).T for each in known]
-    return OwnLikes(*zip(*tables, strict=True))
+    # A snapshot without pieces has no parts.
+    return OwnLikes(*([table[column] for table in tables] for column in range(3)))

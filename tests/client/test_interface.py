@@ -16,6 +16,7 @@ NAMES = (
     "access",
     "administration",
     "content",
+    "drafts",
     "explanations",
     "people",
     "placements",

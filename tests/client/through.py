@@ -48,6 +48,8 @@ WHOLE = {
     "preview_similar": "piece",
     "preview_recommendation": "likings",
     "put_placement": "placement",
+    "put_draft": "edits",
+    "draft_effect": "wish",
 }
 """Under which name a method takes a body as it is."""
 

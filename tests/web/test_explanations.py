@@ -312,4 +312,6 @@ def known_pieces(interactions: list[dict[str, Any]], asked: dict[str, Any]) -> s
     if asked.get("include_seen"):
         return set()
     last = (date.fromisoformat(asked["at"]) if "at" in asked else TODAY) - date(1970, 1, 1)
-    return {e["contentId"] for e in interactions if e["type"] in oracle.SEEN and e["day"] <= last.days}
+    # Nothing of a piece was watched or read where its value is 0; ratings have none.
+    counting = [e for e in interactions if e.get("value") != 0 or e["type"] in {"RateLike", "RateDislike"}]
+    return {e["contentId"] for e in counting if e["type"] in oracle.SEEN and e["day"] <= last.days}
