@@ -136,7 +136,7 @@ def test_its_people_see_the_base_until_there_is_another_version(shop: Service) -
     previewed = shop.post("/s/preview/placement", json=wish).json()["lists"]
     assert {each["variantBefore"] for each in previewed} == {"base"}
     page = Visitor(shop, shop.key).get("placement", source="s", name="home")
-    assert "Stopped, since certainly worse than the placement itself: b." in text_of(page.text)
+    assert "Certainly worse, so stopped by itself: b." in text_of(page.text)
     renamed = [VARIANTS[0] | {"name": "c"}]
     assert shop.put("/s/placements/home", json={"kind": "popular", "variants": renamed}).status_code == 200
     assert seen() == {"base", "c"}

@@ -43,7 +43,7 @@ def _dawdle_over_nested_lists(module: ModuleType) -> None:
 
 
 def _take_two_signs_for_one(module: ModuleType) -> None:
-    """Have a field of the dashboard's settings take ``--5`` for a number, as 0.1.0 did."""
+    """Have a field of a form of the dashboard take ``--5`` for a number, as 0.1.0 did."""
     number: Callable[[str], Any] = module.number_in
 
     def number_in(text: str) -> Any:
@@ -55,7 +55,7 @@ def _take_two_signs_for_one(module: ModuleType) -> None:
 _FAULTS = {
     "penchant.web.curation": _fail_on_great_numbers,
     "penchant.web.content": _dawdle_over_nested_lists,
-    "penchant.web.dashboard.settings": _take_two_signs_for_one,
+    "penchant.web.dashboard.forms": _take_two_signs_for_one,
 }
 
 
