@@ -121,6 +121,11 @@ class Call:
             self.options |= _spoken_preview(body)
         elif self.name == "preview_placement" and isinstance(body, dict):
             self.options |= _spoken_draft(body)
+        elif self.name in {"propose_draft", "send_back_draft", "accept_draft"} and isinstance(body, dict):
+            # Without a note the client sends an empty one.
+            if set(body) != {"note"} or not isinstance(body["note"], str):
+                raise Unspoken
+            self.options |= body
         elif self.name == "page_lists" and isinstance(body, dict):
             self.options |= _spoken_page(body)
         elif self.name == "create_key" and isinstance(body, dict):
