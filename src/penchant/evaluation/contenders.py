@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from penchant.evaluation.histories import Knowledge, Runs, runs_of
 from penchant.evaluation.metrics import NOTHING, RECALLED
 from penchant.evaluation.served import ServedSource
-from penchant.evaluation.sessions import by_order, by_sessions, by_transitions
+from penchant.evaluation.sessions import by_order, by_sessions, by_transitions, columns_of
 from penchant.evaluation.splits import split
 from penchant.evaluation.trials import EvaluationRequest, JudgedPeople, Lists, in_batches, mean_ndcg, sample_people
 from penchant.index import FloatArray, IntArray
@@ -77,8 +77,7 @@ def shared_likes(knowledge: Knowledge, pieces: IntArray, *, by_person: bool = Fa
 
     ``by_person`` counts each person as one over the number of these pieces that the person likes.
     """
-    column_of = np.full(knowledge.piece_count, -1, dtype=np.int64)
-    column_of[pieces] = np.arange(len(pieces))
+    column_of = columns_of(knowledge, pieces)
     gram = np.zeros((len(pieces), len(pieces)), dtype=np.float32)
     for person in knowledge.others.tolist():
         own = column_of[knowledge.likes[person]]
@@ -134,8 +133,7 @@ def by_factors(knowledge: Knowledge, pieces: IntArray, unliked: float) -> Score:
     What is no like counts ``unliked``; shrinkage goes by how much there is of a person or a piece, as in Rendle et al.
     2021. A person's factors are solved for by the pieces' when scores are asked for.
     """
-    column_of = np.full(knowledge.piece_count, -1, dtype=np.int64)
-    column_of[pieces] = np.arange(len(pieces))
+    column_of = columns_of(knowledge, pieces)
 
     def likes_of(people: IntArray) -> tuple[IntArray, IntArray]:
         rows, liked = knowledge.likes.pairs(people)
@@ -207,8 +205,7 @@ def _thinned(weights: Scores) -> Scores:
 
 def _linear(knowledge: Knowledge, pieces: IntArray, weights: Scores) -> Score:
     """Return the method that adds up the rows of what a person likes; other pieces score nothing."""
-    column_of = np.full(knowledge.piece_count, -1, dtype=np.int64)
-    column_of[pieces] = np.arange(len(pieces))
+    column_of = columns_of(knowledge, pieces)
 
     def score(people: IntArray) -> Scores:
         scores = np.zeros((len(people), knowledge.piece_count), dtype=np.float32)

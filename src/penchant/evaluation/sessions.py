@@ -26,7 +26,7 @@ def by_transitions(knowledge: Knowledge, pieces: IntArray, reach: int) -> Score:
 
     A like ``d`` places later, up to ``reach``, counts 1/d: a Markov chain by 1, sequential rules by more.
     """
-    column_of = _columns(knowledge, pieces)
+    column_of = columns_of(knowledge, pieces)
     counts = np.zeros((len(pieces), len(pieces)), dtype=np.float32)
     for own in _sessions(knowledge, knowledge.others, column_of):
         for gap in range(1, min(reach, len(own) - 1) + 1):
@@ -50,7 +50,7 @@ def by_sessions(knowledge: Knowledge, pieces: IntArray, decay: float) -> Score:
     its distance d from the latest shared like; people are compared by the cosine. The factor that is left out, of the
     age of a session, has no meaning for sessions that are as long as a person's history.
     """
-    column_of = _columns(knowledge, pieces)
+    column_of = columns_of(knowledge, pieces)
     sessions = _sessions(knowledge, knowledge.others, column_of)
     lengths = np.asarray([len(own) for own in sessions], dtype=np.int64)
     starts = np.concatenate([[0], np.cumsum(lengths)])
@@ -96,7 +96,7 @@ def by_order(knowledge: Knowledge, pieces: IntArray, decay: float) -> Score:
     B = (S'S + penalty)^-1 S'T over all moments between two likes of a person: rows of S are the likes before, of T
     those after, up to `WINDOW` each, a like ``r`` places from the moment counting e^(-r/decay).
     """
-    column_of = _columns(knowledge, pieces)
+    column_of = columns_of(knowledge, pieces)
     system, targets = np.zeros((2, len(pieces), len(pieces)))
     for own in _sessions(knowledge, knowledge.others, column_of):
         before, after = _around(len(own), decay)
@@ -125,7 +125,7 @@ def _around(count: int, decay: float) -> tuple[FloatArray, FloatArray]:
     return before, after
 
 
-def _columns(knowledge: Knowledge, pieces: IntArray) -> IntArray:
+def columns_of(knowledge: Knowledge, pieces: IntArray) -> IntArray:
     """Return by piece its place among some, -1 for none."""
     column_of = np.full(knowledge.piece_count, -1, dtype=np.int64)
     column_of[pieces] = np.arange(len(pieces))
