@@ -264,8 +264,8 @@ def show(evaluated: Evaluation) -> None:
     for each in evaluated.methods:
         if each.parameters:
             console.print(f"{each.name}: {each.parameters}", highlight=False, soft_wrap=True)
-    for note in evaluated.notes:
-        console.print(note, highlight=False, soft_wrap=True)
+    for sentence in (*evaluated.notes, *contest.conclude(evaluated)):
+        console.print(sentence, highlight=False, soft_wrap=True)
 
 
 def _show_beside(evaluated: Sequence[Evaluation]) -> None:

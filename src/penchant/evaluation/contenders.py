@@ -217,7 +217,7 @@ def _linear(knowledge: Knowledge, pieces: IntArray, weights: Scores) -> Score:
     return score
 
 
-PENCHANT, CONTENT = "penchant", "content"
+PENCHANT, CONTENT, POPULAR = "penchant", "content", "popular"
 VALIDATION_PEOPLE = 300
 VALIDATION_PIECES = 2_000
 """Pieces, those liked most, among which the parameters of fitted methods are chosen: dense matrices of them."""
@@ -231,7 +231,7 @@ FITTED = {
     "SLIT": (1.0, 5.0, 20.0),
 }
 """Methods with a parameter, and the values that are tried."""
-METHODS = ("random", "popular", CONTENT, PENCHANT, *FITTED)
+METHODS = ("random", POPULAR, CONTENT, PENCHANT, *FITTED)
 PARAMETERS = {
     "item-kNN": "damping",
     "RP3beta": "beta",
@@ -276,7 +276,7 @@ class Contenders:
             return _fitted(knowledge, self._request, name)
         if name == "random":
             return Contender(lists=_ranking(by_chance(knowledge, self._request.split.seed), knowledge))
-        if name == "popular":
+        if name == POPULAR:
             return Contender(lists=_ranking(by_popularity(knowledge), knowledge))
         if self._served is None:
             self._served = ServedSource(knowledge, diversity=self._request.diversity)

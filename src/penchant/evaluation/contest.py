@@ -9,19 +9,20 @@ Reports of evaluations: figures of methods with their intervals, for people and 
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
 from penchant.evaluation import metrics
-from penchant.evaluation.contenders import CONTENT, FITTED, PENCHANT, Contenders, taking_part
+from penchant.evaluation.contenders import CONTENT, FITTED, PENCHANT, POPULAR, Contenders, taking_part
 from penchant.evaluation.histories import SourceHistory
 from penchant.evaluation.list_work import MethodLists
 from penchant.evaluation.metrics import Estimate
 from penchant.evaluation.splits import KnowledgeLimits
 from penchant.evaluation.trials import BATCH, EvaluationRequest, Tell, Trial, counts_of, in_batches
+from penchant.evaluation.tuning import MIN_JUDGES
 from penchant.index import BoolArray, FloatArray, IntArray
 from penchant.wire import encode
 
@@ -106,6 +107,49 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 def as_json(report: msgspec.Struct | Sequence[msgspec.Struct]) -> bytes:
     """Return a report, or several as an array, for machines, on lines for people."""
     return msgspec.json.format(encode(msgspec.to_builtins(report))) + b"\n"
+
+
+def conclude(evaluated: Evaluation) -> list[str]:
+    """Return in sentences which methods did best, whether that is certain, and what to try next."""
+    judged = {each.name: each.warm_people.ndcg10.value for each in evaluated.methods if each.warm_people.ndcg10}
+    if not judged:
+        return []
+    best = max(judged, key=judged.__getitem__)
+    sentences = [f"Best by NDCG@10 is {best} with {judged[best]:.3f}."]
+    differences = {each.name: each.penchant_minus for each in evaluated.methods if each.penchant_minus}
+    if differences:
+        sentences.append(_compare(differences))
+    if evaluated.warm_people_asked < MIN_JUDGES:
+        sentences.append(f"{evaluated.warm_people_asked:,} people tell little: from {MIN_JUDGES} on, differences show.")
+    behind = [name for name, by in differences.items() if by.low <= 0]
+    if POPULAR in behind:
+        sentences.append(
+            "Popularity alone is not certainly beaten: more keywords, more interactions, or `penchant tune` may help."
+        )
+    elif CONTENT in behind:
+        sentences.append("Content alone is not certainly beaten: `penchant tune` tries how much audience should count.")
+    elif differences:
+        sentences.append("`penchant tune` tells whether other settings would do better still.")
+    return sentences
+
+
+def _compare(differences: Mapping[str, MeanFigure]) -> str:
+    """Return the sentence that says what penchant is certainly better than, on a par with, certainly worse than."""
+    better = {name: by.value for name, by in differences.items() if by.low > 0}
+    worse = {name: -by.value for name, by in differences.items() if by.high < 0}
+    level = [name for name in differences if name not in better and name not in worse]
+    parts = [
+        f"certainly {word} than {_series([f'{name} (by {by:.3f})' for name, by in group.items()])}"
+        for word, group in (("better", better), ("worse", worse))
+        if group
+    ]
+    if level:
+        parts.append(f"not certainly different from {_series(level)}")
+    return f"{PENCHANT} is {_series(parts)}."
+
+
+def _series(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 RANGE = 4 * BATCH

@@ -48,6 +48,7 @@ _SHELF: Mapping[str, Sequence[str]] = {
         "docs/browser.md",
         "docs/privacy.md",
         "docs/operations.md",
+        "docs/deploying.md",
         "docs/scaling.md",
     ),
     "Reference": (
@@ -73,7 +74,7 @@ _SHELF: Mapping[str, Sequence[str]] = {
         "docs/decisions.md",
     ),
 }
-_ATTACHED_SUFFIXES = {".cfg", ".conf", ".service", ".yaml", ".yml"}
+_ATTACHED_SUFFIXES = {".cfg", ".conf", ".json", ".service", ".yaml", ".yml"}
 _SUMMARY_CHARACTERS = 180
 
 
