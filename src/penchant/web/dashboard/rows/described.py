@@ -34,7 +34,7 @@ HINTS: Mapping[str, str] = {
     "quotas": "What comes late otherwise is put among the first, as late as it can.",
     "boosts": "Above 1 sooner, below 1 later.",
     "variants": "Shown to a part of all people, chosen by chance; all others see the row as it is. Nothing is tried "
-    "unless you add it.",
+    "unless you add it. What counts is as in the row where all three are blank; otherwise a blank one is as usual.",
     "categoryWeights": "1 is as usual, 0 not at all.",
     "maxPerValue": "Of pieces that have the same in a category, such as a series or a maker.",
     "content": "One a line, by title.",
