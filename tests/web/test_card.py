@@ -82,6 +82,8 @@ def test_a_card_tells_what_a_row_is_in_words(shop: Service) -> None:
         pins=[{"id": "a", "position": 1}],
         quotas=[{"filter": {"key": "language", "any": ["cy"]}, "atLeast": 2, "of": 6}],
         diversity=0.5,
+        calibration=0.25,
+        calibrationCategory="genre",
         fallback="popular",
     )
 
@@ -95,7 +97,8 @@ def test_a_card_tells_what_a_row_is_in_words(shop: Service) -> None:
         "Comes sooner, as if 2 times as fitting, where language is one of cy.",
         "One piece at places that an editor chose.",
         "At least 2 of the first 6 where language is one of cy.",
-        "How mixed: balanced.",
+        "How mixed: visibly, at hardly any loss.",
+        "Keeps the shares that genre has of each person's tastes: a little.",
         "Where it would be empty, another list: popular.",
     ]
     assert card["retentionDays"] == 396

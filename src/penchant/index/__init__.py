@@ -68,7 +68,7 @@ from penchant.index.people.person import (
     keyword_counts,
     profile_of_person,
 )
-from penchant.index.people.personal import BlendQuery, OverlapQuery, PersonBlend, liked_terms
+from penchant.index.people.personal import BlendQuery, OverlapQuery, PersonBlend, keyword_parts, liked_terms
 from penchant.index.people.popularity import HALF_LIFE_DAYS, PieceCounts, Popularity, shares_of
 from penchant.index.people.prospects import PeopleTastes, PieceAppeal
 from penchant.index.people.shared_audience import (
@@ -174,6 +174,7 @@ __all__ = [
     "is_read_as",
     "key_of",
     "keyword_counts",
+    "keyword_parts",
     "liked_terms",
     "likeness_map",
     "makes_weights",

@@ -93,7 +93,10 @@ class RowText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeText:
-    """A change in words around what it was of; a piece has its card, and what takes the change back, if it can."""
+    """A change in words around what it was of; a piece has its card, and what takes the change back, if it can.
+
+    ``row`` is the name of a row that is there, whose page has its versions.
+    """
 
     who: str
     before: str
@@ -101,6 +104,7 @@ class ChangeText:
     recorded_at: int
     name: str = ""
     piece: PieceCard | None = None
+    row: str = ""
     undo: str = ""
 
 
@@ -249,9 +253,10 @@ def change_text(
     of_piece = _PIECE_CHANGES.get(entry.action)
     words = of_piece or _CHANGES.get(entry.action, f"did {entry.action}" + (" of {}" if name else ""))
     before, _, after = words.partition("{}")
-    if entry.action.startswith("placement."):
-        name = titles.get(name, name)
     values: dict[str, Any] = {}
+    if entry.action.startswith("placement."):
+        values = {"row": name if name in view.placements else ""}
+        name = titles.get(name, name)
     if of_piece:
         # What was changed again since has nothing to take back.
         kind, _, did = entry.action.partition(".")

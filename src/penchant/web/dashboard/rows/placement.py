@@ -17,7 +17,7 @@ from penchant.web.dashboard.desk import who
 from penchant.web.dashboard.rows.clauses import CONDITIONS
 from penchant.web.dashboard.rows.described import AS_SOURCE, described, step_options, unplaced
 from penchant.web.dashboard.rows.drafting import draft_called, keep_in_draft, open_drafts, own_draft
-from penchant.web.dashboard.rows.fields import FieldContext, Texts, kept, read_fields, write_fields
+from penchant.web.dashboard.rows.fields import BLEND_COLUMNS, FieldContext, Texts, kept, read_fields, write_fields
 from penchant.web.dashboard.rows.naming import context_of
 from penchant.web.dashboard.rows.proposals import moment_in
 from penchant.web.dashboard.rows.words import KIND_WORDS, difference_in_words
@@ -32,6 +32,7 @@ from penchant.web.dashboard.site import (
 )
 from penchant.web.operations import body_tag
 from penchant.wire import (
+    BLEND,
     MAX_PLACEMENT_VERSIONS,
     MAX_PLACEMENTS,
     PLACEMENT,
@@ -343,6 +344,7 @@ async def shown_row(  # what differs between the answers to a form
         "json_seen": draft.json_seen or body_tag(draft.json.encode(errors="replace")),
         "kinds": KIND_WORDS,
         "choices": _row_choices(view),
+        "blend_labels": {column: BLEND.members[part].label for column, part in BLEND_COLUMNS.items()},
         # What the form was made from: that of a form which is shown again stays, so that no change is lost to it.
         "seen": form.text("seen") or view.placements.get(name, 0),
         "is_live": bool(history.versions),
