@@ -27,6 +27,7 @@ from penchant.index.health import (
     normal_form,
     spread_ids,
     telling_by_category,
+    unseen_pieces,
     variants,
     vocabulary,
 )
@@ -205,6 +206,7 @@ __all__ = [
     "term_key",
     "term_table",
     "terms_beginning",
+    "unseen_pieces",
     "variants",
     "vocabulary",
 ]
