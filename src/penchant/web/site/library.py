@@ -43,6 +43,7 @@ _SHELF: Mapping[str, Sequence[str]] = {
         "docs/tuning.md",
         "docs/client.md",
         "docs/dashboard.md",
+        "docs/editors.md",
         "docs/keys.md",
         "docs/browser.md",
         "docs/privacy.md",
