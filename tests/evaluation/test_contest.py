@@ -12,7 +12,7 @@ from penchant.errors import InvalidInput
 from penchant.evaluation.contenders import PENCHANT
 from penchant.evaluation.contest import Evaluation, as_json, conclude
 from penchant.evaluation.histories import TYPES, Knowledge, SourceHistory, history_of
-from penchant.evaluation.served import ServedSource
+from penchant.evaluation.served import AS_SERVED, ServedSource
 from penchant.evaluation.splits import SplitRule, split
 from penchant.evaluation.trials import EvaluationRequest
 from penchant.model import DAY_MS, WHOLE, Algorithm, IndexedPiece, InteractionType, SourceSettings
@@ -157,12 +157,14 @@ def test_penchant_is_what_the_service_serves(service: Service) -> None:
     ]
     assert service.post("/s/interactions", json=rows).status_code == 200
     served = ServedSource(knowledge)
-    varied = ServedSource(knowledge, served.prepared, diversity=0.5)
+    mixed = replace(AS_SERVED, diversity=0.5, calibration=0.5, calibration_category="theme")
+    varied = ServedSource(knowledge, served.prepared, mixed)
 
     for person in (0, 1, 2, 17, 39):
         for algorithm in (None, Algorithm.COSINE):
             algo = "" if algorithm is None else f"?algo={algorithm.value}"
             answer = service.get(f"/s/users/u{person}/recommendation{algo}").json()
             assert served.ids(person, algorithm) == [each["id"] for each in answer["content"]]
-        answer = service.get(f"/s/users/u{person}/recommendation?diversity=0.5").json()
+        query = "?diversity=0.5&calibration=0.5&calibration-category=theme"
+        answer = service.get(f"/s/users/u{person}/recommendation{query}").json()
         assert varied.ids(person) == [each["id"] for each in answer["content"]] != served.ids(person)

@@ -10,6 +10,7 @@ Reports of evaluations: figures of methods with their intervals, for people and 
 
 import time
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import msgspec
@@ -19,7 +20,8 @@ from penchant.evaluation import metrics
 from penchant.evaluation.contenders import CONTENT, FITTED, PENCHANT, POPULAR, Contenders, taking_part
 from penchant.evaluation.histories import SourceHistory
 from penchant.evaluation.list_work import MethodLists
-from penchant.evaluation.metrics import Estimate
+from penchant.evaluation.metrics import Estimate, PieceVectors
+from penchant.evaluation.served import keywords_of, vectors_of
 from penchant.evaluation.splits import KnowledgeLimits
 from penchant.evaluation.trials import BATCH, EvaluationRequest, Tell, Trial, counts_of, in_batches
 from penchant.evaluation.tuning import MIN_JUDGES
@@ -56,7 +58,8 @@ class MethodFigures(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Figures of a method. All but ``cold_people`` are of people with known interactions.
 
     ``penchant_minus`` is by how much penchant's NDCG is greater, ``penchant_ratio`` how many times as great.
-    ``cold_shown`` is the share of cold pieces among the entries of lists of 20.
+    ``ild10`` is how unlike the pieces of a list are, ``miscalibration10`` how far its keywords of a category are from
+    those of the person's likes, ``cold_shown`` the share of cold pieces among the entries of lists of 20.
     """
 
     name: str
@@ -69,6 +72,8 @@ class MethodFigures(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     coverage10: float
     gini10: float
     novelty10: float
+    ild10: MeanFigure | None
+    miscalibration10: MeanFigure | None
     cold_shown: float
     penchant_minus: MeanFigure | None = None
     penchant_ratio: MeanFigure | None = None
@@ -178,6 +183,7 @@ class Contest:
         """
         self.history = history
         self.requests = requests
+        self._keywords = dict[str, PieceVectors]()
         self._trials = [Trial.of(history, request) for request in requests]
         cases = zip(self._trials, requests, strict=True)
         self._methods = [taking_part(trial.knowledge, request) for trial, request in cases]
@@ -200,7 +206,7 @@ class Contest:
             notes.append("Held out at random, interactions say nothing of order: the setting `order` is off for this.")
         if len(knowledge.shared) < (limits.history or 0):
             notes.append(f"There are only {len(knowledge.shared):,} interactions of people who are not asked for.")
-        judged = [_judged(trial, request.split.seed, name, self._parts_of(case, name, parts)) for name in methods]
+        judged = [self._judged(case, name, parts) for name in methods]
         return Evaluation(
             name=history.name,
             split=request.split.kind,
@@ -219,6 +225,50 @@ class Contest:
             cold_people_asked=len(trial.cold.people),
             methods=_beside_penchant(judged, request.split.seed),
             notes=notes + left_out,
+        )
+
+    def _judged(self, case: int, name: str, made: Sequence[MethodLists]) -> tuple[MethodFigures, FloatArray]:
+        """Return the figures of a method, and NDCG@10 of each warm person, for comparisons person by person."""
+        trial, seed, parts = self._trials[case], self.requests[case].split.seed, self._parts_of(case, name, made)
+        knowledge = trial.knowledge
+        lists = np.concatenate([each.lists for each in parts])
+        warm, cold = lists[: len(trial.warm.people)], lists[len(trial.warm.people) :]
+        counts = metrics.shown_counts(warm, knowledge.piece_count)
+        is_cold = knowledge.met == 0
+        group, gains = _group(warm, trial.warm.relevant, seed)
+        shown = warm[warm != metrics.NOTHING]
+        figures = MethodFigures(
+            name=name,
+            parameters=parts[0].parameters,
+            seconds=round(sum(each.seconds for each in parts), 2),
+            warm_people=group,
+            cold_people=_group(cold, trial.cold.relevant, seed)[0],
+            warm_pieces=_among(warm, trial, ~is_cold, seed),
+            cold_pieces=_among(warm, trial, is_cold, seed),
+            coverage10=round(metrics.coverage(counts), 5),
+            gini10=round(metrics.gini(counts), 5),
+            novelty10=round(metrics.novelty(warm, knowledge.met, knowledge.history.person_count), 3),
+            ild10=MeanFigure.of(metrics.estimate(metrics.intra_list_diversity(warm, self._vectors), seed)),
+            miscalibration10=self._miscalibration(case, warm),
+            cold_shown=round(float(is_cold[shown].mean()), 5) if len(shown) else 0.0,
+        )
+        return figures, gains
+
+    @cached_property
+    def _vectors(self) -> PieceVectors:
+        return vectors_of(self.history)
+
+    def _miscalibration(self, case: int, warm: IntArray) -> MeanFigure | None:
+        request, trial = self.requests[case], self._trials[case]
+        category, likes = request.calibration_category, trial.knowledge.likes
+        if not category:
+            return None
+        if category not in self._keywords:
+            self._keywords[category] = keywords_of(self.history, category)
+        liked = [likes[person] for person in trial.warm.people.tolist()]
+        own = [each[each < self.history.piece_count] for each in liked]
+        return MeanFigure.of(
+            metrics.estimate(metrics.miscalibration(warm, own, self._keywords[category]), request.split.seed)
         )
 
     def _parts_of(self, case: int, method: str, parts: Sequence[MethodLists]) -> list[MethodLists]:
@@ -273,31 +323,6 @@ def shares_of(case: int, methods: Sequence[str], people: int) -> list[MethodShar
         for size in (people if method in FITTED else RANGE,)
         for begin in range(0, people, size)
     ]
-
-
-def _judged(trial: Trial, seed: int, name: str, parts: Sequence[MethodLists]) -> tuple[MethodFigures, FloatArray]:
-    """Return the figures of a method, and NDCG@10 of each warm person, for comparisons person by person."""
-    knowledge = trial.knowledge
-    lists = np.concatenate([each.lists for each in parts])
-    warm, cold = lists[: len(trial.warm.people)], lists[len(trial.warm.people) :]
-    counts = metrics.shown_counts(warm, knowledge.piece_count)
-    is_cold = knowledge.met == 0
-    group, gains = _group(warm, trial.warm.relevant, seed)
-    shown = warm[warm != metrics.NOTHING]
-    figures = MethodFigures(
-        name=name,
-        parameters=parts[0].parameters,
-        seconds=round(sum(each.seconds for each in parts), 2),
-        warm_people=group,
-        cold_people=_group(cold, trial.cold.relevant, seed)[0],
-        warm_pieces=_among(warm, trial, ~is_cold, seed),
-        cold_pieces=_among(warm, trial, is_cold, seed),
-        coverage10=round(metrics.coverage(counts), 5),
-        gini10=round(metrics.gini(counts), 5),
-        novelty10=round(metrics.novelty(warm, knowledge.met, knowledge.history.person_count), 3),
-        cold_shown=round(float(is_cold[shown].mean()), 5) if len(shown) else 0.0,
-    )
-    return figures, gains
 
 
 def _among(lists: IntArray, trial: Trial, pieces: BoolArray, seed: int) -> GroupFigures:

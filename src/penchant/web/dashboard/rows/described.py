@@ -16,7 +16,7 @@ SECTIONS: Sequence[tuple[str, Sequence[str]]] = (
     ("What comes first?", ("blend", "algorithm", "categoryWeights", "halfLifeDays", "boosts", "whitelist", "rows")),
     ("Pinned", ("pins",)),
     ("Always some of", ("quotas", "maxPerValue", "seriesCategory")),
-    ("How mixed?", ("diversity", "rotation")),
+    ("How mixed?", ("diversity", "calibration", "calibrationCategory", "rotation")),
     ("If it would be empty", ("fallback",)),
     ("Tried on some people", ("variants", "autoStop", "experiment")),
 )
@@ -40,6 +40,8 @@ HINTS: Mapping[str, str] = {
     "content": "One a line, by title.",
     "whitelist": "One a line, by title; these are raised where they fit at all.",
     "blacklist": "One a line, by title.",
+    "diversity": "Up to the middle lists lose hardly anything, beyond it a little.",
+    "calibration": "A list has as much of each keyword of the category as what the person likes.",
     "rotation": "What a person was shown and passed over gives way.",
     "experiment": "Rows that share it show a person the same variant.",
     "halfLifeDays": "After so many days something counts half.",
