@@ -4,7 +4,6 @@ import os
 import pty
 import re
 import select
-import signal
 import subprocess
 import sys
 import time
@@ -56,23 +55,25 @@ def test_help_and_completion_of_names_import_no_command() -> None:
 
 def typed(shell: list[str], lines: list[str], awaited: str) -> str:
     """Return what a shell shows at a terminal once it shows a text after some lines were typed."""
-    process, terminal = pty.fork()
-    if process == 0:
-        folder = str(Path(sys.executable).parent)
-        os.execvpe(shell[0], shell, {"PATH": f"{folder}:/usr/bin:/bin", "HOME": "/nonexistent", "TERM": "dumb"})  # noqa: S606
+    ours, theirs = pty.openpty()
+    environment = {"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "HOME": "/nonexistent", "TERM": "dumb"}
+    started = subprocess.Popen(
+        [program("setsid"), "--ctty", *shell], stdin=theirs, stdout=theirs, stderr=theirs, env=environment
+    )
+    os.close(theirs)
     shown, deadline = "", time.monotonic() + PATIENCE_S
     try:
         for line in lines:
-            os.write(terminal, line.encode())
+            os.write(ours, line.encode())
         while awaited not in shown:
             assert time.monotonic() < deadline, shown
-            if select.select([terminal], [], [], 1)[0]:
-                shown += os.read(terminal, 65_536).decode(errors="replace")
+            if select.select([ours], [], [], 1)[0]:
+                shown += os.read(ours, 65_536).decode(errors="replace")
         return shown
     finally:
-        os.kill(process, signal.SIGKILL)
-        os.waitpid(process, 0)
-        os.close(terminal)
+        started.kill()
+        started.wait()
+        os.close(ours)
 
 
 @pytest.mark.parametrize("shell", SHELLS)

@@ -27,6 +27,7 @@ from penchant.index.health import (
     normal_form,
     spread_ids,
     telling_by_category,
+    unseen_pieces,
     variants,
     vocabulary,
 )
@@ -84,7 +85,7 @@ from penchant.index.queries import PartQuery, Scan, ScanQuery, best_of, newness_
 from penchant.index.segment import Segment
 from penchant.index.similarity import SimilarityQuery
 from penchant.index.snapshot import Keep, Merge, Neighbour, Snapshot, has_attributes, is_read_as, mark
-from penchant.index.strings import Strings, rows_in
+from penchant.index.strings import Strings, mark_of, rows_in
 
 __all__ = [
     "DIRECTION_SCALE",
@@ -179,6 +180,7 @@ __all__ = [
     "likeness_map",
     "makes_weights",
     "mark",
+    "mark_of",
     "matches",
     "merge_segments",
     "moments_of",
@@ -204,6 +206,7 @@ __all__ = [
     "term_key",
     "term_table",
     "terms_beginning",
+    "unseen_pieces",
     "variants",
     "vocabulary",
 ]

@@ -116,7 +116,15 @@ async def desk(visit: Visit, site: DashboardSite) -> PageAnswer:
     popular = await visit.services.lists.answer(await visit.services.lists.popular(view, PlainRequest(take=POPULAR)))
     popular_ids = [each.id for each in popular.content]
     changes = await visit.services.desk.changes(view)
-    ids = [*popular_ids, *_examples(findings), *(each.piece_id for each in figures.ending), *_changed(view, changes)]
+    seen = await visit.services.desk.seen(view)
+    unseen = seen.unseen[:EXAMPLES] if seen is not None and seen.pieces else ()
+    ids = [
+        *popular_ids,
+        *_examples(findings),
+        *unseen,
+        *(each.piece_id for each in figures.ending),
+        *_changed(view, changes),
+    ]
     cards, titles = await visit.cards(view, ids), {each.name: each.title for each in figures.rows}
     values = {
         "source": view.head.name,
@@ -127,6 +135,7 @@ async def desk(visit: Visit, site: DashboardSite) -> PageAnswer:
         "numbers": _numbers(figures),
         "rows": [_row(each) for each in figures.rows],
         "findings": findings,
+        "seen": seen,
         "waiting": await _waiting(visit),
         "drafts": DRAFTS,
         "examples": EXAMPLES,
