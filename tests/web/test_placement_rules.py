@@ -260,7 +260,8 @@ def stock(service: Service) -> Service:
     ]
     answer = service.post("/t/interactions", json=events)
     version = answer.headers["x-penchant-interactions-version"]
-    ok(service.get("/t/popular", headers={"x-penchant-min-audience-version": version}))
+    for _node in range(2):
+        ok(service.get("/t/popular", headers={"x-penchant-min-audience-version": version}))
     return service
 
 
