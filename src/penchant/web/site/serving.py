@@ -215,13 +215,15 @@ class DocumentSite:
             return self._kept[name]
 
     def _made(self, name: str) -> DocumentPage:
-        """Make a page by its name: a file, the first page, the reference, a tag of it, or a document.
+        """Make a page by its name: a file, a picture, the first page, the reference, a tag of it, or a document.
 
         Raises:
             UnknownRoute: there is none.
         """
         if name in _FILES:
             return _page((_HERE / name).read_bytes(), media_type=_FILES[name])
+        if name in self.library.pictures:
+            return _page(self.library.pictures[name].read_bytes(), media_type="image/webp")
         if name == HOME:
             return self._filled("home.html", title=f"penchant {__version__}", current=HOME, kinds=self._shelves())
         if name == API:
