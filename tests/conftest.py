@@ -5,6 +5,7 @@ What they need is imported when one is first used: pure parts are tested without
 
 import gc
 import json
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -21,6 +22,9 @@ from sharing_out import FileScheduler, in_order
 if TYPE_CHECKING:
     from nodes import Nodes
     from serving import Applications, Service
+
+# The official client of agents brings httpx2 along, which Starlette's test client would take: all else speaks httpx.
+sys.modules["httpx2"] = None  # type: ignore[assignment]  # until `agent_clients` wants it
 
 MIN_VERSION_TIMEOUT_S = 0.2
 

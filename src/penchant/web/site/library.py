@@ -13,7 +13,7 @@ from pathlib import Path
 
 PACKAGED = Path(__file__).parents[2] / "documents"
 CHECKOUT = Path(__file__).parents[4]
-HOME, API, SEARCH = "", "api", "search"
+HOME, API, SEARCH, GUIDE = "", "api", "search", "llms.txt"
 """The names of the pages that are no documents; the reference has a page for each tag: ``api-content``."""
 INTERFACE = (
     "docs/interface.md",
@@ -45,6 +45,7 @@ _SHELF: Mapping[str, Sequence[str]] = {
         "docs/dashboard.md",
         "docs/keys.md",
         "docs/browser.md",
+        "docs/agents.md",
         "docs/privacy.md",
         "docs/operations.md",
         "docs/scaling.md",
