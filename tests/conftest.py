@@ -5,10 +5,11 @@ What they need is imported when one is first used: pure parts are tested without
 
 import gc
 import json
+import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,8 @@ from penchant.settings import NodeSettings
 from sharing_out import FileScheduler, in_order
 
 if TYPE_CHECKING:
+    from pytest_timeout import Settings as Timeouts
+
     from nodes import Nodes
     from serving import Applications, Service
 
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 sys.modules["httpx2"] = None  # type: ignore[assignment]  # until `agent_clients` wants it
 
 MIN_VERSION_TIMEOUT_S = 0.2
+RETRY_TIMEOUT_S = 30
 
 # Properties take their time on a busy machine; the quick ones (`--unit`, `--fast`) are tried with fewer examples.
 hypothesis.settings.register_profile("patient", deadline=None)
@@ -42,6 +46,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Let nodes, which are processes, go by the real clock."""
     hypothesis.settings.load_profile(config.getoption("--hypothesis-profile") or "patient")
+    config.pluginmanager.register(FailuresAtOnce(config))
     DAY_CLOCK.is_real = config.getoption("--on") == "nodes"
 
 
@@ -63,6 +68,28 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_collection_finish() -> None:
     """Leave what was collected out of the search for garbage, which would go over thousands of tests each time."""
     gc.freeze()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_timeout_set_timer(settings: "Timeouts") -> Generator[None, object, object]:
+    """Stop a test that is out of time again and again: Hypothesis tries once more what failed, without an end."""
+    result = yield
+    if settings.method == "signal":
+        signal.setitimer(signal.ITIMER_REAL, settings.timeout, RETRY_TIMEOUT_S)
+    return result
+
+
+class FailuresAtOnce:
+    """Prints failures at once, in the process that prints: a run that is stopped from outside has no summary."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._plugins = config.pluginmanager
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        terminal = self._plugins.get_plugin("terminalreporter")
+        if report.failed and terminal is not None:
+            terminal.write_line(f"\n{report.nodeid} ({report.when}):\n{report.longreprtext[-4_000:]}")
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> FileScheduler:

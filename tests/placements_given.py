@@ -38,6 +38,8 @@ RULES: dict[str, st.SearchStrategy[Any]] = {
     "categoryWeights": _AMOUNTS,
     "maxPerValue": _AMOUNTS,
     "diversity": _FRACTIONS,
+    "calibration": _FRACTIONS,
+    "calibrationCategory": st.just("genre"),
     "rotation": _FRACTIONS,
     "excludeSeen": st.booleans(),
     "halfLifeDays": st.integers(0, 400),

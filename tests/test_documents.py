@@ -137,10 +137,39 @@ def test_the_metrics_page_has_every_metric_with_its_kind_and_labels() -> None:
     assert described_metrics() == kinds
 
 
+def assert_is_known(query: str) -> None:
+    """Check that a query asks for metrics that there are, by labels that they have."""
+    metrics = described_metrics()
+    asked = re.findall(r"(penchant_\w+?)(_bucket|_sum|_count)?(?:\{([^}]*)\}|(?=[\[ )]|$))", query)
+    assert len(asked) == query.count("penchant_"), query
+    labels = {label for _, _, matchers in asked for label in re.findall(r"(\w+)=", matchers)}
+    labels |= set(re.findall(r"\w+", " ".join(re.findall(r"by \(([^)]*)\)", query))))
+    for name, part, _ in asked:
+        kind, *own = metrics[name]
+        assert bool(part) == (kind == "histogram"), query
+        assert labels <= {*own, "instance", "job", *["le"] * bool(part)}, query
+
+
 def test_the_example_alerts_ask_for_metrics_that_there_are() -> None:
     rules = yaml.safe_load((ROOT / "deploy" / "alerts.yml").read_text(encoding="utf-8"))["groups"][0]["rules"]
-    asked = [name for rule in rules for name in re.findall(r"penchant_\w+", rule["expr"])]
 
     assert len({rule["alert"] for rule in rules}) == len(rules) > 5
-    assert {name.removesuffix("_bucket") for name in asked} <= set(described_metrics())
-    assert all(rule["annotations"]["summary"] and rule["labels"]["severity"] for rule in rules)
+    for rule in rules:
+        assert_is_known(rule["expr"])
+        assert rule["annotations"]["summary"]
+        assert rule["labels"]["severity"]
+
+
+def test_every_panel_of_the_dashboard_asks_for_metrics_that_there_are() -> None:
+    board = json.loads((ROOT / "deploy" / "grafana.json").read_text(encoding="utf-8"))
+    panels = board["panels"]
+
+    assert len({panel["title"] for panel in panels}) == len({panel["id"] for panel in panels}) == len(panels) > 10
+    places = {(panel["gridPos"]["x"], panel["gridPos"]["y"]) for panel in panels}
+    assert len(places) == len(panels)
+    for panel in panels:
+        for target in panel["targets"]:
+            assert_is_known(target["expr"])
+            named = set(re.findall(r"{{(\w+)}}", target["legendFormat"]))
+            assert named <= set(re.findall(r"\w+", " ".join(re.findall(r"by \(([^)]*)\)", target["expr"]))))
+    assert {each["name"] for each in board["templating"]["list"]} >= set(re.findall(r"\$(?!__)(\w+)", str(panels)))

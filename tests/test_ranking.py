@@ -9,21 +9,31 @@ from hypothesis import strategies as st
 
 from penchant.model import Term
 from penchant.ranking import (
+    CALIBRATION,
+    DIVERSITY,
     PIN,
+    Calibration,
     Diversity,
     ListOrder,
     PieceKeywords,
+    Preference,
     QuotaCount,
     RankedPiece,
     arranged,
 )
-from variety_reference import Rules, Terms, Variety, chosen_one_by_one, first_list, unit_vectors
+from variety_reference import Rules, Tastes, Terms, Variety, chosen_one_by_one, first_list, unit_vectors
 
 TERMS = st.frozensets(st.builds(Term, st.sampled_from(["genre", "author"]), st.sampled_from("abc")), max_size=4)
 GENRES = tuple(Term("genre", keyword) for keyword in "abc")
 CANDIDATES = st.lists(st.tuples(st.integers(-5, 20), TERMS), max_size=9)
 
 UNITS = st.sampled_from([1, 10**9])
+TASTES = st.builds(
+    Tastes,
+    category=st.sampled_from(["genre", "author"]),
+    percent=st.sampled_from([1, 30, 100]),
+    amounts=st.dictionaries(st.sampled_from("abcd"), st.integers(1, 1_000), min_size=1),
+)
 
 
 def keywords_of(terms: list[Terms]) -> PieceKeywords:
@@ -41,21 +51,42 @@ def order_of(units: list[int], terms: list[Terms], **members: Any) -> ListOrder:
     return ListOrder(units=np.asarray(units, dtype=np.int64), keywords=keywords_of(terms), **(usual | members))
 
 
-@given(CANDIDATES, st.sampled_from([0.0, 0.25, 0.5, 1.0]), st.integers(1, 9), st.integers(0, 2), UNITS)
+@given(
+    candidates=CANDIDATES,
+    diversity=st.sampled_from([0.0, 0.25, 0.5, 1.0]),
+    take=st.integers(1, 9),
+    raised=st.integers(0, 2),
+    unit=UNITS,
+    tastes=st.none() | TASTES,
+)
 # What the second loses by its likeness is what the third is behind it: a tie, which the better piece wins.
-@example([(2, GENRES[:1]), (1, GENRES[:1]), (0, GENRES[1:2])], 0.5, 3, 0, 1)
+@example(
+    candidates=[(2, GENRES[:1]), (1, GENRES[:1]), (0, GENRES[1:2])],
+    diversity=0.5,
+    take=3,
+    raised=0,
+    unit=1,
+    tastes=None,
+)
 def test_each_choice_is_the_best_by_the_definition(
-    candidates: list[tuple[int, Iterable[Term]]], diversity: float, take: int, raised: int, unit: int
+    *,
+    candidates: list[tuple[int, Iterable[Term]]],
+    diversity: float,
+    take: int,
+    raised: int,
+    unit: int,
+    tastes: Tastes | None,
 ) -> None:
     units = sorted((number * unit for number, _ in candidates), reverse=True)
     ranked = [RankedPiece(f"p{place}", number) for place, number in enumerate(units)]
     terms = {each.id: frozenset(own) for each, (_, own) in zip(ranked, candidates, strict=True)}
 
-    variety = Diversity(diversity=diversity, most={"author": 1})
+    calibration = tastes and Calibration(category=tastes.category, strength=tastes.percent / 100, tastes=tastes.amounts)
+    variety = Diversity(diversity=diversity, most={"author": 1}, calibration=calibration)
     found = arranged(order_of(units, [*terms.values()], raised=min(raised, len(units))), variety, take)
 
     weights = {piece_id: dict.fromkeys(own, 1) for piece_id, own in terms.items()}
-    plain = Variety(diversity, variety.most, unit_vectors(weights), ranked)
+    plain = Variety(diversity, variety.most, unit_vectors(weights), ranked, tastes)
     expected = chosen_one_by_one(ranked, ranked[:raised], plain, take)
     assert [ranked[each.place] for each in found.pieces] == expected
 
@@ -69,10 +100,27 @@ def test_keywords_that_no_further_piece_may_have_are_named() -> None:
     assert ([each.place for each in found.pieces], found.full) == ([0, 2], {author, other})
 
 
+def test_what_puts_a_piece_before_a_better_one_is_told() -> None:
+    terms = [frozenset(GENRES[:1]), frozenset(GENRES[:1]), frozenset(GENRES[1:2])]
+    calibration = Calibration(category="genre", strength=0.5, tastes={"a": 1, "b": 1})
+    order = order_of([30, 20, 10], terms)
+
+    mixed = arranged(order, Diversity(diversity=1, calibration=calibration), 3).pieces
+    alone = arranged(order, Diversity(calibration=calibration), 3).pieces
+
+    assert [each.place for each in mixed] == [each.place for each in alone] == [0, 2, 1]
+    assert mixed[1].preferences == [Preference(DIVERSITY), Preference(CALIBRATION, GENRES[1])]
+    assert alone[1].preferences == [Preference(CALIBRATION, GENRES[1])]
+    assert not mixed[0].preferences
+    assert not mixed[2].preferences
+
+
 def test_nothing_is_varied_where_nothing_is_asked_for() -> None:
     assert not Diversity()
     assert Diversity(diversity=0.1)
     assert Diversity(most={"genre": 1})
+    assert Diversity(calibration=Calibration(category="genre", strength=0.1, tastes={"a": 1}))
+    assert not Diversity(calibration=Calibration(category="genre", strength=0, tastes={"a": 1}))
 
 
 AUTHORS = st.frozensets(st.builds(Term, st.just("author"), st.sampled_from("ab")), max_size=2)

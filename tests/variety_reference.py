@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from typing import NamedTuple
 
 from penchant.model import Term
@@ -13,13 +14,22 @@ Vector = Mapping[Term, int]
 """A unit vector, its entries rounded to whole 1 / 2**16."""
 
 
+class Tastes(NamedTuple):
+    """How much of each keyword of a category somebody likes, and in percent how much a list is to keep of that."""
+
+    category: str
+    percent: int
+    amounts: Mapping[str, int]
+
+
 class Variety(NamedTuple):
-    """How a list is varied: ``best`` are those of the whole listing that diversity is measured by, best first."""
+    """How a list is varied: ``best`` are those of the whole listing that all else is measured by, best first."""
 
     diversity: float
     most: Mapping[str, int]
     vectors: Mapping[str, Vector]
     best: Sequence[RankedPiece]
+    tastes: Tastes | None = None
 
 
 def unit_vectors(weights: Mapping[str, Mapping[Term, int]]) -> dict[str, Vector]:
@@ -49,7 +59,12 @@ def chosen_one_by_one(
     def gain(each: RankedPiece) -> int:
         alike = max((_product(vectors[each.id], vectors[other.id]) for other in chosen), default=0)
         below = variety.best[0].units - each.units
-        return (-100 * below * 2**32) // spread - percent * alike if percent else -below
+        mixed = (-100 * below * 2**32) // spread - percent * alike
+        if variety.tastes:
+            made = [*chosen, each]
+            apart = divergence([[*terms[other.id]] for other in made], variety.tastes)
+            return (100 - variety.tastes.percent) * mixed - variety.tastes.percent * len(made) * 100 * apart
+        return mixed if percent else -below
 
     while len(chosen) < take:
         held = Counter(term for each in chosen for term in terms[each.id])
@@ -61,6 +76,21 @@ def chosen_one_by_one(
         left.remove(taken)
         chosen.append(taken)
     return chosen
+
+
+def divergence(listed: Sequence[Sequence[Term]], tastes: Tastes) -> int:
+    """Return how far the shares of keywords in a list are from those of tastes: Kullback and Leibler's, x 2**32.
+
+    A hundredth of the list's shares is that of the tastes, so that none is 0.
+    """
+    own = [[term.keyword for term in each if term.category == tastes.category] for each in listed]
+    counted = [each for each in own if each]
+    total, addends = sum(tastes.amounts.values()), list[int]()
+    for keyword, amount in tastes.amounts.items():
+        p = Fraction(amount, total)
+        q = sum((Fraction(1, len(each)) for each in counted if keyword in each), Fraction()) / max(1, len(counted))
+        addends.append(round(2**32 * float(p) * -math.log(float((99 * q + p) / 100 / p))))
+    return sum(addends)
 
 
 class Rules(NamedTuple):

@@ -145,7 +145,7 @@ class WrongDraftState(PenchantError):
 
 
 class FourEyes(PenchantError):
-    """Who wrote a draft may not publish it: the source asks for another person."""
+    """Nobody may do this alone: the source asks for a draft, and for another person who publishes it."""
 
 
 class UnknownProblem(PenchantError):

@@ -1,6 +1,6 @@
-"""Ranking: start credits, diversity and promotion, the parts of an order that need no index (interface, section 6).
+"""Ranking: start credits, diversity, calibration and promotion, the parts of an order that need no index.
 
-Pure arithmetic; the sums over pieces are the index's.
+Pure arithmetic (interface, section 6); the sums over pieces are the index's.
 """
 
 import itertools
@@ -28,6 +28,8 @@ GAIN_SCALE = VECTOR_SCALE**2
 """Products of unit vectors are, and so are gains of diversity, each for a percent."""
 LEAST = -(1 << 62)
 """Less than any gain."""
+WHOLE_PIECE = 720_720
+"""What a piece counts in calibration: up to 16 keywords have equal parts of it without a rest."""
 HALVINGS = 1075
 """After so many half-lives a double holds nothing of 1 any more."""
 
@@ -86,8 +88,26 @@ def start_credits(day_counts: Mapping[int, int], today: int, half_life_days: flo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """The shares of somebody's tastes that a list is to keep (Steck 2018).
+
+    ``tastes`` says of the keywords of a ``category`` how much each is of what the person likes, in any unit above 0.
+    With ``strength`` 1 nothing else counts, with 0 it does not count.
+    """
+
+    category: str
+    strength: float
+    tastes: Mapping[str, int]
+
+    @property
+    def percent(self) -> int:
+        """The strength in whole percent, half up: what the arithmetic counts with."""
+        return math.floor(100 * self.strength + 0.5)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Diversity:
-    """What a list is to have beside the best: pieces unlike each other, and few with the same keyword.
+    """What a list is to have beside the best: pieces unlike each other, the shares of tastes, few of one keyword.
 
     ``diversity`` of 0 looks at scores alone; with 1 a piece like a listed one loses as much as lies between the best
     and the last of those that are chosen from. ``most`` tells by category how many pieces may have the same keyword.
@@ -95,9 +115,15 @@ class Diversity:
 
     diversity: float = 0.0
     most: Mapping[str, int] = field(default_factory=dict)
+    calibration: Calibration | None = None
 
     def __bool__(self) -> bool:
-        return bool(self.percent or self.most)
+        return bool(self.is_mixed or self.most)
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether anything but s counts for the order of pieces that may be listed."""
+        return bool(self.percent or (self.calibration and self.calibration.percent))
 
     @property
     def percent(self) -> int:
@@ -135,7 +161,7 @@ class ListOrder:
     The first ``raised`` come before all others whatever their s; the others descend. ``fixed`` are pieces that stand
     at places of the list, from 0, and only there. ``counted`` (n,) are bits of the quotas that a piece counts for.
     The last ``listed`` have the first places of the list already, and are no candidates for others. The ``best`` s of
-    the list and its ``spread``, how far the last of the best is below it, are what diversity is measured by.
+    the list and its ``spread``, how far the last of the best is below it, are what all else is measured by.
     """
 
     units: IntArray
@@ -149,6 +175,13 @@ class ListOrder:
     spread: int = 0
 
 
+class Preference(NamedTuple):
+    """Why a piece was taken before a better one: `DIVERSITY`, or `CALIBRATION` with the keyword it brings most of."""
+
+    rule: str
+    term: Term | None = None
+
+
 class ArrangedPiece(NamedTuple):
     """A piece of a list by its place in the order; ``displaced`` would stand there if no rule had put it there.
 
@@ -158,6 +191,7 @@ class ArrangedPiece(NamedTuple):
     place: int
     rule: str = ""
     displaced: int | None = None
+    preferences: Sequence[Preference] = ()
 
 
 class ArrangedList(NamedTuple):
@@ -176,6 +210,7 @@ class ArrangedList(NamedTuple):
 PieceKind: TypeAlias = tuple[int, frozenset[int]]
 """What quotas and limits know of a piece: the bits of the quotas that it counts for, and its limited keywords."""
 PIN, QUOTA = "pin", "quota"
+DIVERSITY, CALIBRATION = "diversity", "calibration"
 MAX_TRIED = 2_000
 """How often the search for what meets quotas turns back, for a list: some ten milliseconds."""
 
@@ -186,7 +221,9 @@ def arranged(order: ListOrder, variety: Diversity, take: int) -> ArrangedList:
     A place has its fixed piece, otherwise the next raised one, otherwise the one with the greatest
     s - diversity x spread x likeness (maximal marginal relevance, Carbonell and Goldstein 1998), ties in the given
     order. Likeness is the greatest product of its unit vector with that of a piece that is listed already; all is
-    counted in whole 1 / `GAIN_SCALE` percent of the spread, rounded down, or of one unit where there is no spread. A
+    counted in whole 1 / `GAIN_SCALE` percent of the spread, rounded down, or of one unit where there is no spread.
+    With a calibration c the one with the greatest (1 - c) x this - c x spread x length x divergence, of the list
+    that it would make (`_Shares`). A
     piece that would be one too many with a keyword is left out; fixed ones count
     towards that from the beginning, raised ones once they are listed, and both stay. A piece with which the quotas
     can no longer be met is passed over; what can't be met at all is met as far as it can, the first quota first.
@@ -221,12 +258,85 @@ class _Limits:
         return all(self.left[number] > 0 for number in numbers)
 
 
-def _worth(order: ListOrder) -> IntArray:
+class _Shares:
+    """How far the shares of a list that is being made are from somebody's tastes.
+
+    A piece counts `WHOLE_PIECE` in equal parts, rounded down, for its keywords of the category; one without any counts
+    for nothing. Of the tastes' shares p and the list's q the divergence is the sum of p ln(p / (0.99 q + 0.01 p)), each
+    addend rounded to 1 / `GAIN_SCALE`: whole numbers, so that their sum has no order. Keywords that no candidate has
+    add the same to all lists, and are left out.
+    """
+
+    def __init__(self, keywords: PieceKeywords, calibration: Calibration) -> None:
+        self._names = keywords.names
+        self._total = sum(calibration.tastes.values())
+        self._tastes = {
+            number: calibration.tastes[term.keyword]
+            for number, term in enumerate(keywords.names)
+            if term.category == calibration.category and term.keyword in calibration.tastes
+        }
+        own: list[list[int]] = [[] for _ in range(keywords.count)]
+        for owner, number in zip(keywords.owners.tolist(), keywords.numbers.tolist(), strict=True):
+            if keywords.names[number].category == calibration.category:
+                own[owner].append(number)
+        numbers = dict[tuple[int, ...], int]()
+        self._kind_of = np.fromiter((numbers.setdefault(tuple(each), len(numbers)) for each in own), np.int64, len(own))
+        self._kinds = [*numbers]
+        self._held = dict.fromkeys(self._tastes, 0)
+        self._counted = 0
+
+    def take(self, piece: int) -> None:
+        """Count a piece that is listed."""
+        own = self._kinds[self._kind_of[piece]]
+        self._counted += bool(own)
+        for number in own:
+            if number in self._held:
+                self._held[number] += WHOLE_PIECE // len(own)
+
+    def divergences(self) -> IntArray:
+        """Return for each piece the divergence of the list with it."""
+        bases = [sum(self._addend(each, held, counted) for each, held in self._held.items()) for counted in self._next]
+        gains = dict[tuple[int, int], int]()
+        of_kinds = []
+        for own in self._kinds:
+            found = bases[bool(own)]
+            for pair in ((each, len(own)) for each in own if each in self._tastes):
+                if pair not in gains:
+                    gains[pair] = self._gain(*pair)
+                found += gains[pair]
+            of_kinds.append(found)
+        return np.asarray(of_kinds, dtype=np.int64)[self._kind_of]
+
+    def brought(self, piece: int) -> Term | None:
+        """Return the keyword of a piece by which it makes up for most; none where it does by having no others."""
+        own = self._kinds[self._kind_of[piece]]
+        gains = {each: self._gain(each, len(own)) for each in own if each in self._tastes}
+        found = min(gains, key=lambda each: (gains[each], self._names[each].keyword), default=None)
+        return None if found is None or gains[found] >= 0 else self._names[found]
+
+    @property
+    def _next(self) -> tuple[int, int]:
+        """How many pieces of the list count with one more that has no keyword, or has any."""
+        return self._counted, self._counted + 1
+
+    def _gain(self, number: int, keywords: int) -> int:
+        """Return by how much the addend of a keyword is less with a piece that has it, among so many, than others."""
+        held, counted = self._held[number], self._counted + 1
+        return self._addend(number, held + WHOLE_PIECE // keywords, counted) - self._addend(number, held, counted)
+
+    def _addend(self, number: int, held: int, counted: int) -> int:
+        own, whole = self._tastes[number], max(1, counted) * WHOLE_PIECE
+        ratio = (99 * held * self._total + own * whole) / (100 * own * whole)
+        # The C library's logarithm: numpy's differs by machine.
+        return round(-GAIN_SCALE * (own / self._total) * math.log(ratio))
+
+
+def _worth(order: ListOrder, bound: int) -> IntArray:
     """Return how far each s is above the best, mostly less than 0, in 1 / `GAIN_SCALE` percent of the spread."""
     scale, spread = 100 * GAIN_SCALE, max(1, order.spread)
     # Python's integers, since products of units and scale need more than 64 bits.
     parts = ((units - order.best) * scale // spread for units in order.units.tolist())
-    return np.fromiter((max(LEAST // 2, min(-LEAST // 2, each)) for each in parts), np.int64, len(order.units))
+    return np.fromiter((max(-bound, min(bound, each)) for each in parts), np.int64, len(order.units))
 
 
 class _ListFiller:
@@ -243,7 +353,15 @@ class _ListFiller:
         self._percent = variety.percent
         self._owners, self._numbers, self._units = keywords.owners, keywords.numbers, keywords.units
         free = keywords.count - order.listed
-        self._worth = _worth(order) if self._percent else order.units
+        self._shares: _Shares | None = None
+        self._calibrated = 0
+        if variety.calibration is not None and variety.calibration.percent:
+            self._shares, self._calibrated = _Shares(keywords, variety.calibration), variety.calibration.percent
+        self._divergences: IntArray | None = None
+        # Where calibration counts, a hundredth of it is still added to others within 64 bits.
+        bound = -LEAST // (256 if self._shares else 2)
+        self._is_mixed = variety.is_mixed
+        self._worth = _worth(order, bound) if self._is_mixed else order.units
         self._likeness: IntArray = np.zeros(keywords.count, dtype=np.int64)
         self._is_open: BoolArray = np.ones(keywords.count, dtype=np.bool_)
         self._is_open[: order.raised] = False
@@ -321,7 +439,7 @@ class _ListFiller:
 
     def _note_wanting(self, place: int, chosen: int | None) -> None:
         """Note the kinds of pieces that all come before the chosen one, and of which another one might have been it."""
-        if chosen is not None and (self._percent or chosen < self._order.raised):
+        if chosen is not None and (self._is_mixed or chosen < self._order.raised):
             return
         for bits, last in self._last_of.items():
             beyond = chosen is None or last < chosen
@@ -333,11 +451,37 @@ class _ListFiller:
         if not is_open.any():
             return None
         # The first of equal gains, which is the better one by the order.
-        return int(np.where(is_open, self._worth - self._percent * self._likeness, LEAST).argmax())
+        return int(np.where(is_open, self._gains(), LEAST).argmax())
+
+    def _gains(self) -> IntArray:
+        """Return what speaks for each piece as the next one."""
+        gains = self._worth - self._percent * self._likeness
+        if self._shares is None:
+            return gains
+        if self._divergences is None:
+            self._divergences = self._shares.divergences()
+        # As a mean over the list, Steck's s: both sides times its length, which is the same for all.
+        length = len(self._pieces) + 1
+        return (100 - self._calibrated) * gains - self._calibrated * length * 100 * self._divergences
+
+    def _preferences(self, piece: int) -> Sequence[Preference]:
+        """Return what has put an open piece before the best one."""
+        if not self._is_mixed or not self._is_open[piece]:
+            return ()
+        best = int(np.where(self._is_open, self._worth, LEAST).argmax())
+        if self._worth[piece] >= self._worth[best]:
+            return ()
+        found = []
+        if self._percent and self._likeness[piece] < self._likeness[best]:
+            found.append(Preference(DIVERSITY))
+        divergences = self._divergences
+        if self._shares is not None and divergences is not None and divergences[piece] < divergences[best]:
+            found.append(Preference(CALIBRATION, self._shares.brought(piece)))
+        return found
 
     def _list(self, piece: int, rule: str, natural: int | None) -> None:
         displaced = natural if rule and natural != piece else None
-        self._pieces.append(ArrangedPiece(piece, rule, displaced))
+        self._pieces.append(ArrangedPiece(piece, rule, displaced, () if rule else self._preferences(piece)))
         self._is_open[piece] = False
         if piece in self._raised:
             self._raised.remove(piece)
@@ -345,6 +489,9 @@ class _ListFiller:
             self._count(piece)
         if self._percent:
             self._likeness = np.maximum(self._likeness, self._products(piece))
+        if self._shares is not None:
+            self._shares.take(piece)
+            self._divergences = None
 
     def _products(self, piece: int) -> IntArray:
         """Return the products of a piece's unit vector with those of all."""

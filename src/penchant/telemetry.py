@@ -10,6 +10,7 @@ import logging
 import operator
 import os
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from datetime import UTC, datetime
@@ -38,6 +39,12 @@ FILE_BYTES = 1 << 20
 """Room for some 4,000 series of a kind, more than the routes, methods, statuses and buckets can make."""
 _FILES = ("counter", "histogram", "gauge_livesum", "gauge_max")
 """Prefixes that prometheus-client gives to the names of a process's files."""
+
+KEPT_ERROR_BYTES = 64 * 1024
+"""How large the file of the last errors may become."""
+SHOWN_ERRORS = 20
+"""How many of them are told."""
+_PACKAGE = Path(__file__).parent
 
 _ENDED = 0
 """The number, no process's, under which the files of those that have ended are added up."""
@@ -355,12 +362,70 @@ def _shown(value: Any) -> str:
     return str(value) if plain else msgspec.json.encode(value).decode()
 
 
-def start_logging(level: str, form: str) -> None:
-    """Send the project's log lines to standard error from this severity on, as ``text`` or ``json``; again is fine."""
+class LoggedError(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An error as `last_errors` has it: the message without its values, the kind of exception, and where it was raised.
+
+    Nothing of it can be about a person or hold a key, so that it may be sent with a request for support.
+    """
+
+    time: str
+    message: str
+    kind: str = ""
+    place: str = ""
+
+
+class _ErrorKeeper(logging.Handler):
+    """Keeps the last errors in a file, some tens of them, of all processes of a service."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(logging.ERROR)
+        self._path = path
+
+    def emit(self, record: logging.LogRecord) -> None:
+        kind, place = "", ""
+        if record.exc_info and record.exc_info[0] is not None:
+            kind = f"{record.exc_info[0].__module__}.{record.exc_info[0].__qualname__}"
+            frames = [
+                each for each in traceback.extract_tb(record.exc_info[2]) if _PACKAGE in Path(each.filename).parents
+            ]
+            place = f"{Path(frames[-1].filename).relative_to(_PACKAGE)}:{frames[-1].lineno}" if frames else ""
+        line = msgspec.json.encode(LoggedError(_moment(record), str(record.msg), kind, place)) + b"\n"
+        # What could not be kept stands in the log all the same.
+        with contextlib.suppress(OSError):
+            self._keep(line)
+
+    def _keep(self, line: bytes) -> None:
+        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "r+b", buffering=0) as file:
+            # One write at the end, which those of other processes never mix with.
+            file.write(line)
+            if file.seek(0, os.SEEK_END) > KEPT_ERROR_BYTES:
+                file.seek(0)
+                newest = file.read().splitlines(keepends=True)[-SHOWN_ERRORS:]
+                file.truncate(0)
+                file.write(b"".join(newest))
+
+
+def last_errors(path: Path) -> list[LoggedError]:
+    """Return the last errors that were kept in a file, oldest first; none where there is no such file."""
+    errors = []
+    with contextlib.suppress(OSError):
+        for line in path.read_bytes().splitlines()[-SHOWN_ERRORS:]:
+            # A line that a full disk has cut.
+            with contextlib.suppress(msgspec.DecodeError):
+                errors.append(msgspec.json.decode(line, type=LoggedError))
+    return errors
+
+
+def start_logging(level: str, form: str, *, errors: Path | None = None) -> None:
+    """Send the project's log lines to standard error from this severity on, as ``text`` or ``json``; again is fine.
+
+    The last errors are kept in the file ``errors`` as well.
+    """
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_FORMATTERS[form]())
     # Replaced, not added: this is called again when settings change.
-    logger.handlers = [handler]
+    logger.handlers = [handler] if errors is None else [handler, _ErrorKeeper(errors)]
     logger.setLevel(level.upper())
     # A program that embeds the service and logs by itself would write each line twice.
     logger.propagate = False

@@ -62,7 +62,6 @@ def sharing(client: httpx.Client, piece_id: str) -> list[tuple[str, Any]]:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("metric", ("jaccard", "cosine"))
 def test_golden_lists_are_answered_exactly(loaded: tuple[httpx.Client, Path], metric: str) -> None:
     client, folder = loaded
@@ -111,7 +110,6 @@ CHECKS = {
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 def test_expectations_hold(loaded: tuple[httpx.Client, Path]) -> None:
     client, folder = loaded
     facts = json.loads((folder / "expectations.json").read_text())["expectations"]

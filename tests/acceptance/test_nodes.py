@@ -17,7 +17,7 @@ from databases import new_database
 from factories import piece
 from penchant.service.measuring import TEXT_LIFE_S
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.slow
 
 SOURCES = 8
 CLIENTS = 8

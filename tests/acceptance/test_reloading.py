@@ -1,6 +1,7 @@
 """SIGHUP: settings change in all workers, and nobody who asks meanwhile notices."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from acceptance.balancers import DEPLOY
 from acceptance.processes import wait_until, workers_of
 from acceptance.servers import Server, command, free_port
 from kernel_cache import KERNELS
@@ -72,7 +74,10 @@ def statuses(server: Server, path: str, key: str, times: int = 20) -> set[int]:
 def hang_up(server: Server, settled: str) -> None:
     """Have the settings read, and wait for the line of the log that tells so."""
     before = server.log().count(settled)
-    server.process.send_signal(signal.SIGHUP)
+    # As systemd does it.
+    line = re.search("^ExecReload=(.*)$", (DEPLOY / "penchant.service").read_text(), re.MULTILINE)
+    assert line is not None
+    subprocess.run(["sh", "-c", line[1]], env=os.environ | {"MAINPID": str(server.process.pid)}, check=True, timeout=60)
     wait_until(lambda: server.log().count(settled) > before)
 
 

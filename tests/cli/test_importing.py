@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from factories import piece
-from penchant.cli import commands, importing
+from penchant.cli import commands, progress
 from penchant.errors import InvalidInput, Refused, UnknownSource
 from penchant.importing.running import BATCH_ROWS
 
@@ -200,13 +200,13 @@ def test_an_empty_folder_holds_nothing_to_import(imported: Run, tmp_path: Path) 
 def test_without_a_terminal_lines_tell_how_far_it_is(
     imported: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(importing, "LINE_EVERY_S", 0)
+    monkeypatch.setattr(progress, "LINE_EVERY_S", 0)
 
     told = imported(write(tmp_path / "a.ndjson", piece("a", "x"))).stderr
 
     assert told.splitlines()[:2] == [
-        "s: checking: a.ndjson read to 100 %, 1 rows",
-        "s: a.ndjson read to 100 %, 1 rows",
+        "s: checking: a.ndjson: 100 %, 1 rows",
+        "s: a.ndjson: 100 %, 1 rows",
     ]
 
 

@@ -36,11 +36,12 @@ def test_a_pull_is_added_listed_run_logged_and_removed(tmp_path: Path, monkeypat
     assert (row["address"], row["everySeconds"], row["last"]) == (f"{server.address}/x.csv?…", 21_600, "none yet")
     assert [each.exit_code for each in (added, *runs, log, removed)] == [0, 0, 0, 1, 0, 0]
     assert "s: 2 pieces stored, 2 new, 0 replaced" in runs[0].stdout
-    assert [line.split("\t")[1] for line in log.stdout.splitlines()] == ["failed", "unchanged", "stored"]
+    assert [line.split("\t")[1] for line in log.stdout.splitlines()] == ["outcome", "failed", "unchanged", "stored"]
     assert "2 pieces stored" in report.stdout
     assert "\tfailed\t1\t" in table.stdout
     assert not any("secret" in each.output for each in (added, listed, *runs, log, report, table, removed))
-    assert run(tmp_path, "list").stdout == ""
+    assert run(tmp_path, "list").stdout.startswith("name\taccount\tsource\t")
+    assert run(tmp_path, "list", "--json").stdout == ""
 
 
 @pytest.mark.parametrize("words", (("--every", "15"), ("--every", "0m"), ("--every", "1w"), ("--delimiter", "xx")))

@@ -36,13 +36,10 @@ LONG = pytest.mark.skipif("PENCHANT_LONG_TESTS" not in os.environ, reason="a min
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize("kind", ("client", pytest.param("async-client", marks=LONG)))
 def test_the_interface_is_the_same_through_the_client(kind: str) -> None:
     words = ["-q", "-p", "no:cacheprovider", "--hypothesis-profile", "quick", "--through", kind, *SUITES]
-    ran = subprocess.run(
-        [sys.executable, "-m", "pytest", *words], capture_output=True, text=True, timeout=500, check=False
-    )
+    ran = subprocess.run([sys.executable, "-m", "pytest", *words], capture_output=True, text=True, check=False)
 
     assert ran.returncode == 0, ran.stdout[-5_000:]
     asked = json.loads(re.findall(r"^through the client: (.*)$", ran.stdout, re.MULTILINE)[0])

@@ -4,6 +4,7 @@ import fnmatch
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -98,6 +99,25 @@ def test_the_unit_lets_a_node_finish_and_keeps_it_running() -> None:
     assert settings["User"] not in {"", "root"}
     assert f"/var/lib/{settings['StateDirectory']}" in settings["ExecStart"]
     assert settings["ExecStart"].split()[1] == "serve"
+
+
+NEEDED = {"reload": "ExecReload", "enable": "WantedBy"}
+"""What the unit has to say for a word of systemctl; others need nothing of it."""
+OTHER_WORDS = {"daemon-reload", "restart", "start", "status", "stop"}
+
+
+def test_every_word_of_systemctl_in_the_documents_does_something(tmp_path: Path) -> None:
+    texts = [path.read_text() for path in (ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *FILES)]
+    words = {word for text in texts for word in re.findall(r"systemctl (?:-\S+ )*([a-z-]+)", text)}
+
+    assert words >= {"reload", "enable"}
+    assert words <= {*NEEDED, *OTHER_WORDS}
+    assert {NEEDED[word] for word in words & set(NEEDED)} <= set(unit())
+    folder = tmp_path / "etc" / "systemd" / "system"
+    folder.mkdir(parents=True)
+    shutil.copy(DEPLOY / "penchant.service", folder)
+    checked(program("systemctl"), f"--root={tmp_path}", "enable", "penchant")
+    assert (folder / "multi-user.target.wants" / "penchant.service").is_symlink()
 
 
 def test_compose_has_a_database_two_nodes_and_a_balancer() -> None:

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 import yaml  # type: ignore[import-untyped]  # has no types of its own
 
+from penchant.cli.demo import GREETING
+
 ROOT = Path(__file__).parents[2]
 WORKFLOWS = sorted(ROOT.glob(".*/workflows/*.yml"))
 SCRIPT = re.compile(r"(?:sh|bash) ((?:scripts|\.ci)/[\w-]+)")
@@ -57,6 +59,13 @@ def test_every_script_that_is_named_exists(file: Path) -> None:
 def test_scripts_are_of_the_posix_shell(script: Path) -> None:
     assert script.read_text().startswith("#!/bin/sh\n")
     assert subprocess.run(["sh", "-n", script], check=False).returncode == 0
+
+
+def test_the_readme_prints_what_the_demo_greets_with() -> None:
+    (printed,) = re.findall(r"```text\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+
+    told = GREETING.format(address="http://127.0.0.1:8080", key="pk_…", key_file="penchant-data/demo-key.txt")
+    assert told.startswith(f"\n{printed}")
 
 
 @pytest.mark.parametrize(

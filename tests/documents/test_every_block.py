@@ -18,7 +18,9 @@ DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 INTERFACE = [ROOT / path for path in library.INTERFACE]
 APART = [*INTERFACE, ROOT / "docs" / "import.md", ROOT / "docs" / "import-formats.md"]
 """Pages that are followed otherwise: one after the other, and by tests/importing, a format at a time."""
-READINGS = [[path] for path in DOCUMENTS if path not in APART] + [INTERFACE]
+BEGINNING = [ROOT / "README.md", ROOT / "docs" / "quickstart.md"]
+"""Who has followed one finds in the other what it prints all the same."""
+READINGS = [BEGINNING, *([path] for path in DOCUMENTS if path not in [*APART, *BEGINNING]), INTERFACE]
 """What is followed in one go."""
 EMPTY = {"client.md", "interface.md"}
 """Documents that begin with no source; all others find the demo's."""

@@ -10,9 +10,9 @@ import pytest
 from evaluation.conftest import drawn, evaluate, made
 from penchant.errors import InvalidInput
 from penchant.evaluation.contenders import PENCHANT
-from penchant.evaluation.contest import Evaluation, as_json
+from penchant.evaluation.contest import Evaluation, as_json, conclude
 from penchant.evaluation.histories import TYPES, Knowledge, SourceHistory, history_of
-from penchant.evaluation.served import ServedSource
+from penchant.evaluation.served import AS_SERVED, ServedSource
 from penchant.evaluation.splits import SplitRule, split
 from penchant.evaluation.trials import EvaluationRequest
 from penchant.model import DAY_MS, WHOLE, Algorithm, IndexedPiece, InteractionType, SourceSettings
@@ -55,6 +55,21 @@ def test_warm_and_cold_people_and_pieces_are_told_apart(report: Evaluation) -> N
     assert ease.cold_pieces.recall20 is not None
     assert ease.cold_pieces.recall20.value < 0.5
     assert content.cold_shown > 0
+
+
+def test_it_ends_with_who_did_best_whether_that_is_certain_and_what_to_try(report: Evaluation) -> None:
+    by = {each.name: each.penchant_minus for each in report.methods if each.penchant_minus}
+    best = max(report.methods, key=lambda each: each.warm_people.ndcg10.value if each.warm_people.ndcg10 else 0)
+
+    first, compared, *advice = conclude(report)
+
+    assert first.startswith(f"Best by NDCG@10 is {best.name} with 0.")
+    certain = compared.partition("not certainly different")[0]
+    assert f"better than random (by {by['random'].value:.3f})" in certain
+    for name, difference in by.items():
+        assert (f"{name} (by {abs(difference.value):.3f})" in certain) == (not difference.low <= 0 <= difference.high)
+    assert any("penchant tune" in each for each in advice)
+    assert any("tell little" in each for each in advice) == (report.warm_people_asked < 200)
 
 
 def test_penchant_is_compared_with_each_over_the_same_people(report: Evaluation) -> None:
@@ -142,12 +157,14 @@ def test_penchant_is_what_the_service_serves(service: Service) -> None:
     ]
     assert service.post("/s/interactions", json=rows).status_code == 200
     served = ServedSource(knowledge)
-    varied = ServedSource(knowledge, served.prepared, diversity=0.5)
+    mixed = replace(AS_SERVED, diversity=0.5, calibration=0.5, calibration_category="theme")
+    varied = ServedSource(knowledge, served.prepared, mixed)
 
     for person in (0, 1, 2, 17, 39):
         for algorithm in (None, Algorithm.COSINE):
             algo = "" if algorithm is None else f"?algo={algorithm.value}"
             answer = service.get(f"/s/users/u{person}/recommendation{algo}").json()
             assert served.ids(person, algorithm) == [each["id"] for each in answer["content"]]
-        answer = service.get(f"/s/users/u{person}/recommendation?diversity=0.5").json()
+        query = "?diversity=0.5&calibration=0.5&calibration-category=theme"
+        answer = service.get(f"/s/users/u{person}/recommendation{query}").json()
         assert varied.ids(person) == [each["id"] for each in answer["content"]] != served.ids(person)

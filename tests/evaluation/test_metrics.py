@@ -59,6 +59,30 @@ def test_coverage_gini_and_novelty_by_hand() -> None:
     assert metrics.novelty(lists, np.asarray([3, 0, 7, 0]), 7) == pytest.approx(sum(bits) / 5)
 
 
+def test_what_a_list_has_of_each_keyword_is_compared_by_hand() -> None:
+    # Pieces 0 and 1 have a keyword each, 2 has both, 3 none.
+    keywords = metrics.PieceVectors(np.asarray([0, 1, 2, 4, 4]), np.asarray([0, 1, 0, 1]), np.asarray([1, 1, 0.5, 0.5]))
+    lists = np.asarray([[0, 1, metrics.NOTHING], [0, 3, metrics.NOTHING], [3, metrics.NOTHING, metrics.NOTHING]])
+
+    found = metrics.miscalibration(lists, [np.asarray([2]), np.asarray([0, 0, 1, 1]), np.asarray([3])], keywords)
+
+    # Of one who likes nothing with a keyword there are no shares.
+    by_hand = 0.5 * math.log(0.5 / (0.99 + 0.01 * 0.5)) + 0.5 * math.log(0.5 / (0.01 * 0.5))
+    assert found == pytest.approx([0, by_hand])
+
+
+def test_how_unlike_a_list_is_is_a_mean_over_its_pairs() -> None:
+    root = math.sqrt(0.5)
+    vectors = metrics.PieceVectors(
+        np.asarray([0, 1, 2, 4, 4]), np.asarray([0, 1, 0, 1]), np.asarray([1, 1, root, root])
+    )
+    lists = np.asarray([[0, 1, 2], [0, 3, metrics.NOTHING], [1, metrics.NOTHING, metrics.NOTHING]])
+
+    found = metrics.intra_list_diversity(lists, vectors)
+
+    assert found == pytest.approx([1 - 2 * root / 3, 1])
+
+
 def test_shown_alike_has_a_gini_of_0_and_shown_alone_nearly_1() -> None:
     assert metrics.gini(np.full(50, 3)) == pytest.approx(0)
     assert metrics.gini(np.eye(1, 50, dtype=np.int64)[0]) == pytest.approx(0.98)

@@ -132,6 +132,8 @@ RULES: dict[str, st.SearchStrategy[Any]] = {
     "fallback": st.sampled_from([kind.value for kind in PlacementKind if kind is not PlacementKind.PICKS]),
     "maxPerValue": st.just({"by": 2}),
     "diversity": st.sampled_from([0, 0.4]),
+    "calibration": st.sampled_from([0, 0.4]),
+    "calibrationCategory": st.just("by"),
     "pins": st.lists(st.sampled_from([*PIECES, "none"]), max_size=4, unique=True).map(
         lambda ids: [{"id": each, "position": 1 + 3 * place} for place, each in enumerate(ids)]
     ),

@@ -18,6 +18,7 @@ from penchant.index import (
     Part,
     PersonFigures,
     Snapshot,
+    Strings,
     best_of,
     liked_terms,
     offer_of,
@@ -33,13 +34,15 @@ from penchant.service.lists.paging import marks_of
 from penchant.service.lists.personal import PersonalRanking
 from penchant.service.lists.requests import PersonalRequest
 from penchant.storage import SourceHead
-from variety_reference import Variety, chosen_one_by_one, listed_by_definition, unit_vectors
+from variety_reference import Tastes, Variety, chosen_one_by_one, listed_by_definition, unit_vectors
 
 LIKED = tuple(Term(category, keyword) for category, keyword in (("genre", "a"), ("tag", "b"), ("tag", "c")))
 KEYWORDS = st.lists(st.sampled_from("abcd"), max_size=3, unique=True)
 PIECES = st.lists(st.fixed_dictionaries({"genre": KEYWORDS, "tag": KEYWORDS}), max_size=40)
 IDS = st.sampled_from([f"p{number}" for number in range(40)])
 NOW = 2 * DAY_MS + 1
+GRADES = st.dictionaries(IDS, st.integers(1, 16), max_size=5)
+CALIBRATIONS = st.sampled_from([0.0, 0.0, 0.25, 1.0])
 MOST = st.dictionaries(st.sampled_from(["genre", "tag", "none"]), st.integers(1, 3), max_size=2)
 
 
@@ -89,17 +92,32 @@ def view_of(
     )
 
 
-def person_of(view: View) -> PersonFigures:
-    """Return somebody who likes `LIKED`."""
+def tastes_of(catalogue: dict[str, dict[str, list[str]]], grades: dict[str, int], calibration: float) -> Tastes | None:
+    """Return how much of each tag there is in liked pieces."""
+    amounts = dict[str, int]()
+    for piece_id, grade in grades.items():
+        own = catalogue.get(piece_id, {"tag": []})["tag"]
+        for tag in own:
+            amounts[tag] = amounts.get(tag, 0) + grade * 12 // len(own)
+    return Tastes("tag", round(100 * calibration), amounts) if amounts and calibration else None
+
+
+def person_of(view: View, grades: dict[str, int] | None = None) -> PersonFigures:
+    """Return somebody whose taste is `LIKED`, and who likes pieces by these grades."""
     taste = placed_taste(view.snapshot, dict.fromkeys(LIKED, 1.0), norm=1.0)
     none = (np.zeros(0, dtype=np.int64),) * len(view.snapshot.parts)
-    return PersonFigures(taste=taste, likes=OwnLikes(none, none, none), seen=none, met=0)
+    liked = sorted((grades or {}).items())
+    parts, rows = view.snapshot.locate(Strings.of(each for each, _ in liked))
+    values = np.asarray([grade for _, grade in liked], dtype=np.int64)
+    own = [parts == number for number in range(len(view.snapshot.parts))]
+    likes = OwnLikes.within(own, rows, values, np.zeros_like(values))
+    return PersonFigures(taste=taste, likes=likes, seen=none, met=0)
 
 
-def ranking_of(view: View, **wanted: Any) -> PersonalRanking:
+def ranking_of(view: View, grades: dict[str, int] | None = None, **wanted: Any) -> PersonalRanking:
     """Return the list of that person by overlap."""
-    request = PersonalRequest(user_id="u", algorithm=Algorithm.JACCARD, **wanted)
-    return PersonalRanking(view, request, NOW, person_of(view), Audience(None, AudienceWeights.none()))
+    request = PersonalRequest(user_id="u", algorithm=Algorithm.JACCARD, calibration_category="tag", **wanted)
+    return PersonalRanking(view, request, NOW, person_of(view, grades), Audience(None, AudienceWeights.none()))
 
 
 def everything_in_order(ranking: PersonalRanking) -> list[RankedPiece]:
@@ -125,6 +143,8 @@ def everything_in_order(ranking: PersonalRanking) -> list[RankedPiece]:
     sinking=st.dictionaries(IDS, st.sampled_from([0.0, 0.2, 0.5]), max_size=4),
     fill=st.booleans(),
     days=st.lists(st.integers(-2, 3), min_size=40, max_size=40),
+    calibration=CALIBRATIONS,
+    grades=GRADES,
 )
 def test_a_list_is_that_of_the_whole_catalogue_in_order(
     *,
@@ -135,10 +155,13 @@ def test_a_list_is_that_of_the_whole_catalogue_in_order(
     sinking: dict[str, float],
     fill: bool,
     days: list[int],
+    calibration: float,
+    grades: dict[str, int],
 ) -> None:
     catalogue = {f"p{number}": categories for number, categories in enumerate(pieces)}
     view = view_of(catalogue, SourceSettings(max_per_value=most), tuple(named[:2]), days)
-    ranking = ranking_of(view, take=5, diversity=diversity, sinking=sinking, fill=fill, exclude=frozenset(named[2:]))
+    mixed = {"diversity": diversity, "calibration": calibration}
+    ranking = ranking_of(view, grades, take=5, **mixed, sinking=sinking, fill=fill, exclude=frozenset(named[2:]))
     ranked = everything_in_order(ranking)
     vectors = unit_vectors({each: view.snapshot.terms_of(each) or {} for each in catalogue})
 
@@ -148,11 +171,12 @@ def test_a_list_is_that_of_the_whole_catalogue_in_order(
         patch.setattr(ranking_module, "MAX_TAKE", 5)
         found = ranking.arrangement.pieces
 
-    varied = bool(most or diversity)
+    tastes = tastes_of(catalogue, grades, calibration)
+    varied = bool(most or diversity or tastes)
     candidates = 6 if varied else len(ranked)
     for place, each in enumerate(() if sinking else ranked):
         assert ranking.ahead(each.id) == place
-    variety = Variety(diversity, most, vectors, ranked[:candidates])
+    variety = Variety(diversity, most, vectors, ranked[:candidates], tastes)
     expected = listed_by_definition(ranked, view.whitelist, variety, take=5, candidates=candidates)
     assert [*found] == expected
 
@@ -163,13 +187,23 @@ def test_a_list_is_that_of_the_whole_catalogue_in_order(
     diversity=st.sampled_from([0.0, 0.0, 0.3, 1.0]),
     named=st.lists(IDS, max_size=3, unique=True),
     takes=st.lists(st.integers(1, 5), min_size=1, max_size=3),
+    calibration=CALIBRATIONS,
+    grades=GRADES,
 )
 def test_pages_are_what_one_choice_after_the_other_gives(
-    *, pieces: list[dict[str, list[str]]], most: dict[str, int], diversity: float, named: list[str], takes: list[int]
+    *,
+    pieces: list[dict[str, list[str]]],
+    most: dict[str, int],
+    diversity: float,
+    named: list[str],
+    takes: list[int],
+    calibration: float,
+    grades: dict[str, int],
 ) -> None:
     catalogue = {f"p{number}": categories for number, categories in enumerate(pieces)}
     view = view_of(catalogue, SourceSettings(max_per_value=most), tuple(named))
-    ranking = ranking_of(view, take=takes[0], diversity=diversity)
+    mixed = {"diversity": diversity, "calibration": calibration}
+    ranking = ranking_of(view, grades, take=takes[0], **mixed)
     ranked = everything_in_order(ranking)
     vectors = unit_vectors({each: view.snapshot.terms_of(each) or {} for each in catalogue})
     raised = [each for name in named for each in ranked[:5] if each.id == name and each.units > 0]
@@ -183,10 +217,11 @@ def test_pages_are_what_one_choice_after_the_other_gives(
             if not ranking.goes_on:
                 break
             listed = marks_of(each for each, _ in found)
-            ranking = ranking_of(view, take=take, diversity=diversity, listed=listed)
+            ranking = ranking_of(view, grades, take=take, **mixed, listed=listed)
             found += ranking.listed
 
-    expected = chosen_one_by_one(ranked, raised, Variety(diversity, most, vectors, ranked), len(ranked))
+    variety = Variety(diversity, most, vectors, ranked, tastes_of(catalogue, grades, calibration))
+    expected = chosen_one_by_one(ranked, raised, variety, len(ranked))
     assert [each for each, _ in found] == [each.id for each in expected]
 
 

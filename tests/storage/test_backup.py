@@ -182,6 +182,7 @@ def damage(file: Path, table: str = "pieces") -> None:
         ("CREATE TABLE other (x)", "the table other"),
         ("CREATE INDEX other ON keys (abs(admin))", "the index other"),
         ("CREATE VIRTUAL TABLE other USING fts5(x)", "the table other"),
+        ("CREATE VIRTUAL TABLE _litestream_seq USING fts5(x)", "the table _litestream_seq"),
         ("ALTER TABLE keys ADD COLUMN x GENERATED ALWAYS AS (admin + 1)", r"the column keys\.x"),
         ("ALTER TABLE keys ADD COLUMN y", r"the column keys\.y"),
     ),
@@ -200,6 +201,18 @@ def test_a_copy_that_is_damaged_or_has_other_objects_than_ours_is_not_restored(
     with pytest.raises(StorageIncompatible, match=message):
         restore(backup, folder, replace=True)
     assert pieces_in(folder) == ["a", "b"]
+
+
+def test_tables_that_litestream_makes_keep_nothing_from_being_restored(folder: Path, backup: Path) -> None:
+    with closing(sqlite3.connect(backup)) as connection:
+        connection.execute("CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER)")
+        connection.execute("CREATE TABLE _litestream_lock (id INTEGER)")
+
+    restore(backup, folder, replace=True)
+
+    assert pieces_in(folder) == ["a", "b"]
+    with closing(sqlite3.connect(folder / "penchant.db")) as connection:
+        assert not [name for (name,) in connection.execute("SELECT name FROM sqlite_master") if "litestream" in name]
 
 
 def test_a_schema_is_not_trusted_by_any_connection(folder: Path) -> None:

@@ -1,5 +1,6 @@
 """What every database must do, the same on SQLite and on PostgreSQL."""
 
+import re
 import threading
 import traceback
 
@@ -47,6 +48,22 @@ def test_a_source_begins_with_its_first_submission(storage: Storage, account: in
     assert (head(storage, account).piece_count, head(storage, account).version) == (2, 2)
     assert storage.sources.read_head(storage.accounts.ensure("two"), "s") is None
     assert [source.name for source in storage.sources.list_of(account)] == ["s"]
+
+
+def test_accounts_with_a_source_of_a_name_are_found(storage: Storage, account: int) -> None:
+    done(storage, submitting(account, "a"))
+    done(storage, submitting(other := storage.accounts.ensure("zoe"), "a"))
+    done(storage, DeleteSource(account_id=other, source="s", actor="test"))
+
+    assert len(storage.sources.accounts_with("s")) == 1
+    assert storage.sources.accounts_with("t") == []
+
+
+def test_a_database_tells_its_version_and_a_server_its_size(storage: Storage) -> None:
+    version, size = storage.upkeep.describe()
+
+    assert re.fullmatch(r"(sqlite|postgresql) \d+(\.\d+)+", version)
+    assert (size is None) == version.startswith("sqlite")
 
 
 def test_replacing_keeps_the_first_submission_and_deleting_forgets_it(storage: Storage, account: int) -> None:

@@ -82,6 +82,8 @@ def test_a_card_tells_what_a_row_is_in_words(shop: Service) -> None:
         pins=[{"id": "a", "position": 1}],
         quotas=[{"filter": {"key": "language", "any": ["cy"]}, "atLeast": 2, "of": 6}],
         diversity=0.5,
+        calibration=0.25,
+        calibrationCategory="genre",
         fallback="popular",
     )
 
@@ -95,7 +97,8 @@ def test_a_card_tells_what_a_row_is_in_words(shop: Service) -> None:
         "Comes sooner, as if 2 times as fitting, where language is one of cy.",
         "One piece at places that an editor chose.",
         "At least 2 of the first 6 where language is one of cy.",
-        "How mixed: balanced.",
+        "How mixed: visibly, at hardly any loss.",
+        "Keeps the shares that genre has of each person's tastes: a little.",
         "Where it would be empty, another list: popular.",
     ]
     assert card["retentionDays"] == 396
@@ -193,3 +196,24 @@ def test_of_too_much_an_equal_part_of_each_hour_is_read(shop: Service) -> None:
 
     assert (len(everything), is_whole, is_all) == (81, True, False)
     assert len(some) < len(everything)
+
+
+def test_anybody_reads_cards_and_nothing_else_where_the_source_says_so(shop: Service) -> None:
+    address = f"/-/cards/{shop.account}/s/home"
+    page = {"accept": "text/html"}
+    closed = [shop.client.get(address), shop.client.get("/-/cards/nobody/s/home")]
+    shop.put("/s/settings", json={"publicCards": True})
+
+    answer, shown = shop.client.get(address), shop.client.get(address, headers=page)
+    others = [shop.client.get(f"/-/cards/{shop.account}/{each}") for each in ("s/other", "t/home", "s/h%2Fome")]
+    shop.put("/s/settings", json={})
+    later = shop.client.get(address, headers=page)
+
+    assert answer.json() == shop.get(CARD).json()
+    assert (shown.status_code, shown.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert "What counts, and how much" in shown.text
+    # Neither the source nor its other pages are linked.
+    assert "source=s" not in shown.text
+    assert {each.status_code for each in (*closed, *others, later)} == {404}
+    assert len({each.json()["detail"] for each in (*closed, *others)}) == 1
+    assert shop.client.get(CARD).status_code == 401

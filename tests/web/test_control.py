@@ -138,6 +138,33 @@ def test_what_diversity_has_moved_is_told(films: Service) -> None:
     assert "diversity" in rules["c1"]
 
 
+def test_a_calibrated_list_has_the_shares_of_the_persons_tastes(service: Service) -> None:
+    crimes = [film(f"a{number:02}", "crime", "wilder") for number in range(40)]
+    service.submit("s", *crimes, *[film(f"c{number}", "comedy", "tati") for number in range(9)])
+    like(service, "a37", "a38", "a39", "c8")
+    by_genre = "?limit=8&calibration=0.9&calibration-category=genre"
+
+    assert [each[0] for each in recommended(service, "?limit=8")] == ["a"] * 8
+    assert sorted(each[0] for each in recommended(service, by_genre)) == ["a"] * 6 + ["c"] * 2
+    # Of nobody there are no shares to keep.
+    assert recommended(service, by_genre, "nobody") == recommended(service, "?limit=8", "nobody")
+
+
+def test_what_calibration_has_moved_and_left_out_is_told(service: Service) -> None:
+    crimes = [film(f"a{number:02}", "crime", "wilder") for number in range(40)]
+    service.submit("s", *crimes, *[film(f"c{number:02}", "comedy", "tati") for number in range(30)])
+    like(service, "a37", "a38", "a39", "c29")
+    query = "?calibration=1&calibration-category=genre"
+
+    listed = service.get(f"/s/users/u/recommendation{query}&explain=true").json()["content"]
+    (reason,) = why_not(service, "a28", query)
+
+    told = {each["id"]: each["why"]["rules"] for each in listed}
+    assert told["a00"] == []
+    assert told["c00"] == [{"rule": "calibration", "keyword": "comedy"}]
+    assert (reason["code"], reason["remedy"]) == ("calibrated", {"calibration": 0})
+
+
 def preview(service: Service, body: Any, query: str = "") -> Any:
     answer = service.post(f"/s/preview/recommendation{query}", json=body)
     assert answer.status_code == 200, answer.text

@@ -63,10 +63,24 @@ def test_a_list_that_somebody_else_changed_stays_theirs(visitor: Visitor, filled
 def test_a_piece_is_put_on_a_list_by_its_title(visitor: Visitor, filled: Service) -> None:
     page = visitor.get("lists", source="s", kind="blacklist")
 
-    answer = visitor.fill(page, f"{HOME}/lists", add="Second\nlater")
+    answer = visitor.fill(page, f"{HOME}/lists", add="second")
 
     assert answer.status_code == 303
-    assert filled.get("/s/blacklist").json() == ["b", "later"]
+    assert filled.get("/s/blacklist").json() == ["b"]
+
+
+def test_a_title_that_is_not_there_is_asked_about_and_hides_nothing(visitor: Visitor, filled: Service) -> None:
+    page = visitor.get("lists", source="s", kind="blacklist")
+
+    asked = visitor.fill(page, f"{HOME}/lists", add="Second\nFirst", one="later")
+    before = filled.get("/s/blacklist").json()
+    chosen = visitor.fill(asked, f"{HOME}/lists", choose="a")
+    kept = visitor.fill(visitor.get("lists", source="s", kind="blacklist"), f"{HOME}/lists", choose="later")
+
+    assert (asked.status_code, before) == (422, [])
+    assert "No piece is called “First”. Is it one of these? First of all" in " ".join(text_of(asked.text).split())
+    assert (chosen.status_code, kept.status_code) == (303, 303)
+    assert filled.get("/s/blacklist").json() == ["a", "b", "later"]
 
 
 def test_an_id_that_cannot_be_is_refused(visitor: Visitor, filled: Service) -> None:

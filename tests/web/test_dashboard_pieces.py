@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from acceptance.processes import wait_until
 from factories import piece
 from penchant.web.dashboard.reasons import remedy_text
 from serving import Service
@@ -233,3 +234,22 @@ def test_what_a_stand_in_lends_is_told_as_such(visitor: Visitor, filled: Service
 
     assert "who liked One and Other, its nearest" in told
     assert "Other, its nearest, is liked" in told
+
+
+@pytest.mark.usefixtures("fresh")
+def test_a_piece_tells_what_rows_showed_of_it_and_health_what_nobody_saw(visitor: Visitor, filled: Service) -> None:
+    filled.put("/s/placements/home", json={"kind": "popular"})
+    listed = filled.get("/s/placements/home/list", params={"user": "lee", "take": "1"})
+    list_id, shown = listed.headers["x-penchant-list"], listed.json()["content"][0]["id"]
+    reported = filled.post(
+        "/s/impressions", json=[{"listId": list_id, "userId": "lee", "content": [{"id": shown, "position": 1}]}]
+    )
+    filled.post(f"/s/users/lee/interactions/Click/content/{shown}?list={list_id}")
+
+    wait_until(lambda: "showed it" in words(visitor.get("piece", source="s", id=shown), "figures"))
+
+    assert reported.status_code == 202, reported.text
+    told = words(visitor.get("piece", source="s", id=shown), "figures")
+    assert "rows showed it 1 time; 1 of these led to something" in told.replace(" ;", ";")
+    assert "Pieces that no row showed: 4" in words(visitor.get("health", source="s"), "unseen")
+    assert "4 pieces that nobody saw" in words(visitor.get("desk", source="s"), "look")

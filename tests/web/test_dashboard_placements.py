@@ -271,7 +271,7 @@ def test_the_card_of_a_row_is_a_page(visitor: Visitor, filled: Service) -> None:
     page = visitor.get("card", source="s", name="home")
 
     assert "What to watch tonight." in text_of(page.text)
-    assert "How mixed: balanced." in words(page, "counts")
+    assert "How mixed: visibly, at hardly any loss." in words(page, "counts")
     assert "Switched off, the row is that of somebody unknown" in words(page, "uses")
 
 

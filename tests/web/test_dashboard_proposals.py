@@ -184,3 +184,25 @@ def test_a_draft_of_lists_settings_and_pieces_is_told_in_words(visitor: Visitor,
     assert "&lt;b&gt;All" in page.text
     deleted = follow(visitor, visitor.fill(page, ONE, do="delete"))
     assert "The draft is deleted" in text_of(deleted.text)
+
+
+def test_changes_of_pieces_gather_in_a_proposal_and_are_taken_out_again(visitor: Visitor, filled: Service) -> None:
+    put(filled, kind="new")
+    page = visitor.get("piece", source="s", id="a")
+    own = page.text.partition('id="into"')[2].partition('<option value="pieces-')[2].partition('"')[0]
+    own = f"pieces-{own}"
+
+    hidden = follow(visitor, visitor.fill(page, f"{HOME}/piece", do="hide", into=own))
+    follow(visitor, visitor.fill(page, f"{HOME}/piece", do="pin", into=own, row="home", position="2"))
+    lists = visitor.get("lists", source="s", kind="blacklist", draft=own)
+    gathered = filled.get(f"/s/drafts/{own}").json()
+    visitor.fill(lists, f"{HOME}/lists", remove="0")
+    left = filled.get(f"/s/drafts/{own}").json()
+
+    assert "Not live, but in a proposal: First of all is hidden" in text_of(hidden.text)
+    assert filled.get("/s/blacklist").json() == []
+    assert gathered["blacklist"] == ["a"]
+    assert gathered["placements"] == {"home": {"kind": "new", "pins": [{"id": "a", "position": 2}]}}
+    assert "blacklist" not in left
+    follow(visitor, visitor.fill(visitor.get("proposal", source="s", name=own), ONE, do="publish"))
+    assert stored(filled)["pins"][0]["id"] == "a"

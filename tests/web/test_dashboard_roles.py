@@ -1,7 +1,7 @@
 """Who may what at the dashboard: every page and form of the routing table, by role and account, keys and people."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from factories import piece
 from penchant.model import Role, Scope
 from penchant.service.grants import grants_of
 from penchant.settings import GroupSettings, NodeSettings, PlanSettings
+from penchant.vocabulary import NO_VOCABULARY
 from penchant.web.dashboard import dashboard_operations
 from penchant.web.dashboard.entering import ACCOUNT_COOKIE
 from serving import PromptClient, Service, ok
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("alone")
 
 def names(method: str) -> set[str]:
     """Return the names of what the routing table has below the dashboard."""
-    served = [each.path for each in dashboard_operations("") if each.method == method]
+    served = [each.path for each in dashboard_operations("") if each.method == method and each.path.startswith(HOME)]
     return {path.removeprefix(HOME).removeprefix("/") for path in served}
 
 
@@ -162,6 +163,55 @@ def test_editors_change_their_account_alone_and_no_keys(house: Service, enter: C
     assert stored(house) == before
     assert hide(visitor, "a").status_code == 303
     assert ok(house.get("/s/blacklist")) == ["a"]
+
+
+def steered(service: Service) -> Sequence[Any]:
+    """Return what a source is steered by."""
+    return [ok(service.get(f"/s/{each}")) for each in ("settings", "whitelist", "blacklist", "placements")]
+
+
+STEERING: Mapping[str, Sequence[Mapping[str, str]]] = {
+    "piece": [
+        *({"do": do} for do in ("hide", "boost", "show", "unboost", "hide")),
+        {"do": "pin", "row": "row", "position": "1"},
+        {"do": "unpin", "row": "row"},
+    ],
+    "lists": [{"choose": "b"}],
+    "settings": [{"do": "save", "halfLifeDays": "7"}],
+    "health": [{"do": "join", "seen": NO_VOCABULARY.digest, "from": "genre/x", "to": "genre/y"}],
+    "results": [{"do": do, "name": "row", "variant": "wide"} for do in ("adopt", "stop")],
+    "placement": [{"do": "publish", "title": "Mine"}, {"do": "delete"}, {"back": "oldest"}],
+    "proposals": [{"title": "Mine"}],
+    "proposal": [{"do": "propose"}],
+}
+"""What editors' forms send, by page, that would change what steers a source."""
+
+
+@pytest.mark.parametrize("enter", EDITORS[:2])
+def test_where_nobody_publishes_alone_no_form_changes_what_steers_a_source(
+    house: Service, enter: Callable[[Service], Visitor]
+) -> None:
+    variants = [{"name": "wide", "share": 0.5, "diversity": 0.5}]
+    ok(house.put("/s/placements/row", json={"kind": "popular", "variants": variants}))
+    ok(house.put("/s/settings", json={"fourEyes": True}))
+    editor, before = enter(house), steered(house)
+    versions = [str(each["version"]) for each in ok(house.get("/s/placements/row/versions"))["versions"]]
+
+    # What is of people alone, or stores nothing, is no steering.
+    assert set(STEERING) == set(FORMS) - {"user", "try"}
+    for form, sent in STEERING.items():
+        for named in sent:
+            page = editor.get(form, source="s", **ASKED)
+            fields = fields_of(page.text, f"{HOME}/{form}") if form in {"lists", "settings", "placement"} else []
+            seen = [("seen", versions[0])] if form == "results" else []
+            given = {name: versions[-1] if text == "oldest" else text for name, text in named.items()}
+            kept = [("proof", proof_of(editor)), *seen, *(each for each in fields if each[0] not in {*given, "proof"})]
+            answer = editor.send(f"{HOME}/{form}?source=s&id=a&name=row", [*kept, *given.items()])
+            assert answer.status_code in {200, 303}, (form, given, text_of(answer.text))
+    assert steered(house) == before
+    edited = [ok(house.get(f"/s/drafts/{each['name']}")) for each in ok(house.get("/s/drafts"))["drafts"]]
+    told = [set(each) & {"blacklist", "whitelist", "settings", "placements"} for each in edited]
+    assert {"settings", "placements", "blacklist", "whitelist"} == set().union(*told)
 
 
 def hide(visitor: Visitor, piece_id: str, *, proof: str | None = None, source: str = "s") -> Any:

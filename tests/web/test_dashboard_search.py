@@ -131,3 +131,18 @@ def test_nobody_finds_what_is_not_theirs(filled: Service) -> None:
     assert "does not include the feature 'interactionsListing'" in text_of(
         basic.get("search", source="s", q="kim").text
     )
+
+
+def test_fields_are_completed_beyond_the_titles_that_a_page_offers(visitor: Visitor, service: Service) -> None:
+    service.submit("s", *(piece(f"n{number:03}", "x", label=f"Number {number:03}") for number in range(400)))
+
+    page = visitor.get("piece", source="s", id="n000").text
+    offered = page.partition('<datalist id="titles"')[2].partition("</datalist>")[0]
+    found = visitor.get("titles", source="s", q="number 39").text
+    inside = visitor.get("titles", source="s", q="398").text
+    near = visitor.get("piece", source="s", id="n000", other="Number 39")
+
+    assert "Number 399" not in offered
+    assert re.findall(r'value="([^"]+)"', found) == [f"Number 39{number}" for number in range(10)]
+    assert re.findall(r'value="([^"]+)"', inside) == ["Number 398"]
+    assert "Several are called alike: Number 390" in words(near, "why")

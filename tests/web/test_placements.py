@@ -125,9 +125,10 @@ def placements(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, Any], dict[st
         query["by"] = draw(st.sampled_from(["content", "audience", "both"]))
     if kind == "recommendations":
         query["diversity"] = draw(st.sampled_from([0, 0.3, 1]))
+        query |= {"calibration": draw(st.sampled_from([0, 0.3, 1])), "calibration-category": "director"}
     if draw(st.booleans()):
         query["catalogs"] = "c0"
-    members = {"by": "algorithm"}
+    members = {"by": "algorithm", "calibration-category": "calibrationCategory"}
     given = {members.get(name, name): [text] if name == "catalogs" else text for name, text in query.items()}
     lists = {"whitelist": draw(OWN_LISTS), "blacklist": draw(OWN_LISTS)}
     return {"kind": kind, **own, **given, **(lists if kind != "again" else {})}, own, query

@@ -99,6 +99,16 @@ BODIES: dict[str, tuple[tuple[Any, list[str]], ...]] = {
         ({"kind": "again", "whitelist": ["a"]}, ["/whitelist"]),
         ({"kind": "recommendations", "blend": {"content": 0, "audience": 0, "popularity": 0}}, ["/blend"]),
         ({"kind": "recommendations", "maxPerValue": {"a": 0}, "diversity": 2}, ["/maxPerValue/a", "/diversity"]),
+        ({"kind": "recommendations", "calibration": 0.5}, ["/calibrationCategory"]),
+        (
+            {"kind": "recommendations", "calibration": -1, "calibrationCategory": ""},
+            ["/calibration", "/calibrationCategory"],
+        ),
+        ({"kind": "popular", "calibration": 0.5, "calibrationCategory": "a"}, ["/calibration", "/calibrationCategory"]),
+        (
+            {"kind": "picks", "content": ["a"], "variants": [{"name": "a", "share": 1, "calibration": 1}]},
+            ["/variants/0/calibrationCategory"],
+        ),
         ({"kind": "similar", "algorithm": "cosine"}, ["/algorithm"]),
         ({"kind": "new", "blacklist": ["a", "a", 1]}, ["/blacklist/1", "/blacklist/2"]),
         ({"kind": "new", "catalogs": []}, ["/catalogs"]),
@@ -143,7 +153,8 @@ QUERIES: dict[str, tuple[str, ...]] = {
     ),
     "GET /s/users/u/recommendation": (
         *LIST, *EXPLAIN, "include-seen=2", "fill=yes", "diversity=-0.1", "diversity=1.01", "diversity=x",
-        "diversity=nan", "diversity=",
+        "diversity=nan", "diversity=", "calibration=0.5", "calibration-category=genre",
+        "calibration=1.01&calibration-category=genre", "calibration-category=&calibration=1",
     ),
     "GET /s/content/a/why/b": LIST,
     "GET /s/users/u/why/b": LIST,

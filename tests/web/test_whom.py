@@ -438,3 +438,27 @@ def test_the_document_says_whom_operations_are_about(service: Service) -> None:
 
 def test_browsers_have_no_scope_that_writes() -> None:
     assert {each.scope for each in OPERATIONS if each.in_browsers} <= BROWSER_SCOPES
+
+
+PIECES_AND_DRAFTS = {"deleteSource", "undoDraft"}
+"""What removes all, and what puts back what was in force."""
+
+
+def test_where_nobody_publishes_alone_no_operation_changes_what_steers_a_source(filled: Service) -> None:
+    service, steering = filled, ("settings", "whitelist", "blacklist", "placements")
+    service.put("/s/settings", json=service.get("/s/settings").json() | {"fourEyes": True})
+    before = [service.get(f"/s/{each}").json() for each in steering]
+
+    asked = [each for each in requests(service) if each.operation.name not in PIECES_AND_DRAFTS]
+    refused = {
+        each.operation.name
+        for each in asked
+        if (answer := ask(service, each, service.key, {})).status_code == 403 and answer.json()["code"] == "four-eyes"
+    }
+
+    assert [service.get(f"/s/{each}").json() for each in steering] == before
+    assert refused == {
+        *("putSettings", "putWhitelist", "deleteWhitelist", "putBlacklist", "deleteBlacklist"),
+        *("putPlacement", "deletePlacement", "rollBackPlacement", "publishDraft", "acceptDraft", "scheduleDraft"),
+    }
+    assert service.put("/s/settings", json=before[0]).status_code == 200

@@ -721,12 +721,12 @@ export interface paths {
         };
         /**
          * Read a placement.
-         * @description Stores a placement as the next version of its name; it is in force in the next request. `kind` says which list it is. All else may be left out, or null, and is then as the source has it: `algorithm` (`content`, `audience` or `both`), `blend`, `categoryWeights`, `maxPerValue`, `excludeSeen`, `diversity`, `rotation`, `halfLifeDays`, `catalogs`, `filter` and `boosts` (as of a list, as JSON), `whitelist` and `blacklist` (up to 1,000 ids each), `fallback` (the kind of list that is shown where this one is empty), `experiment`, `autoStop` (whether variants that are certainly worse are stopped, true or false; absent: by what keys of servers reported), and up to 8 `variants`, each with a `name`, a `share` (0 to 1, four decimals, 1 together at most) and members of its own; null lifts that of the placement. 422 names each fault, a member too that no list shown takes account of. GET gives back what was PUT. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
+         * @description Stores a placement as the next version of its name; it is in force in the next request. `kind` says which list it is. All else may be left out, or null, and is then as the source has it: `algorithm` (`content`, `audience` or `both`), `blend`, `categoryWeights`, `maxPerValue`, `excludeSeen`, `diversity`, `calibration` with `calibrationCategory`, `rotation`, `halfLifeDays`, `catalogs`, `filter` and `boosts` (as of a list, as JSON), `whitelist` and `blacklist` (up to 1,000 ids each), `fallback` (the kind of list that is shown where this one is empty), `experiment`, `autoStop` (whether variants that are certainly worse are stopped, true or false; absent: by what keys of servers reported), and up to 8 `variants`, each with a `name`, a `share` (0 to 1, four decimals, 1 together at most) and members of its own; null lifts that of the placement. 422 names each fault, a member too that no list shown takes account of. GET gives back what was PUT. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
          */
         get: operations["getPlacement"];
         /**
          * Store a placement; members left out are as the source has them.
-         * @description Stores a placement as the next version of its name; it is in force in the next request. `kind` says which list it is. All else may be left out, or null, and is then as the source has it: `algorithm` (`content`, `audience` or `both`), `blend`, `categoryWeights`, `maxPerValue`, `excludeSeen`, `diversity`, `rotation`, `halfLifeDays`, `catalogs`, `filter` and `boosts` (as of a list, as JSON), `whitelist` and `blacklist` (up to 1,000 ids each), `fallback` (the kind of list that is shown where this one is empty), `experiment`, `autoStop` (whether variants that are certainly worse are stopped, true or false; absent: by what keys of servers reported), and up to 8 `variants`, each with a `name`, a `share` (0 to 1, four decimals, 1 together at most) and members of its own; null lifts that of the placement. 422 names each fault, a member too that no list shown takes account of. GET gives back what was PUT. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
+         * @description Stores a placement as the next version of its name; it is in force in the next request. `kind` says which list it is. All else may be left out, or null, and is then as the source has it: `algorithm` (`content`, `audience` or `both`), `blend`, `categoryWeights`, `maxPerValue`, `excludeSeen`, `diversity`, `calibration` with `calibrationCategory`, `rotation`, `halfLifeDays`, `catalogs`, `filter` and `boosts` (as of a list, as JSON), `whitelist` and `blacklist` (up to 1,000 ids each), `fallback` (the kind of list that is shown where this one is empty), `experiment`, `autoStop` (whether variants that are certainly worse are stopped, true or false; absent: by what keys of servers reported), and up to 8 `variants`, each with a `name`, a `share` (0 to 1, four decimals, 1 together at most) and members of its own; null lifts that of the placement. 422 names each fault, a member too that no list shown takes account of. GET gives back what was PUT. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
          */
         put: operations["putPlacement"];
         post?: never;
@@ -2047,7 +2047,8 @@ export interface components {
          * @description What moved a piece: `whitelist` with the place on that list, from 0, `fill`, `diversity`, or `boost`.
          *
          *         A boost has its ``factor``, and for ``position`` its place among those asked for, from 0; `given` has the place at
-         *         which the piece is given.
+         *         which the piece is given. `calibration` has the ``keyword`` of which the person's tastes have more than the list
+         *         has without the piece, where there is one.
          */
         MovingRule: {
             rule: string;
@@ -2055,6 +2056,7 @@ export interface components {
             position?: number;
             /** Format: double */
             factor?: number;
+            keyword?: string;
         } & {
             [key: string]: unknown;
         };
@@ -2966,6 +2968,13 @@ export interface components {
             };
             /** Format: double */
             diversity?: number;
+            /**
+             * Format: double
+             * @description How much a list keeps the shares of the person's tastes, by `calibrationCategory`.
+             */
+            calibration?: number;
+            /** @description The category by whose keywords tastes and lists have shares; `calibration` needs it. */
+            calibrationCategory?: string;
             /** Format: double */
             rotation?: number;
             excludeSeen?: boolean;
@@ -3036,6 +3045,8 @@ export interface components {
                 [key: string]: number;
             } | null;
             diversity?: number | null;
+            calibration?: number | null;
+            calibrationCategory?: string | null;
             rotation?: number | null;
             excludeSeen?: boolean | null;
             halfLifeDays?: number | null;
@@ -7114,6 +7125,10 @@ export interface operations {
                 exclude?: string[];
                 /** @description How much pieces are to be unlike each other, from 0 (the best ones) to 1. */
                 diversity?: number;
+                /** @description How much a list keeps the shares of the person's tastes, by a category, from 0 (not at all) to 1. */
+                calibration?: number;
+                /** @description The category by whose keywords tastes and lists have shares. */
+                "calibration-category"?: string;
                 /** @description What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated, or separated by commas that are not encoded. */
                 include?: string[];
                 /** @description Go on after what was listed: the `x-penchant-next` of the page before, with that page's parameters (`take`, `limit`, `include` and `explain` may differ). */
@@ -10878,6 +10893,10 @@ export interface operations {
                 exclude?: string[];
                 /** @description How much pieces are to be unlike each other, from 0 (the best ones) to 1. */
                 diversity?: number;
+                /** @description How much a list keeps the shares of the person's tastes, by a category, from 0 (not at all) to 1. */
+                calibration?: number;
+                /** @description The category by whose keywords tastes and lists have shares. */
+                "calibration-category"?: string;
                 /** @description What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated, or separated by commas that are not encoded. */
                 include?: string[];
                 /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
@@ -13881,6 +13900,10 @@ export interface operations {
                 exclude?: string[];
                 /** @description How much pieces are to be unlike each other, from 0 (the best ones) to 1. */
                 diversity?: number;
+                /** @description How much a list keeps the shares of the person's tastes, by a category, from 0 (not at all) to 1. */
+                calibration?: number;
+                /** @description The category by whose keywords tastes and lists have shares. */
+                "calibration-category"?: string;
                 /** @description What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated, or separated by commas that are not encoded. */
                 include?: string[];
                 /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
@@ -14453,6 +14476,10 @@ export interface operations {
                 exclude?: string[];
                 /** @description How much pieces are to be unlike each other, from 0 (the best ones) to 1. */
                 diversity?: number;
+                /** @description How much a list keeps the shares of the person's tastes, by a category, from 0 (not at all) to 1. */
+                calibration?: number;
+                /** @description The category by whose keywords tastes and lists have shares. */
+                "calibration-category"?: string;
                 /** @description What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated, or separated by commas that are not encoded. */
                 include?: string[];
                 /** @description `true` adds to each entry why it is there. */

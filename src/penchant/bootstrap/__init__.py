@@ -1,6 +1,7 @@
 """Composition root: opens and wires everything once for each process, and closes it in reverse."""
 
 from penchant.bootstrap.folders import (
+    ERRORS_FILE,
     METRICS_FOLDER,
     METRICS_LOCK,
     data_folder,
@@ -9,12 +10,14 @@ from penchant.bootstrap.folders import (
     kernel_folder,
     server_options,
     shared_metrics,
+    start_log,
     storage_of,
 )
 from penchant.bootstrap.processes import builders_of, run_builder, web_application, worker_application
 from penchant.bootstrap.services import HOUSEKEEPING_LOCK, open_services
 
 __all__ = (
+    "ERRORS_FILE",
     "HOUSEKEEPING_LOCK",
     "METRICS_FOLDER",
     "METRICS_LOCK",
@@ -27,6 +30,7 @@ __all__ = (
     "run_builder",
     "server_options",
     "shared_metrics",
+    "start_log",
     "storage_of",
     "web_application",
     "worker_application",

@@ -18,12 +18,13 @@ from penchant.settings import (
     set_metrics_folder,
 )
 from penchant.storage import ServerOptions, Storage, open_storage
-from penchant.telemetry import Metrics
+from penchant.telemetry import Metrics, start_logging
 
 METRICS_FOLDER = "metrics"
 METRICS_LOCK = "lock"
 INDEX_FOLDER = "index"
 KERNEL_FOLDER = "kernels"
+ERRORS_FILE = "last-errors.ndjson"
 
 
 def storage_of(settings: NodeSettings, metrics: Metrics | None = None) -> Storage:
@@ -48,6 +49,11 @@ def server_options(settings: NodeSettings) -> ServerOptions:
         timeout_s=settings.database_timeout_s,
         allow_unsynced_commits=settings.allow_unsynced_commits,
     )
+
+
+def start_log(settings: NodeSettings) -> None:
+    """Write log lines as the settings say, and keep the last errors in the data folder; again is fine."""
+    start_logging(settings.log_level, settings.log_format, errors=Path(settings.data) / ERRORS_FILE)
 
 
 def data_folder(settings: NodeSettings) -> Path:

@@ -23,7 +23,7 @@ from typing import Any
 
 import msgspec
 
-from penchant.bootstrap.folders import data_folder, index_folder, kernel_folder, storage_of
+from penchant.bootstrap.folders import data_folder, index_folder, kernel_folder, start_log, storage_of
 from penchant.bootstrap.services import open_services, process_metrics
 from penchant.cluster import executor_of
 from penchant.errors import StorageUnavailable, UnknownSource
@@ -36,7 +36,7 @@ from penchant.service.bulk.stand_ins import search_by
 from penchant.service.pulling import Puller
 from penchant.settings import CurrentSettings, NodeSettings, PublishedSettings, counting_alone, metrics_folder
 from penchant.storage import SourceHead, Storage
-from penchant.telemetry import Metrics, logger, start_logging
+from penchant.telemetry import Metrics, logger
 from penchant.tracing import send_spans
 from penchant.web.application import Application
 
@@ -195,8 +195,8 @@ def _start_process(settings: NodeSettings, parent: int) -> CurrentSettings:
     published = PublishedSettings(settings, metrics_folder())
     # Started again after settings have changed, a worker goes by the changed ones.
     current = CurrentSettings(published.newer() or settings)
-    start_logging(current.now.log_level, current.now.log_format)
-    current.on_change(lambda changed: start_logging(changed.log_level, changed.log_format))
+    start_log(current.now)
+    current.on_change(start_log)
     threading.Thread(target=_follow_parent, args=(parent, current, published), daemon=True).start()
     return current
 

@@ -293,7 +293,7 @@ def wire(
         impressions=Impressions(database, list_ids, metrics, clock=present),
         results=results,
         desk=Desk(database, placements, results, clock=present),
-        cards=Cards(database, inputs, clock=present),
+        cards=Cards(database, views, inputs, clock=present),
         tag_secret=storage.tag_secret(),
     )
 

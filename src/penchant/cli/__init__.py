@@ -1,40 +1,66 @@
 """The command line: every command has a module, or shares one with its kin."""
 
+import ast
 import sys
 from collections.abc import Mapping
+from functools import cache
 from importlib import import_module
+from pathlib import Path
 
 import click
+from click.shell_completion import CompletionItem
 
 from penchant import __version__
 from penchant.errors import PenchantError
 
-COMMANDS: Mapping[str, str] = {
-    "serve": "serve.serve",
-    "demo": "demo.demo",
-    "keys": "keys.keys",
-    "keywords": "keywords.keywords",
-    "import": "importing.import_files",
-    "pull": "pulling.pull",
-    "export": "upkeep.export_source",
-    "backup": "upkeep.backup",
-    "restore": "upkeep.restore",
-    "move": "upkeep.move",
-    "check": "upkeep.check",
-    "reindex": "upkeep.reindex",
-    "recommend": "recommend.recommend",
-    "replay": "replay.replay_draft",
-    "usage": "keys.usage",
-    "audit": "keys.audit",
-    "bench": "bench.bench",
-    "evaluate": "evaluate.evaluate",
-    "tune": "tune.tune",
+GROUPS: Mapping[str, Mapping[str, str]] = {
+    "Serve": {"serve": "serve.serve", "demo": "demo.demo", "keys": "keys.keys"},
+    "Bring in and write out": {
+        "import": "importing.import_files",
+        "pull": "pulling.pull",
+        "keywords": "keywords.keywords",
+        "export": "upkeep.export_source",
+        "recommend": "recommend.recommend",
+    },
+    "Judge and tune": {
+        "evaluate": "evaluate.evaluate",
+        "tune": "tune.tune",
+        "replay": "replay.replay_draft",
+        "bench": "bench.bench",
+    },
+    "Look after": {
+        "doctor": "doctor.doctor",
+        "check": "upkeep.check",
+        "backup": "upkeep.backup",
+        "restore": "upkeep.restore",
+        "move": "upkeep.move",
+        "reindex": "upkeep.reindex",
+        "usage": "keys.usage",
+        "audit": "keys.audit",
+    },
+    "This command line": {"completion": "completion.completion"},
 }
-"""Where each command is defined, below this package."""
+"""Where each command is defined, below this package, under the heading that it has in the help."""
+COMMANDS: Mapping[str, str] = {name: place for group in GROUPS.values() for name, place in group.items()}
 
 
-class LateGroup(click.Group):
-    """The commands, each imported when it is run or described: those of a server need nothing of an evaluation."""
+class SentenceGroup(click.Group):
+    """Commands that its help tells of in whole sentences: the first paragraph of each one's own help."""
+
+    def sentences(self, ctx: click.Context) -> Mapping[str, Mapping[str, str]]:
+        """Return the sentence of each command, by heading."""
+        commands = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
+        return {"Commands": {name: _first_paragraph(each.help) for name, each in commands.items() if each is not None}}
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write a list of commands under each heading."""
+        for heading, sentences in self.sentences(ctx).items():
+            with formatter.section(heading):
+                formatter.write_dl(list(sentences.items()))
+
+
+class LateGroup(SentenceGroup):
+    """The commands, each imported when it is run: those of a server need nothing of an evaluation."""
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
         """Return the names of all commands, ascending."""
@@ -47,6 +73,35 @@ class LateGroup(click.Group):
         module, _, name = COMMANDS[cmd_name].rpartition(".")
         command: click.Command = getattr(import_module(f"penchant.cli.{module}"), name)
         return command
+
+    def sentences(self, _ctx: click.Context) -> Mapping[str, Mapping[str, str]]:
+        """Return the sentence of each command, by heading; read, not imported, which would take seconds."""
+        return {
+            heading: {name: _first_paragraph(_docstring(place)) for name, place in group.items()}
+            for heading, group in GROUPS.items()
+        }
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return the names of commands that begin so, with their sentences, and options of the program itself."""
+        found = {name: text for group in self.sentences(ctx).values() for name, text in group.items()}
+        names = [CompletionItem(name, help=found[name]) for name in sorted(found) if name.startswith(incomplete)]
+        return names + click.Command.shell_complete(self, ctx, incomplete)
+
+
+def _first_paragraph(text: str | None) -> str:
+    return " ".join((text or "").partition("\n\n")[0].split())
+
+
+@cache
+def _syntax_of(module: str) -> ast.Module:
+    return ast.parse((Path(__file__).parent / f"{module}.py").read_text(encoding="utf-8"))
+
+
+def _docstring(place: str) -> str | None:
+    """Return the docstring of a function below this package, without importing its module."""
+    module, _, name = place.rpartition(".")
+    functions = (each for each in _syntax_of(module).body if isinstance(each, ast.FunctionDef) and each.name == name)
+    return next((ast.get_docstring(each) for each in functions), None)
 
 
 @click.group(cls=LateGroup, context_settings={"help_option_names": ["-h", "--help"]})

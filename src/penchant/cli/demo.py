@@ -30,7 +30,7 @@ CATALOGUES = {
     "works": ("pieces.ndjson", "interactions.ndjson"),
 }
 
-_GREETING = """
+GREETING = """
 penchant serves two demo catalogues, films and works, at {address}
 
 The key of the account demo (also in {key_file}):
@@ -77,7 +77,7 @@ def demo(*, location: DataLocation, load_only: bool, cors_origins: tuple[str, ..
         if not load_only:
             _prepare_example(storage, account, settings)
     address = f"http://{settings.host}:{settings.port}{settings.base_path}"
-    click.echo(_GREETING.format(address=address, key=key, key_file=key_file))
+    click.echo(GREETING.format(address=address, key=key, key_file=key_file))
     if not load_only:
         run(settings)
 

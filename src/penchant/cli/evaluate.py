@@ -117,12 +117,25 @@ class _Numbers(click.ParamType[tuple[int, ...]]):
     show_default=True,
     help="The diversity of penchant's lists, as in a request.",
 )
+@click.option(
+    "--calibration",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    show_default=True,
+    help="The calibration of penchant's lists, as in a request.",
+)
+@click.option(
+    "--calibration-category",
+    help="The category by which lists are to keep the shares of tastes, and by which that of all is judged.",
+)
 @figures_option
 @anew_option
 @processes_option("--processes")
 def evaluate(
     *,
     diversity: float,
+    calibration: float,
+    calibration_category: str | None,
     cold: float,
     history: tuple[int, ...] | None,
     known: tuple[int, ...] | None,
@@ -144,6 +157,8 @@ def evaluate(
     cases = _limits_of(history, known)
     if cases != [None] and cold:
         raise click.UsageError("--cold goes with neither --history nor --known.")
+    if calibration and not calibration_category:
+        raise click.UsageError("--calibration needs the category that it goes by: --calibration-category.")
     request, named = trial_of(
         options,
         people=people,
@@ -151,6 +166,8 @@ def evaluate(
         memory_bytes=int(memory * 2**30),
         methods=methods or None,
         diversity=diversity,
+        calibration=calibration,
+        calibration_category=calibration_category or "",
     )
     origin = origin_of(**named)
     require_executor(origin.settings.cluster, processes)
@@ -244,9 +261,9 @@ def show(evaluated: Evaluation) -> None:
         highlight=False,
         soft_wrap=True,
     )
-    table = Table(
-        "method", "NDCG@10", "HR@10", "MRR@20", "Recall@20", "penchant minus it", "coverage", "Gini", "novelty"
-    )
+    by_category = ["KL@10"] if any(each.miscalibration10 for each in evaluated.methods) else []
+    ranked = ("NDCG@10", "HR@10", "MRR@20", "Recall@20", "penchant minus it")
+    table = Table("method", *ranked, "coverage", "Gini", "novelty", "ILD@10", *by_category)
     for each in evaluated.methods:
         ranks = (
             _interval(each.warm_people.ndcg10),
@@ -255,7 +272,9 @@ def show(evaluated: Evaluation) -> None:
             _interval(each.warm_people.recall20),
             _interval(each.penchant_minus),
         )
-        table.add_row(each.name, *ranks, f"{each.coverage10:.1%}", f"{each.gini10:.3f}", f"{each.novelty10:.1f}")
+        beyond = (f"{each.coverage10:.1%}", f"{each.gini10:.3f}", f"{each.novelty10:.1f}", _mean(each.ild10))
+        apart_by = [_mean(each.miscalibration10)] if by_category else []
+        table.add_row(each.name, *ranks, *beyond, *apart_by)
     console.print(table)
     apart = Table("Recall@20", "warm pieces", "cold pieces", "cold entries", "cold people", "seconds")
     for each in evaluated.methods:
@@ -264,8 +283,8 @@ def show(evaluated: Evaluation) -> None:
     for each in evaluated.methods:
         if each.parameters:
             console.print(f"{each.name}: {each.parameters}", highlight=False, soft_wrap=True)
-    for note in evaluated.notes:
-        console.print(note, highlight=False, soft_wrap=True)
+    for sentence in (*evaluated.notes, *contest.conclude(evaluated)):
+        console.print(sentence, highlight=False, soft_wrap=True)
 
 
 def _show_beside(evaluated: Sequence[Evaluation]) -> None:

@@ -70,8 +70,6 @@ CHECKPOINTS = "imports"
 """The folder, in the data folder, of what imports under way have done."""
 REMOTE_CHECKPOINTS = ".penchant-imports"
 """The same, in the working folder, of those into servers."""
-LINE_EVERY_S = 5.0
-"""How often progress is told where there is no terminal."""
 _KEY = re.compile(r"[!-~]+\Z")
 STANDARD_INPUT = Path("-")
 _FILES_BY_ROLE = ("ndjson", "csv")
@@ -331,7 +329,7 @@ def load_ndjson(storage: Storage, account: str, source: str, *, pieces: Path, in
     options = ImportOptions(words=())
     work = Import("ndjson", Files(files), options, target=target)
     work.shift(_shift("ndjson", files, options))
-    with _progress(source, console) as move:
+    with progress_bar(console, source) as move:
         work.run(_teller(source, move))
     _say(console, f"{source}: {work.tally.pieces} pieces and {work.tally.interactions} interactions loaded")
 
@@ -360,7 +358,7 @@ def _import(arguments: ImportArguments, goal: _Goal, console: Console) -> Import
         return _report(work, arguments, dry_run=arguments.dry_run, seconds=seconds)
 
     try:
-        with _progress(arguments.source, console) as move:
+        with progress_bar(console, arguments.source) as move:
             work.run(_teller(arguments.source, move))
     except InvalidInput:
         if arguments.as_json:
@@ -429,7 +427,7 @@ def _check_all(arguments: ImportArguments, goal: _Goal, console: Console) -> Non
         InvalidInput: a row may not be stored.
     """
     work = Import(arguments.format, Files(arguments.files), arguments.options, target=None, limits=goal.limits)
-    with _progress(f"{arguments.source}: checking", console) as move:
+    with progress_bar(console, f"{arguments.source}: checking") as move:
         work.run(_teller(f"{arguments.source}: checking", move))
     count = work.tally.invalid_rows
     if not count:
@@ -490,30 +488,12 @@ def _read_key(file: Path | None) -> str:
     return key
 
 
-def _progress(source: str, console: Console) -> AbstractContextManager[Move]:
-    return progress_bar(console, source, otherwise=_lines(console))
-
-
 def _teller(source: str, move: Move) -> Callable[[ImportProgress], None]:
     def tell(progress: ImportProgress) -> None:
         name, read, size = progress.position
         move(f"{source}: {name}", read, size, f"{progress.rows} rows")
 
     return tell
-
-
-def _lines(console: Console) -> Move:
-    """Return the function that prints a line now and then, where a bar cannot be seen."""
-    printed_at = time.monotonic()
-
-    def move(what: str, done: int, total: int, remark: str) -> None:
-        nonlocal printed_at
-        now = time.monotonic()
-        if now - printed_at >= LINE_EVERY_S:
-            printed_at = now
-            _say(console, f"{what} read to {100 * done // total if total else 100} %, {remark}")
-
-    return move
 
 
 def _say(console: Console, line: str) -> None:

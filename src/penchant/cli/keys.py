@@ -2,13 +2,20 @@
 
 import sys
 import time
-from collections.abc import Iterable, Sequence
 from typing import Any
 
 import click
 import msgspec
 
-from penchant.cli.options import COMMAND_LINE, DEFAULT_ACCOUNT, DataLocation, data_options, json_lines_option
+from penchant.cli import SentenceGroup
+from penchant.cli.options import (
+    COMMAND_LINE,
+    DEFAULT_ACCOUNT,
+    DataLocation,
+    data_options,
+    json_lines_option,
+    print_rows,
+)
 from penchant.errors import InvalidInput
 from penchant.model import FULL_PLAN, Scope
 from penchant.service import administration
@@ -49,7 +56,7 @@ def usage(*, location: DataLocation, account: str | None, month: str, as_json: b
     with location.opened() as (_, storage):
         answers = usage_answers(storage.accounts.list_usage(month, account_id=_account_id(storage, account)))
     rows = ({"month": month} | _members(row) for row in answers)
-    _print(("month", "account", "answers", "sources", "pieces", "browserAnswers"), rows, as_json=as_json)
+    print_rows(("month", "account", "answers", "sources", "pieces", "browserAnswers"), rows, as_json=as_json)
 
 
 @click.command()
@@ -67,7 +74,7 @@ def audit(*, location: DataLocation, account: str | None, limit: int, as_json: b
     """Tell who changed what, newest first: keys by their id, and the command line."""
     with location.opened() as (_, storage):
         answers = audit_answers(storage.accounts.list_audit(account_id=_account_id(storage, account), limit=limit))
-    _print(("recordedAt", "account", "actor", "action", "subject"), map(_members, answers), as_json=as_json)
+    print_rows(("recordedAt", "account", "actor", "action", "subject"), map(_members, answers), as_json=as_json)
 
 
 def _members(record: msgspec.Struct) -> dict[str, Any]:
@@ -84,15 +91,7 @@ def _account_id(storage: Storage, name: str | None) -> int | None:
     return account_id
 
 
-def _print(columns: Sequence[str], rows: Iterable[dict[str, Any]], *, as_json: bool) -> None:
-    """Print rows to be read by a program, or with a heading for people."""
-    if not as_json:
-        click.echo("\t".join(columns))
-    for row in rows:
-        click.echo(encode(row).decode() if as_json else "\t".join(str(row[name]) for name in columns))
-
-
-@click.group()
+@click.group(cls=SentenceGroup)
 def keys() -> None:
     """Make, list, change and revoke API keys."""
 
@@ -202,11 +201,9 @@ def sign(*, location: DataLocation, account: str, user: str, minutes: int) -> No
 def list_keys(*, location: DataLocation, as_json: bool) -> None:
     """List every key by its id, with its state; revoked ones stay listed."""
     with location.opened() as (_, storage):
-        for record in storage.keys.list_all():
-            key = administration.key_answer(record)
-            limits = (",".join(key.scopes), *key.origins)
-            columns = (key.key_id, key.account, key.plan, key.role, key.state, key.created_at, *limits)
-            click.echo(encode(key).decode() if as_json else "\t".join(columns))
+        listed = [_members(administration.key_answer(record)) for record in storage.keys.list_all()]
+    columns = ("keyId", "account", "plan", "role", "state", "createdAt", "scopes", "origins")
+    print_rows(columns, listed, as_json=as_json)
 
 
 def _require_plan(settings: NodeSettings, plan: str) -> None:

@@ -7,16 +7,17 @@ from typing import TextIO
 
 import click
 
+from penchant.cli import SentenceGroup
 from penchant.cli.options import (
     COMMAND_LINE,
     DataLocation,
     account_option,
     data_options,
     existing_file,
+    head_of,
     new_file,
     view_of,
 )
-from penchant.errors import UnknownSource
 from penchant.importing import (
     StoredTarget,
     VariantRow,
@@ -37,7 +38,7 @@ _language_option = click.option(
 )
 
 
-@click.group()
+@click.group(cls=SentenceGroup)
 def keywords() -> None:
     """Find keywords that are written in several ways, and have them count as one."""
 
@@ -103,9 +104,7 @@ def apply(
     """
     file = read_vocabulary_file(path, category=category, languages=languages)
     with location.opened() as (_, storage):
-        account_id = storage.accounts.find(account)
-        if account_id is None or storage.sources.read_head(account_id, source) is None:
-            raise UnknownSource(f"The account {account!r} has no source {source!r}.")
+        head_of(storage, account, source)
         target = StoredTarget(storage, account=account, source=source, actor=COMMAND_LINE)
         in_force = put_in_force(target, file.vocabulary, replaces=replaces)
     for remark in file.remarks:

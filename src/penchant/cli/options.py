@@ -3,7 +3,7 @@
 import functools
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,7 @@ from penchant.live.segment_files import SegmentFiles, Segments
 from penchant.settings import MAX_WORKERS, NodeSettings, load_settings
 from penchant.storage import SourceHead, Storage
 from penchant.telemetry import Metrics
+from penchant.wire import encode
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -108,7 +109,9 @@ def head_of(storage: Storage, account: str, source: str) -> SourceHead:
     account_id = storage.accounts.find(account)
     head = None if account_id is None else storage.sources.read_head(account_id, source)
     if head is None:
-        raise UnknownSource(f"The account {account!r} has no source {source!r}.")
+        others = storage.sources.accounts_with(source)
+        hint = "" if not others else f" The account {others[0]} has a source of this name: --account {others[0]}."
+        raise UnknownSource(f"The account {account!r} has no source {source!r}.{hint}")
     return head
 
 
@@ -122,6 +125,20 @@ def view_of(storage: Storage, folder: Path, account: str, source: str) -> View:
     return Follower(storage, Segments(metrics, SegmentFiles(folder)), metrics).catch_up(
         None, head_of(storage, account, source)
     )
+
+
+def print_rows(columns: Sequence[str], rows: Iterable[dict[str, Any]], *, as_json: bool) -> None:
+    """Print rows to be read by a program, one JSON object a line, or with a heading for people."""
+    if not as_json:
+        click.echo("\t".join(columns))
+    for row in rows:
+        click.echo(encode(row).decode() if as_json else "\t".join(_cell(row[name]) for name in columns))
+
+
+def _cell(value: Any) -> str:
+    words = value if isinstance(value, list | tuple) else ["" if value is None else value]
+    # A line break or tab within a value would make another row or column.
+    return ",".join("".join(mark if mark.isprintable() else " " for mark in str(word)) for word in words)
 
 
 def write_figures(json_file: Path | None, figures: bytes, show: Callable[[], None]) -> None:

@@ -5,14 +5,23 @@ from typing import Any
 
 import click
 
+from penchant.cli import SentenceGroup
 from penchant.cli.importing import format_options, read_options
-from penchant.cli.options import COMMAND_LINE, DataLocation, account_option, data_options, json_lines_option
+from penchant.cli.options import (
+    COMMAND_LINE,
+    DataLocation,
+    account_option,
+    data_options,
+    json_lines_option,
+    print_rows,
+)
 from penchant.errors import Refused
 from penchant.importing import FORMATS, printable, shown_address, to_text
 from penchant.service.pulling import Puller, PullOutcome, PullRun, PullSpec, list_runs, read_spec, require_pull
 from penchant.storage import PullRecord, Storage
 from penchant.wire import encode, format_timestamp
 
+_COLUMNS = ("name", "account", "source", "format", "address", "everySeconds", "last", "failures", "nextAt")
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
 
@@ -26,7 +35,7 @@ def _read_interval(_context: click.Context, _parameter: click.Parameter, text: s
 name_argument = click.argument("name")
 
 
-@click.group()
+@click.group(cls=SentenceGroup)
 def pull() -> None:
     """Read addresses again and again into sources, while the service runs."""
 
@@ -66,10 +75,7 @@ def list_pulls(*, location: DataLocation, as_json: bool) -> None:
     """List all pulls, with what came of the last run of each; of addresses without what may be secret."""
     with location.opened() as (_, storage):
         rows = [_row(storage, record) for record in storage.pulls.list_all()]
-    if not as_json and rows:
-        click.echo("\t".join(rows[0]))
-    for row in rows:
-        click.echo(encode(row).decode() if as_json else "\t".join(printable(str(value)) for value in row.values()))
+    print_rows(_COLUMNS, rows, as_json=as_json)
 
 
 def _row(storage: Storage, record: PullRecord) -> dict[str, Any]:
@@ -115,6 +121,8 @@ def log(*, location: DataLocation, name: str, as_json: bool, shows_report: bool)
     if shows_report:
         _tell_report(runs)
         return
+    if not as_json:
+        click.echo("begunAt\toutcome\tdetail")
     for each in runs:
         click.echo(encode(each).decode() if as_json else _line(each))
 

@@ -20,12 +20,19 @@ from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 
 from penchant import __version__
-from penchant.bootstrap import database_name, run_builder, shared_metrics, storage_of, worker_application
+from penchant.bootstrap import (
+    database_name,
+    run_builder,
+    shared_metrics,
+    start_log,
+    storage_of,
+    worker_application,
+)
 from penchant.cli.options import DataLocation, data_options, listening_options
 from penchant.errors import InvalidSettings
 from penchant.live.compiling import import_loader
 from penchant.settings import NodeSettings, changed_settings, merge_settings, publish_settings
-from penchant.telemetry import logger, start_logging
+from penchant.telemetry import logger
 from penchant.tracing import send_spans, tracing
 
 BACKPRESSURE = 16_384
@@ -64,7 +71,7 @@ def run(settings: NodeSettings, reading: Callable[[], NodeSettings] | None = Non
     multiprocessing.set_start_method("fork", force=True)
     gc.collect()
     gc.freeze()
-    start_logging(settings.log_level, settings.log_format)
+    start_log(settings)
     scheme = "http" if settings.tls_certificate is None else "https"
     address = f"{scheme}://{settings.host}:{settings.port}{settings.base_path}"
     _say(
@@ -143,7 +150,7 @@ class SettingsReloader:
         changed = changed_settings(self._settings, merged)
         waiting = changed_settings(merged, read)
         self._settings = merged
-        start_logging(merged.log_level, merged.log_format)
+        start_log(merged)
         logger.info("settings reloaded", extra={"fields": {"changed": changed}})
         if waiting:
             logger.warning("some changed settings want a restart", extra={"fields": {"waiting": waiting}})

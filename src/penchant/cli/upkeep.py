@@ -60,7 +60,8 @@ def export_source(
     exported = ExportParts(**{part: part in parts or "all" in parts for part in PARTS})
     with ExitStack() as stack:
         _, storage = stack.enter_context(location.opened())
-        export = stack.enter_context(storage.sources.open_export(storage.accounts.ensure(account), source))
+        account_id = head_of(storage, account, source).account_id
+        export = stack.enter_context(storage.sources.open_export(account_id, source))
         file: BinaryIO = sys.stdout.buffer
         if output is not None:
             file = stack.enter_context(output.open("wb"))
@@ -95,7 +96,7 @@ def restore(*, location: DataLocation, force: bool, file: Path) -> None:
     settings = location.settings()
     _require_sqlite(settings, "pg_restore")
     folder = Path(settings.data)
-    if _is_served(folder):
+    if is_served(folder):
         raise Refused(f"A server runs on {folder}. Stop it, and run this again.")
     contents = restore_data(file, folder, replace=force)
     click.echo(f"Restored {folder} from {file}:")
@@ -118,11 +119,11 @@ def move(*, location: DataLocation, target: str, only_compare: bool) -> None:
     if only_compare:
         compared = compare_sides(old, new)
     else:
-        if new.url is None and _is_served(new.folder):
+        if new.url is None and is_served(new.folder):
             raise Refused(f"A server runs on {new.folder}. Stop it, and run this again.")
         console = Console(stderr=True)
         compared = move_data(
-            old, new, served=_is_served(folder), tell=lambda line: console.print(line, highlight=False, markup=False)
+            old, new, served=is_served(folder), tell=lambda line: console.print(line, highlight=False, markup=False)
         )
     _show_compared(compared)
     if any(each.differs for each in compared):
@@ -166,7 +167,7 @@ def reindex(*, location: DataLocation, account: str, source: str | None) -> None
     )
 
 
-def _is_served(folder: Path) -> bool:
+def is_served(folder: Path) -> bool:
     """Return whether a server runs on a data folder: it holds locks there, which the kernel frees when it ends."""
     locks = [folder / BUILDER_LOCK, folder / HOUSEKEEPING_LOCK, *(folder / METRICS_FOLDER).glob(f"*/{METRICS_LOCK}")]
     return any(_is_locked(lock) for lock in locks)

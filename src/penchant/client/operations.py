@@ -316,6 +316,10 @@ class RecommendToEachOptions(PreviewSimilarOptions, total=False):
     """`false` leaves out pieces that nothing speaks for."""
     diversity: float | None
     """How much pieces are to be unlike each other, from 0 (the best ones) to 1."""
+    calibration: float | None
+    """How much a list keeps the shares of the person's tastes, by a category, from 0 (not at all) to 1."""
+    calibration_category: str | None
+    """The category by whose keywords tastes and lists have shares."""
     min_audience_version: int | None
     """Wait until what other people like is known up to this version of the interactions."""
 

@@ -64,7 +64,7 @@ class FeatureNotInPlan(Forbidden, code="feature-not-in-plan"):
 
 
 class FourEyes(Forbidden, code="four-eyes"):
-    """Who wrote a draft may not publish it: the source asks for another person."""
+    """Nobody may do this alone: the source asks for a draft, and for another person who publishes it."""
 
 
 class IndexNotReady(Unavailable, code="index-not-ready"):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from penchant.evaluation.histories import Knowledge, Runs, runs_of
 from penchant.evaluation.metrics import NOTHING, RECALLED
-from penchant.evaluation.served import ServedSource
+from penchant.evaluation.served import AS_SERVED, ServedSource
 from penchant.evaluation.sessions import by_order, by_sessions, by_transitions, columns_of
 from penchant.evaluation.splits import split
 from penchant.evaluation.trials import EvaluationRequest, JudgedPeople, Lists, in_batches, mean_ndcg, sample_people
@@ -217,7 +217,7 @@ def _linear(knowledge: Knowledge, pieces: IntArray, weights: Scores) -> Score:
     return score
 
 
-PENCHANT, CONTENT = "penchant", "content"
+PENCHANT, CONTENT, POPULAR = "penchant", "content", "popular"
 VALIDATION_PEOPLE = 300
 VALIDATION_PIECES = 2_000
 """Pieces, those liked most, among which the parameters of fitted methods are chosen: dense matrices of them."""
@@ -231,7 +231,7 @@ FITTED = {
     "SLIT": (1.0, 5.0, 20.0),
 }
 """Methods with a parameter, and the values that are tried."""
-METHODS = ("random", "popular", CONTENT, PENCHANT, *FITTED)
+METHODS = ("random", POPULAR, CONTENT, PENCHANT, *FITTED)
 PARAMETERS = {
     "item-kNN": "damping",
     "RP3beta": "beta",
@@ -276,15 +276,25 @@ class Contenders:
             return _fitted(knowledge, self._request, name)
         if name == "random":
             return Contender(lists=_ranking(by_chance(knowledge, self._request.split.seed), knowledge))
-        if name == "popular":
+        if name == POPULAR:
             return Contender(lists=_ranking(by_popularity(knowledge), knowledge))
         if self._served is None:
-            self._served = ServedSource(knowledge, diversity=self._request.diversity)
+            mixed = replace(
+                AS_SERVED,
+                diversity=self._request.diversity,
+                calibration=self._request.calibration,
+                calibration_category=self._request.calibration_category,
+            )
+            self._served = ServedSource(knowledge, request=mixed)
         served = self._served
         if name == CONTENT:
             return Contender(lists=lambda people: served.lists(people, Algorithm.COSINE))
-        diversity = f", diversity {self._request.diversity:g}" if self._request.diversity else ""
-        return Contender(lists=served.lists, parameters=_blend(knowledge) + diversity)
+        parameters = _blend(knowledge)
+        if self._request.diversity:
+            parameters += f", diversity {self._request.diversity:g}"
+        if self._request.calibration:
+            parameters += f", calibration {self._request.calibration:g} by {self._request.calibration_category}"
+        return Contender(lists=served.lists, parameters=parameters)
 
 
 def taking_part(knowledge: Knowledge, request: EvaluationRequest) -> tuple[list[str], list[str]]:

@@ -9,19 +9,22 @@ Reports of evaluations: figures of methods with their intervals, for people and 
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
 from penchant.evaluation import metrics
-from penchant.evaluation.contenders import CONTENT, FITTED, PENCHANT, Contenders, taking_part
+from penchant.evaluation.contenders import CONTENT, FITTED, PENCHANT, POPULAR, Contenders, taking_part
 from penchant.evaluation.histories import SourceHistory
 from penchant.evaluation.list_work import MethodLists
-from penchant.evaluation.metrics import Estimate
+from penchant.evaluation.metrics import Estimate, PieceVectors
+from penchant.evaluation.served import keywords_of, vectors_of
 from penchant.evaluation.splits import KnowledgeLimits
 from penchant.evaluation.trials import BATCH, EvaluationRequest, Tell, Trial, counts_of, in_batches
+from penchant.evaluation.tuning import MIN_JUDGES
 from penchant.index import BoolArray, FloatArray, IntArray
 from penchant.wire import encode
 
@@ -55,7 +58,8 @@ class MethodFigures(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Figures of a method. All but ``cold_people`` are of people with known interactions.
 
     ``penchant_minus`` is by how much penchant's NDCG is greater, ``penchant_ratio`` how many times as great.
-    ``cold_shown`` is the share of cold pieces among the entries of lists of 20.
+    ``ild10`` is how unlike the pieces of a list are, ``miscalibration10`` how far its keywords of a category are from
+    those of the person's likes, ``cold_shown`` the share of cold pieces among the entries of lists of 20.
     """
 
     name: str
@@ -68,6 +72,8 @@ class MethodFigures(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     coverage10: float
     gini10: float
     novelty10: float
+    ild10: MeanFigure | None
+    miscalibration10: MeanFigure | None
     cold_shown: float
     penchant_minus: MeanFigure | None = None
     penchant_ratio: MeanFigure | None = None
@@ -108,6 +114,49 @@ def as_json(report: msgspec.Struct | Sequence[msgspec.Struct]) -> bytes:
     return msgspec.json.format(encode(msgspec.to_builtins(report))) + b"\n"
 
 
+def conclude(evaluated: Evaluation) -> list[str]:
+    """Return in sentences which methods did best, whether that is certain, and what to try next."""
+    judged = {each.name: each.warm_people.ndcg10.value for each in evaluated.methods if each.warm_people.ndcg10}
+    if not judged:
+        return []
+    best = max(judged, key=judged.__getitem__)
+    sentences = [f"Best by NDCG@10 is {best} with {judged[best]:.3f}."]
+    differences = {each.name: each.penchant_minus for each in evaluated.methods if each.penchant_minus}
+    if differences:
+        sentences.append(_compare(differences))
+    if evaluated.warm_people_asked < MIN_JUDGES:
+        sentences.append(f"{evaluated.warm_people_asked:,} people tell little: from {MIN_JUDGES} on, differences show.")
+    behind = [name for name, by in differences.items() if by.low <= 0]
+    if POPULAR in behind:
+        sentences.append(
+            "Popularity alone is not certainly beaten: more keywords, more interactions, or `penchant tune` may help."
+        )
+    elif CONTENT in behind:
+        sentences.append("Content alone is not certainly beaten: `penchant tune` tries how much audience should count.")
+    elif differences:
+        sentences.append("`penchant tune` tells whether other settings would do better still.")
+    return sentences
+
+
+def _compare(differences: Mapping[str, MeanFigure]) -> str:
+    """Return the sentence that says what penchant is certainly better than, on a par with, certainly worse than."""
+    better = {name: by.value for name, by in differences.items() if by.low > 0}
+    worse = {name: -by.value for name, by in differences.items() if by.high < 0}
+    level = [name for name in differences if name not in better and name not in worse]
+    parts = [
+        f"certainly {word} than {_series([f'{name} (by {by:.3f})' for name, by in group.items()])}"
+        for word, group in (("better", better), ("worse", worse))
+        if group
+    ]
+    if level:
+        parts.append(f"not certainly different from {_series(level)}")
+    return f"{PENCHANT} is {_series(parts)}."
+
+
+def _series(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
 RANGE = 4 * BATCH
 """People of a share: some tenths of a second of lists."""
 COSTLY = ("SLIT", "EASE", "STAN", "iALS", "Markov", "RP3beta", "item-kNN", PENCHANT, CONTENT)
@@ -134,6 +183,7 @@ class Contest:
         """
         self.history = history
         self.requests = requests
+        self._keywords = dict[str, PieceVectors]()
         self._trials = [Trial.of(history, request) for request in requests]
         cases = zip(self._trials, requests, strict=True)
         self._methods = [taking_part(trial.knowledge, request) for trial, request in cases]
@@ -156,7 +206,7 @@ class Contest:
             notes.append("Held out at random, interactions say nothing of order: the setting `order` is off for this.")
         if len(knowledge.shared) < (limits.history or 0):
             notes.append(f"There are only {len(knowledge.shared):,} interactions of people who are not asked for.")
-        judged = [_judged(trial, request.split.seed, name, self._parts_of(case, name, parts)) for name in methods]
+        judged = [self._judged(case, name, parts) for name in methods]
         return Evaluation(
             name=history.name,
             split=request.split.kind,
@@ -175,6 +225,50 @@ class Contest:
             cold_people_asked=len(trial.cold.people),
             methods=_beside_penchant(judged, request.split.seed),
             notes=notes + left_out,
+        )
+
+    def _judged(self, case: int, name: str, made: Sequence[MethodLists]) -> tuple[MethodFigures, FloatArray]:
+        """Return the figures of a method, and NDCG@10 of each warm person, for comparisons person by person."""
+        trial, seed, parts = self._trials[case], self.requests[case].split.seed, self._parts_of(case, name, made)
+        knowledge = trial.knowledge
+        lists = np.concatenate([each.lists for each in parts])
+        warm, cold = lists[: len(trial.warm.people)], lists[len(trial.warm.people) :]
+        counts = metrics.shown_counts(warm, knowledge.piece_count)
+        is_cold = knowledge.met == 0
+        group, gains = _group(warm, trial.warm.relevant, seed)
+        shown = warm[warm != metrics.NOTHING]
+        figures = MethodFigures(
+            name=name,
+            parameters=parts[0].parameters,
+            seconds=round(sum(each.seconds for each in parts), 2),
+            warm_people=group,
+            cold_people=_group(cold, trial.cold.relevant, seed)[0],
+            warm_pieces=_among(warm, trial, ~is_cold, seed),
+            cold_pieces=_among(warm, trial, is_cold, seed),
+            coverage10=round(metrics.coverage(counts), 5),
+            gini10=round(metrics.gini(counts), 5),
+            novelty10=round(metrics.novelty(warm, knowledge.met, knowledge.history.person_count), 3),
+            ild10=MeanFigure.of(metrics.estimate(metrics.intra_list_diversity(warm, self._vectors), seed)),
+            miscalibration10=self._miscalibration(case, warm),
+            cold_shown=round(float(is_cold[shown].mean()), 5) if len(shown) else 0.0,
+        )
+        return figures, gains
+
+    @cached_property
+    def _vectors(self) -> PieceVectors:
+        return vectors_of(self.history)
+
+    def _miscalibration(self, case: int, warm: IntArray) -> MeanFigure | None:
+        request, trial = self.requests[case], self._trials[case]
+        category, likes = request.calibration_category, trial.knowledge.likes
+        if not category:
+            return None
+        if category not in self._keywords:
+            self._keywords[category] = keywords_of(self.history, category)
+        liked = [likes[person] for person in trial.warm.people.tolist()]
+        own = [each[each < self.history.piece_count] for each in liked]
+        return MeanFigure.of(
+            metrics.estimate(metrics.miscalibration(warm, own, self._keywords[category]), request.split.seed)
         )
 
     def _parts_of(self, case: int, method: str, parts: Sequence[MethodLists]) -> list[MethodLists]:
@@ -229,31 +323,6 @@ def shares_of(case: int, methods: Sequence[str], people: int) -> list[MethodShar
         for size in (people if method in FITTED else RANGE,)
         for begin in range(0, people, size)
     ]
-
-
-def _judged(trial: Trial, seed: int, name: str, parts: Sequence[MethodLists]) -> tuple[MethodFigures, FloatArray]:
-    """Return the figures of a method, and NDCG@10 of each warm person, for comparisons person by person."""
-    knowledge = trial.knowledge
-    lists = np.concatenate([each.lists for each in parts])
-    warm, cold = lists[: len(trial.warm.people)], lists[len(trial.warm.people) :]
-    counts = metrics.shown_counts(warm, knowledge.piece_count)
-    is_cold = knowledge.met == 0
-    group, gains = _group(warm, trial.warm.relevant, seed)
-    shown = warm[warm != metrics.NOTHING]
-    figures = MethodFigures(
-        name=name,
-        parameters=parts[0].parameters,
-        seconds=round(sum(each.seconds for each in parts), 2),
-        warm_people=group,
-        cold_people=_group(cold, trial.cold.relevant, seed)[0],
-        warm_pieces=_among(warm, trial, ~is_cold, seed),
-        cold_pieces=_among(warm, trial, is_cold, seed),
-        coverage10=round(metrics.coverage(counts), 5),
-        gini10=round(metrics.gini(counts), 5),
-        novelty10=round(metrics.novelty(warm, knowledge.met, knowledge.history.person_count), 3),
-        cold_shown=round(float(is_cold[shown].mean()), 5) if len(shown) else 0.0,
-    )
-    return figures, gains
 
 
 def _among(lists: IntArray, trial: Trial, pieces: BoolArray, seed: int) -> GroupFigures:

@@ -97,6 +97,58 @@ def novelty(lists: IntArray, audiences: IntArray, person_count: int, entries: in
     return float(math.log2(person_count + 1) - np.log2(audiences[shown] + 1).mean())
 
 
+class PieceVectors(NamedTuple):
+    """Unit vectors of pieces: ``starts`` (n_pieces + 1,) cuts ``terms`` and ``entries`` into those of each piece."""
+
+    starts: IntArray
+    terms: IntArray
+    entries: FloatArray
+
+
+def intra_list_diversity(lists: IntArray, vectors: PieceVectors, entries: int = RANKED) -> FloatArray:
+    """Return how unlike the first entries of each list are: the mean of 1 - cosine over all pairs of them.
+
+    Lists of less than two pieces are left out.
+    """
+    found = []
+    for row in lists[:, :entries]:
+        pieces = row[row != NOTHING]
+        if len(pieces) < 2:
+            continue
+        cut = np.concatenate([np.arange(vectors.starts[each], vectors.starts[each + 1]) for each in pieces.tolist()])
+        own = vectors.entries[cut]
+        # Over ordered pairs: the square of the sum of all vectors, less those of each by itself.
+        _, places = np.unique(vectors.terms[cut], return_inverse=True)
+        alike = float((np.bincount(places, own) ** 2).sum() - (own**2).sum())
+        found.append(1 - alike / (len(pieces) * (len(pieces) - 1)))
+    return np.asarray(found)
+
+
+def miscalibration(
+    lists: IntArray, liked: Sequence[IntArray], keywords: PieceVectors, entries: int = RANKED
+) -> FloatArray:
+    """Return how far the shares of keywords in each list's first entries are from those in what its person likes.
+
+    The divergence of Kullback and Leibler, of which a hundredth of the list's shares is that of the likes (Steck 2018).
+    ``keywords`` are parts of pieces that add up to 1, or none; people who like nothing with keywords are left out.
+    """
+
+    def shares(pieces: IntArray) -> FloatArray:
+        cuts = [np.arange(keywords.starts[each], keywords.starts[each + 1]) for each in pieces.tolist()]
+        cut = np.concatenate(cuts) if cuts else np.zeros(0, dtype=np.int64)
+        sums = np.bincount(keywords.terms[cut], keywords.entries[cut], int(keywords.terms.max(initial=0)) + 1)
+        parts: FloatArray = sums / max(float(sums.sum()), 1e-300)
+        return parts
+
+    found = []
+    for row, own in zip(lists[:, :entries], liked, strict=True):
+        p, q = shares(own), shares(row[row != NOTHING])
+        some = p > 0
+        if some.any():
+            found.append(float((p[some] * np.log(p[some] / (0.99 * q[some] + 0.01 * p[some]))).sum()))
+    return np.asarray(found)
+
+
 class Estimate(NamedTuple):
     """A mean, and the bounds within which 95 % of its draws lie."""
 

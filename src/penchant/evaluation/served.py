@@ -5,14 +5,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from penchant.evaluation.histories import TYPES, Knowledge
-from penchant.evaluation.metrics import NOTHING, RECALLED
+from penchant.evaluation.histories import TYPES, Knowledge, SourceHistory
+from penchant.evaluation.metrics import NOTHING, RECALLED, PieceVectors
 from penchant.index import (
     Audience,
     AudienceWeights,
     IntArray,
     InteractionArrays,
     Snapshot,
+    Strings,
     Tally,
     figures_of_person,
 )
@@ -25,11 +26,16 @@ from penchant.model import (
     IndexedPiece,
     SourceSettings,
     StoredInteraction,
+    Term,
 )
+from penchant.ranking import VECTOR_SCALE
 from penchant.service.lists.personal import PersonalRanking
 from penchant.service.lists.previews import WEIGHED_BY
 from penchant.service.lists.requests import PersonalRequest
 from penchant.storage import SourceHead
+
+AS_SERVED = PersonalRequest(user_id="", include_seen=False)
+"""Asks for a list as the source's settings make it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -73,10 +79,12 @@ class PreparedSource:
 
 
 class ServedSource:
-    """The service's view of a source at the moment of the latest known event."""
+    """The service's view of a source at the moment of the latest known event; lists are by a request for anybody's."""
 
-    def __init__(self, knowledge: Knowledge, prepared: PreparedSource | None = None, diversity: float = 0.0) -> None:
-        self._diversity = diversity
+    def __init__(
+        self, knowledge: Knowledge, prepared: PreparedSource | None = None, request: PersonalRequest = AS_SERVED
+    ) -> None:
+        self._request = request
         self.prepared = PreparedSource.of(knowledge) if prepared is None else prepared
         self._knowledge = knowledge
         self.prepared.snapshot.prepare(knowledge.settings.category_factors)
@@ -92,8 +100,7 @@ class ServedSource:
 
     def ids(self, person: int, algorithm: Algorithm | None = None) -> list[str]:
         """Return a person's recommendations, best first; with an algorithm from the content alone."""
-        diversity = 0.0 if algorithm else self._diversity
-        request = PersonalRequest(user_id="", algorithm=algorithm, include_seen=False, diversity=diversity)
+        request = replace(AS_SERVED, algorithm=algorithm) if algorithm else self._request
         now = self._knowledge.moment
         events, settings = InteractionArrays.of(self._interactions(person)), self._knowledge.settings
         figures = figures_of_person(events, self.prepared.snapshot, settings, now // DAY_MS)
@@ -134,6 +141,25 @@ def snapshot_of(knowledge: Knowledge) -> Snapshot:
         for piece, moment in zip(knowledge.history.pieces, first[: knowledge.piece_count].tolist(), strict=True)
     }
     return Snapshot.empty().apply(changes)
+
+
+def vectors_of(history: SourceHistory) -> PieceVectors:
+    """Return the unit vectors by which diversity tells how alike pieces are, by the numbers of pieces."""
+    snapshot = Snapshot.empty().apply({piece.id: piece for piece in history.pieces})
+    ids = Strings.of(piece.id for piece in history.pieces)
+    owners, terms, _, units = snapshot.keyword_pairs(ids, history.settings.category_factors)
+    starts = np.searchsorted(owners, np.arange(history.piece_count + 1))
+    return PieceVectors(starts=starts, terms=terms, entries=units / VECTOR_SCALE)
+
+
+def keywords_of(history: SourceHistory, category: str) -> PieceVectors:
+    """Return the keywords of pieces in a category, each an equal part of its piece, by the numbers of pieces."""
+    own = [[term for term in piece.weights if term.category == category] for piece in history.pieces]
+    numbers = dict[Term, int]()
+    terms = [numbers.setdefault(term, len(numbers)) for each in own for term in each]
+    counts = np.asarray([len(each) for each in own], dtype=np.int64)
+    starts = np.concatenate(([0], np.cumsum(counts)))
+    return PieceVectors(starts, np.asarray(terms, dtype=np.int64), np.repeat(1 / np.maximum(1, counts), counts))
 
 
 def audience_of(knowledge: Knowledge, snapshot: Snapshot) -> Audience:

@@ -35,7 +35,8 @@ Tell = Callable[[str, int, int], None]
 class EvaluationRequest:
     """What is to be evaluated, and with how much effort. ``methods`` of ``None`` are all.
 
-    With ``limits`` only newcomers are asked for. The ``diversity`` is that of the service's own lists.
+    With ``limits`` only newcomers are asked for. ``diversity`` and ``calibration`` are those of the service's own
+    lists; by the ``calibration_category`` all lists are judged.
     """
 
     split: SplitRule
@@ -45,6 +46,8 @@ class EvaluationRequest:
     memory_bytes: int = MEMORY_BYTES
     methods: Sequence[str] | None = None
     diversity: float = 0.0
+    calibration: float = 0.0
+    calibration_category: str = ""
 
     def includes(self, method: str) -> bool:
         """Return whether a method is asked for."""

@@ -27,6 +27,7 @@ from penchant.index.health import (
     normal_form,
     spread_ids,
     telling_by_category,
+    unseen_pieces,
     variants,
     vocabulary,
 )
@@ -68,7 +69,7 @@ from penchant.index.people.person import (
     keyword_counts,
     profile_of_person,
 )
-from penchant.index.people.personal import BlendQuery, OverlapQuery, PersonBlend, liked_terms
+from penchant.index.people.personal import BlendQuery, OverlapQuery, PersonBlend, keyword_parts, liked_terms
 from penchant.index.people.popularity import HALF_LIFE_DAYS, PieceCounts, Popularity, shares_of
 from penchant.index.people.prospects import PeopleTastes, PieceAppeal
 from penchant.index.people.shared_audience import (
@@ -84,7 +85,7 @@ from penchant.index.queries import PartQuery, Scan, ScanQuery, best_of, newness_
 from penchant.index.segment import Segment
 from penchant.index.similarity import SimilarityQuery
 from penchant.index.snapshot import Keep, Merge, Neighbour, Snapshot, has_attributes, is_read_as, mark
-from penchant.index.strings import Strings, rows_in
+from penchant.index.strings import Strings, mark_of, rows_in
 
 __all__ = [
     "DIRECTION_SCALE",
@@ -174,10 +175,12 @@ __all__ = [
     "is_read_as",
     "key_of",
     "keyword_counts",
+    "keyword_parts",
     "liked_terms",
     "likeness_map",
     "makes_weights",
     "mark",
+    "mark_of",
     "matches",
     "merge_segments",
     "moments_of",
@@ -203,6 +206,7 @@ __all__ = [
     "term_key",
     "term_table",
     "terms_beginning",
+    "unseen_pieces",
     "variants",
     "vocabulary",
 ]

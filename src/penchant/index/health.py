@@ -10,7 +10,7 @@ counted from as many people as a bound of work allows.
 import math
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple
@@ -354,6 +354,20 @@ def spread_ids(snapshot: Snapshot, most: int) -> Iterator[str]:
             for place in range(start, len(part.segment), stride):
                 if part.live[place]:
                     yield part.segment.ids[place]
+
+
+def unseen_pieces(snapshot: Snapshot, seen: Collection[str], now: int, limit: int) -> tuple[list[str], int]:
+    """Return some live pieces that may be shown now and are not among those seen, spread evenly, and how many are.
+
+    Costs one pass over the ids.
+    """
+    found = [
+        part.segment.ids[int(place)]
+        for part in snapshot.parts
+        for place in np.flatnonzero(part.allowed(Filter(moment=now)))
+        if part.segment.ids[int(place)] not in seen
+    ]
+    return found[:: max(1, -(-len(found) // limit))], len(found)
 
 
 @dataclass(slots=True, kw_only=True)

@@ -3,7 +3,8 @@
 Plain values: no numba here, which only the compiler of kernels loads.
 """
 
-from typing import NamedTuple, TypeAlias
+from functools import cached_property
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,6 +68,23 @@ Values: TypeAlias = NDArray[np.uint8] | NDArray[np.int16] | NDArray[np.int32] | 
 
 COUNT, DOT, SIZE = 0, 1, 2
 """What a query adds up: shared terms, products of weights, or shared terms by their category's weight."""
+NO_WEIGHTS: NDArray[np.uint8] = np.zeros(0, dtype=np.uint8)
+Record = TypeVar("Record")
+
+
+class LastingArrays:
+    """Arrays that kernels take in call after call; ``packed`` has by its maker how these are called with them."""
+
+    @cached_property
+    def packed(self) -> dict[object, bytes]:
+        """What was found of them for calls: for as long as they are there, they lie at their places in memory."""
+        return {}
+
+
+def lasting(record: type[Record]) -> type[Record]:
+    """Return a record of arrays as `LastingArrays`: for those that are kept from one request to the next."""
+    members = {"__doc__": record.__doc__, "__module__": record.__module__, "__qualname__": record.__qualname__}
+    return type(record.__name__, (LastingArrays, record), members)
 
 
 class KernelQuery(NamedTuple):
@@ -78,14 +96,22 @@ class KernelQuery(NamedTuple):
     norm: float
 
 
-class Postings(NamedTuple):
-    """By term: the rows, ascending, of the pieces that have it, and its weight in each."""
-
+class _PostingArrays(NamedTuple):
     starts: IntArray
     pieces: Numbers
     weights: Weights
 
 
+class Postings(LastingArrays, _PostingArrays):
+    """By term: the rows, ascending, of the pieces that have it, and its weight in each."""
+
+    @cached_property
+    def unweighted(self) -> "Postings":
+        """The same without weights, for kernels that count terms alone."""
+        return Postings(self.starts, self.pieces, NO_WEIGHTS)
+
+
+@lasting
 class FrequentTerms(NamedTuple):
     """Frequent terms, stored so that they are added up faster: bits of the 64 most frequent by piece, and columns.
 
@@ -125,6 +151,7 @@ class BlendFactors(NamedTuple):
     total: float
 
 
+@lasting
 class Norms(NamedTuple):
     """Norms that distances divide by; shapes (n_pieces,).
 
@@ -242,6 +269,7 @@ class LikenessNorms(NamedTuple):
     mean: float
 
 
+@lasting
 class WeightMatrix(NamedTuple):
     """Weights and stand-ins of ``n`` pieces, from which part a is added up.
 
@@ -295,6 +323,7 @@ class PersonBlends(NamedTuple):
     total: FloatArray
 
 
+@lasting
 class TasteRoom(NamedTuple):
     """Room to make a taste in: by term (v,), sums of zeros before and after, with a bit for each; then the taste."""
 
@@ -312,6 +341,7 @@ class TasteRoom(NamedTuple):
         return cls(highs, lows, bits, np.empty(term_count, dtype=np.int64), np.empty(term_count))
 
 
+@lasting
 class ShareRoom(NamedTuple):
     """Room to add up part a in: of zeros before and after, by piece of a block, with a bit for each in ``met``.
 

@@ -90,8 +90,9 @@ class SourceWeights:
             return not head.interactions_version
         origin = self.made.origin
         # A file may be of newer content than this request has seen, and is current all the same.
-        newer = head._replace(version=max(head.version, origin.content_version))
-        return self.version >= head.interactions_version and origin.is_current(newer, request.oldest_day)
+        if origin.content_version > head.version:
+            head = head._replace(version=origin.content_version)
+        return self.version >= head.interactions_version and origin.is_current(head, request.oldest_day)
 
     def begin(self, head: SourceHead) -> None:
         """Forget weights of another history of the source."""

@@ -9,6 +9,7 @@ thread, up to a bound of pieces and time; an answer says how far it looked, and 
 """
 
 import asyncio
+import bisect
 import enum
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -276,8 +277,12 @@ COUNTING_WAIT_S = 0.3
 """How long an answer waits for counts; they go on being made, for the next one."""
 MAX_OFFERED = 150
 """Titles that a field offers: 7 KB of a page."""
-MAX_TITLED = 16
+MAX_TITLED = 8
 """Sources whose titles are remembered, each until its next version."""
+MAX_TITLES = 20_000
+"""Pieces whose titles are read where one is looked for, `MAX_SCANNED` in a turn of a thread; 6 MB of a source."""
+MAX_COMPLETED = 30
+"""Titles by which a field completes what is typed."""
 MAX_COUNTS = 1_000
 """Sources whose counts are remembered."""
 
@@ -363,10 +368,24 @@ class SourceOverview:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PieceTitles:
-    """The titles of a source: some for a field to offer, ascending, and the pieces by title, without its case."""
+    """The titles of a source: some for a field to offer, ascending, and all by their text without its case.
+
+    Of each, ascending, the first piece that is called so, with its title as it is written. ``after`` is the id behind
+    which pieces were not read, ``None`` where all were.
+    """
 
     offered: Sequence[str]
-    ids: Mapping[str, str]
+    pieces: Mapping[str, LabelledPiece]
+    after: str | None
+
+    def like(self, text: str) -> list[LabelledPiece]:
+        """Return the pieces whose title begins so, then those of which another word does, each ascending by title."""
+        begun = text.strip().casefold()
+        keys = list(self.pieces)
+        first = bisect.bisect_left(keys, begun)
+        found = list(itertools.takewhile(lambda key: key.startswith(begun), keys[first : first + MAX_COMPLETED]))
+        inside = (key for key in keys if f" {begun}" in key and not key.startswith(begun)) if begun else ()
+        return [self.pieces[key] for key in itertools.islice(itertools.chain(found, inside), MAX_COMPLETED)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -466,11 +485,22 @@ class SourceBrowser:
         return {piece_id: card(piece_id) for piece_id in ids}
 
     async def titles(self, view: View) -> PieceTitles:
-        """Return the titles of a source, of its first `MAX_SCANNED` pieces."""
+        """Return the titles of a source, of its first `MAX_SCANNED` pieces at least."""
         key = (view.head.source_id, view.head.incarnation, view.head.version)
         titles = self._titles.get(key)
         if titles is None:
-            titles = await self._database.in_thread(self._read_titles, view)
+            titles = await self._database.in_thread(self._read_titles, view, {}, None)
+            self._titles.put(key, titles)
+        return titles
+
+    async def all_titles(self, view: View) -> PieceTitles:
+        """Return the titles of a source, of its first `MAX_TITLES` pieces."""
+        titles = await self.titles(view)
+        key = (view.head.source_id, view.head.incarnation, view.head.version)
+        for _ in range(MAX_SCANNED, MAX_TITLES, MAX_SCANNED):
+            if titles.after is None:
+                break
+            titles = await self._database.in_thread(self._read_titles, view, titles.pieces, titles.after)
             self._titles.put(key, titles)
         return titles
 
@@ -478,7 +508,12 @@ class SourceBrowser:
         """Return the id of the piece of this id or title; ``None`` where there is none, or none is found by title."""
         if text in view.snapshot:
             return text
-        return (await self.titles(view)).ids.get(text.strip().casefold())
+        found = (await self.all_titles(view)).pieces.get(text.strip().casefold())
+        return None if found is None else found.id
+
+    async def called_like(self, view: View, text: str) -> list[LabelledPiece]:
+        """Return some pieces whose title goes on from a text, or has a word that does (`PieceTitles.like`)."""
+        return (await self.all_titles(view)).like(text)
 
     async def texts_at(self, view: View, pointer: str, ids: Sequence[str]) -> dict[str, str]:
         """Return the texts to which a JSON pointer leads in the extras of some pieces, of those that have one."""
@@ -521,16 +556,20 @@ class SourceBrowser:
         with self._database.storage.pieces.open_from(*name, start=start, after=after, limit=PAGE + 1) as batches:
             return [LabelledPiece(id=row.id, label=decode_stored_label(row.body)) for rows in batches for row in rows]
 
-    def _read_titles(self, view: View) -> PieceTitles:
+    def _read_titles(self, view: View, known: Mapping[str, LabelledPiece], after: str | None) -> PieceTitles:
+        """Return titles with those of the next `MAX_SCANNED` pieces past an id."""
         name = (view.head.account_id, view.head.name)
-        ids: dict[str, str] = {}
-        labels = []
-        with self._database.storage.pieces.open_from(*name, limit=MAX_SCANNED) as batches:
+        found = dict(known)
+        count = 0
+        with self._database.storage.pieces.open_from(*name, after=after, limit=MAX_SCANNED) as batches:
             for row in itertools.chain.from_iterable(batches):
+                count, after = count + 1, row.id
                 label = decode_stored_label(row.body)
-                if label is not None and ids.setdefault(label.casefold(), row.id) == row.id:
-                    labels.append(label)
-        return PieceTitles(offered=sorted(labels[:MAX_OFFERED]), ids=ids)
+                if label is not None:
+                    found.setdefault(label.casefold(), LabelledPiece(id=row.id, label=label))
+        offered = sorted(each.label or "" for each in itertools.islice(found.values(), MAX_OFFERED))
+        pieces = dict(sorted(found.items()))
+        return PieceTitles(offered=offered, pieces=pieces, after=after if count == MAX_SCANNED else None)
 
     def _scan(self, view: View, text: str, after: str | None) -> PiecePage:
         """Return the next page of pieces whose label contains a text, reading labels in the order of ids."""

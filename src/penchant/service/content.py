@@ -28,6 +28,7 @@ from penchant.live.views import View, Views
 from penchant.live.word_writer import WordTasks, replace_settings
 from penchant.model import EncodedPiece, ListKind, SourceSettings
 from penchant.service.access import Access
+from penchant.service.four_eyes import require_one_pair
 from penchant.service.shares import AccountShares
 from penchant.settings import CurrentSettings
 from penchant.storage import (
@@ -97,7 +98,12 @@ class Curation:
         return list(view.whitelist if kind is ListKind.WHITELIST else view.blacklist)
 
     async def replace_list(self, access: Access, source: str, kind: ListKind, ids: Sequence[str]) -> Outcome:
-        """Replace a list; the order of ids is kept."""
+        """Replace a list; the order of ids is kept.
+
+        Raises:
+            FourEyes: the source asks for a draft that somebody else publishes.
+        """
+        await require_one_pair(self._database, access.account_id, source)
         return await self._database.change(
             ReplaceList(account_id=access.account_id, source=source, actor=access.key_id, kind=kind, ids=ids)
         )
@@ -109,7 +115,9 @@ class Curation:
 
         Raises:
             TooManyEntries: the list is as long as it may be.
+            FourEyes: as `replace_list`.
         """
+        await require_one_pair(self._database, access.account_id, source)
         return await self._database.change(
             EditList(
                 account_id=access.account_id,
@@ -126,7 +134,11 @@ class Curation:
 
         Where pieces get other words, that is waited for, some seconds: lists have them from the returned version on,
         and of a large source later, all at once.
+
+        Raises:
+            FourEyes: as `replace_list`, unless they are the settings in force.
         """
+        await require_one_pair(self._database, access.account_id, source, wanted=settings)
         outcome = await self._database.change(
             replace_settings(account_id=access.account_id, source=source, actor=access.key_id, settings=settings)
         )

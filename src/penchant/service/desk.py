@@ -4,6 +4,7 @@ Figures come from the counts of placements, of the latest days, and are kept for
 milliseconds however much is shown. A week is seven whole days; today comes on top.
 """
 
+import asyncio
 import enum
 import math
 from collections import Counter
@@ -13,12 +14,14 @@ from dataclasses import dataclass
 from penchant.bounded_cache import BoundedCache
 from penchant.clock import SYSTEM_CLOCK, Clock
 from penchant.experiments import LEAST_SUCCESSES
+from penchant.index import EXAMPLES, unseen_pieces
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View
 from penchant.model import DAY_MS, InteractionType
 from penchant.service.placements.results import Results, ResultsRequest
 from penchant.service.placements.versions import Placements
 from penchant.storage import AuditEntry
+from penchant.storage.impressions import ShownCount
 from penchant.storage.placement_counts import SHOWN, SUCCEEDED, PlacementDay
 from penchant.wire import PlacementPin, PlacementResults, PlacementVersion, read_placement
 
@@ -33,6 +36,12 @@ MAX_JUDGED = 8
 """Rows with variants whose results are read for the desk; of more the page of the row tells."""
 LIFE_S = 30.0
 MAX_KEPT = 500
+MAX_SEEN = 100_000
+"""Impressions of the latest days that are counted by piece, the newest: a fifth of a second of a thread, 10 MB."""
+MAX_SEEN_SOURCES = 8
+SEEN_LIFE_S = 900.0
+SEEN_WAIT_S = 0.05
+"""How long a page waits for them; a small source's are there by then."""
 MAX_CHANGES = 8
 NEWEST_CHANGES = 2_000
 """Entries of the audit log, of all accounts, among which those of a source are looked for."""
@@ -121,6 +130,19 @@ class DeskFigures:
     ending: Sequence[EndingPin]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenFigures:
+    """What rows showed in the latest days, by piece, since a moment, and what of the catalogue none of them did.
+
+    Of the pieces that may be shown now ``unseen_count`` were not, some of them ``unseen``; hidden ones are not meant.
+    """
+
+    since: int
+    pieces: Mapping[str, ShownCount]
+    unseen: Sequence[str]
+    unseen_count: int
+
+
 @dataclass(frozen=True, slots=True)
 class _KeptFigures:
     version: int
@@ -144,6 +166,8 @@ class Desk:
         self._results = results
         self._clock = clock
         self._kept: BoundedCache[tuple[int, int], _KeptFigures] = BoundedCache(MAX_KEPT)
+        self._seen: BoundedCache[tuple[int, int], tuple[float, SeenFigures]] = BoundedCache(MAX_SEEN_SOURCES)
+        self._looking: dict[tuple[int, int], asyncio.Task[SeenFigures]] = {}
 
     async def figures(self, view: View) -> DeskFigures:
         """Return what the rows of a source did, half a minute old at most, and never of another version."""
@@ -156,6 +180,41 @@ class Desk:
         figures = await self._database.in_thread(self._figures, view, listing.placements)
         self._kept.put(key, _KeptFigures(view.head.version, now, figures))
         return figures
+
+    async def seen(self, view: View) -> SeenFigures | None:
+        """Return what rows showed of the catalogue, a quarter of an hour old at most; ``None`` while that is counted.
+
+        It goes on being counted for the next page: none waits for it longer than `SEEN_WAIT_S`.
+        """
+        key = (view.head.source_id, view.head.incarnation)
+        kept = self._seen.get(key)
+        if kept is not None and self._clock.monotonic() - kept[0] <= SEEN_LIFE_S:
+            return kept[1]
+        task = self._looking.get(key)
+        if task is None:
+            task = self._looking[key] = asyncio.create_task(self._look(view))
+        await asyncio.wait([task], timeout=SEEN_WAIT_S)
+        if task.done() and task.exception() is None:
+            return task.result()
+        return None if kept is None else kept[1]
+
+    async def _look(self, view: View) -> SeenFigures:
+        key = (view.head.source_id, view.head.incarnation)
+        try:
+            found = await self._database.in_thread(self._seen_figures, view)
+        finally:
+            # After a failure, too: the next page tries again.
+            del self._looking[key]
+        self._seen.put(key, (self._clock.monotonic(), found))
+        return found
+
+    def _seen_figures(self, view: View) -> SeenFigures:
+        head, now = view.head, self._clock.now_ms()
+        seen = self._database.storage.impressions.seen_since(
+            head.source_id, head.incarnation, now - WEEK * DAY_MS, limit=MAX_SEEN
+        )
+        unseen, count = unseen_pieces(view.snapshot, {*seen.pieces, *view.blacklist}, now, EXAMPLES)
+        return SeenFigures(since=seen.since, pieces=seen.pieces, unseen=unseen, unseen_count=count)
 
     async def changes(self, view: View) -> list[AuditEntry]:
         """Return the latest changes of a source, newest first."""

@@ -35,6 +35,7 @@ from penchant.live.word_writer import WordTasks
 from penchant.model import EncodedPiece, ListKind, PieceLimits, SourceSettings
 from penchant.service.access import Access, AccessControl
 from penchant.service.content import WORDS_TIMEOUT_S
+from penchant.service.four_eyes import settings_now
 from penchant.service.placements.lists import check_quotas
 from penchant.service.placements.versions import PlacementInForce, planned, read_row
 from penchant.storage import (
@@ -199,8 +200,7 @@ class Drafts:
             raise _over()
         row = await self.get(access, source, name)
         self._require(access, self.edits_of(row))
-        stored = await self._database.promptly(self._stored.read_settings, source_id(access.account_id, source))
-        is_theirs = not settings_in(SourceCuration(settings=stored)).four_eyes
+        is_theirs = not (await settings_now(self._database, access.account_id, source)).four_eyes
         act = _act(access, source, name, who=who, step="schedule", states=_PUBLISHABLE)
         return await self._move(access, replace(act, revision=row.revision, is_theirs=is_theirs), "scheduled", at)
 

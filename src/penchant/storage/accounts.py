@@ -30,6 +30,12 @@ class AccountStore:
         with self._transactions.read() as connection:
             return connection.execute(select(accounts.c.account_id).where(accounts.c.name == name)).scalar_one_or_none()
 
+    def name_of(self, account_id: int) -> str:
+        """Return the name of an account that there is."""
+        with self._transactions.read() as connection:
+            statement = select(accounts.c.name).where(accounts.c.account_id == account_id)
+            return str(connection.execute(statement).scalar_one())
+
     def signing_secret(self, name: str) -> bytes | None:
         """Return the secret with which an account signs people; ``None`` where it has none."""
         with self._transactions.read() as connection:

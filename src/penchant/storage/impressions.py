@@ -41,6 +41,21 @@ class ShownPiece(NamedTuple):
     piece_id: str
 
 
+class ShownCount(NamedTuple):
+    """How often lists showed a piece, and how often that led to something."""
+
+    shown: int
+    successes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownCounts:
+    """What lists that were made from a moment on showed, by piece; ``since`` is a later one where all is too much."""
+
+    since: int
+    pieces: Mapping[str, ShownCount]
+
+
 def _shown_rows(own: ColumnElement[bool], since: int, until: int) -> Select[Any]:
     """Select what lists showed that were made from one moment until before another, as the primary key has it."""
     columns = impressions.c
@@ -149,6 +164,28 @@ class ImpressionStore:
                 ]
         shown = [ShownPiece(bytes(row[0]), bytes(row[1]), row[2]) for row in rows if row[3] == placement]
         return shown, is_whole
+
+    def seen_since(self, source_id: int, incarnation: int, since: int, *, limit: int) -> ShownCounts:
+        """Return what lists of a source that were made since a moment showed, by the newest ``limit`` impressions."""
+        columns = impressions.c
+        own = (columns.source_id == source_id) & (columns.incarnation == incarnation)
+        newest = (
+            select(columns.list_key, columns.piece_id, columns.led_to, columns.repeated)
+            .where(own, columns.list_key >= first_key(since))
+            .order_by(columns.list_key.desc())
+            .limit(limit)
+            .subquery()
+        )
+        has_led = (newest.c.led_to.op("&")(SUCCESSES) != 0) & ~newest.c.repeated
+        statement = select(newest.c.piece_id, func.count(), func.sum(case((has_led, 1), else_=0))).group_by(
+            newest.c.piece_id
+        )
+        with self._transactions.read() as connection:
+            rows = connection.execute(statement).all()
+            total = sum(row[1] for row in rows)
+            oldest = connection.execute(select(func.min(newest.c.list_key))).scalar() if total == limit else None
+        begun = since if oldest is None else made_at_of(oldest)
+        return ShownCounts(since=begun, pieces={row[0]: ShownCount(int(row[1]), int(row[2])) for row in rows})
 
     def count_by_day(
         self, source_id: int, incarnation: int, days: tuple[int, int], kinds: Sequence[int], *, limit: int

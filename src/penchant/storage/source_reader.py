@@ -347,5 +347,6 @@ def _cut(connection: Connection) -> None:
 
 
 def stored_settings(connection: Connection, source_id: int) -> bytes:
-    """Return the settings of a source as they are stored; empty for the defaults."""
-    return bytes(connection.execute(select(sources.c.settings).where(sources.c.source_id == source_id)).scalar_one())
+    """Return the settings of a source as they are stored; empty for the defaults, and where there is none."""
+    statement = select(sources.c.settings).where(sources.c.source_id == source_id)
+    return bytes(connection.execute(statement).scalar_one_or_none() or b"")

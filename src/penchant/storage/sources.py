@@ -24,7 +24,7 @@ from penchant.storage.records import (
     WordRules,
     WordsState,
 )
-from penchant.storage.schema import sources
+from penchant.storage.schema import accounts, sources
 from penchant.storage.source_reader import BATCH_ROWS, SourceReader, stored_settings, to_head
 
 
@@ -66,6 +66,17 @@ class SourceStore:
                 rows |= {row[0]: row for row in connection.execute(statements.HEADS_OF, {"numbers": numbers})}
         heads = [to_head(rows.get(number), account_id, name) for number, name in named]
         return [head for head in heads if head is not None]
+
+    def accounts_with(self, source: str) -> list[str]:
+        """Return the names of the accounts that have a source of this name, ascending."""
+        statement = (
+            select(accounts.c.name)
+            .join(sources, sources.c.account_id == accounts.c.account_id)
+            .where(sources.c.name == source, sources.c.deleted.is_(False))
+            .order_by(accounts.c.name)
+        )
+        with self._transactions.read() as connection:
+            return list(connection.execute(statement).scalars())
 
     def list_large(self, minimum: int) -> list[SourceHead]:
         """Return the sources of all accounts with at least so many pieces."""

@@ -41,7 +41,7 @@ def _list_operations(kind: ListKind) -> None:
         feature=Feature.LISTS,
         body="IdArray",
         answer="IdArray",
-        errors=("too-many-entries",),
+        errors=("too-many-entries", "four-eyes"),
     )
     async def replace_list(call: Call) -> Answer:
         return await _replace(call, kind, await call.decode_body(decode_list))
@@ -55,6 +55,7 @@ def _list_operations(kind: ListKind) -> None:
         scope=Scope.WRITE,
         feature=Feature.LISTS,
         answer="IdArray",
+        errors=("four-eyes",),
     )
     async def empty_list(call: Call) -> Answer:
         return await _replace(call, kind, ())
@@ -91,6 +92,7 @@ async def get_settings(call: Call) -> Answer:
     body_kind=SETTINGS_BODY,
     body="Settings",
     answer="Settings",
+    errors=("four-eyes",),
 )
 async def put_settings(call: Call) -> Answer:
     """Replace the settings; members left out return to their defaults."""

@@ -266,6 +266,18 @@ DIVERSITY = Parameter(
     read=_read_share,
     default=0.0,
 )
+CALIBRATION = Parameter(
+    name="calibration",
+    description="How much a list keeps the shares of the person's tastes, by a category, from 0 (not at all) to 1.",
+    schema={"type": "number", "minimum": 0, "maximum": 1, "default": 0},
+    read=_read_share,
+)
+CALIBRATION_CATEGORY = Parameter(
+    name="calibration-category",
+    description="The category by whose keywords tastes and lists have shares.",
+    schema={"type": "string"},
+    read=_read_name,
+)
 EXPLAIN = Parameter(
     name="explain",
     description="`true` adds to each entry why it is there.",
@@ -443,7 +455,10 @@ AFTER = Parameter(
 )
 PLAIN = (LIMIT, OLD_TAKE, CATALOGS, FILTER, BOOST, AT, EXCLUDE, INCLUDE)
 """What narrows any list."""
-PERSONAL = (LIMIT, TAKE, CATALOGS, FILTER, BOOST, ALGO, AT, INCLUDE_SEEN, FILL, EXCLUDE, DIVERSITY, INCLUDE)
+PERSONAL = (
+    *(LIMIT, TAKE, CATALOGS, FILTER, BOOST, ALGO, AT, INCLUDE_SEEN, FILL, EXCLUDE),
+    *(DIVERSITY, CALIBRATION, CALIBRATION_CATEGORY, INCLUDE),
+)
 """What chooses a list for a person."""
 NARROWING = (CATALOGS, FILTER, BOOST)
 """What needs the plan feature ``filters``."""

@@ -115,7 +115,7 @@ async def get_placement(call: Call) -> Answer:
     body_kind=SETTINGS_BODY,
     body="Placement",
     answer="Placement",
-    errors=("too-many-placements", "placement-changed"),
+    errors=("too-many-placements", "placement-changed", "four-eyes"),
 )
 async def put_placement(call: Call) -> Answer:
     """Store a placement; members left out are as the source has them."""
@@ -141,6 +141,7 @@ async def _check_quotas(call: Call, view: View, spec: PlacementSpec, where: str 
     feature=Feature.PLACEMENTS,
     status=202,
     answer="EmptyArray",
+    errors=("four-eyes",),
 )
 async def delete_placement(call: Call) -> Answer:
     """Delete a placement with all its versions."""
@@ -175,7 +176,7 @@ async def list_placement_versions(call: Call) -> Answer:
     feature=Feature.PLACEMENTS,
     parameters=(ROLLBACK_VERSION,),
     answer="Placement",
-    errors=("unknown-placement", "placement-changed"),
+    errors=("unknown-placement", "placement-changed", "four-eyes"),
 )
 async def roll_back_placement(call: Call) -> Answer:
     """Put an earlier version of a placement in force again."""

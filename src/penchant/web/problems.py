@@ -113,8 +113,9 @@ KINDS: dict[str, ProblemKind] = {
     "four-eyes": ProblemKind(
         403,
         "Somebody else has to publish this",
-        "The source has the setting fourEyes: who wrote a draft, alone or with others, since it was last published may "
-        "neither publish nor schedule it. Propose it, and have somebody else do that, with another key.",
+        "The source has the setting fourEyes: its lists, settings and placements change by drafts alone, and who wrote "
+        "one, alone or with others, since it was last published may neither publish nor schedule it. Propose it, and "
+        "have somebody else do that, with another key.",
     ),
     "unknown-problem": ProblemKind(404, "No such problem", "No error of the service has this code."),
     "wrong-method": ProblemKind(

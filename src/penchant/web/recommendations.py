@@ -166,12 +166,18 @@ def audience_headers(version: int | None) -> dict[str, str]:
 
 def personal_query(call: Call, user_id: str, values: Values, view: View) -> PersonalRequest:
     """Return the request for a person's recommendations, from a query's values."""
+    calibration, category = values["calibration"], values["calibration-category"]
+    if (category is None) is not (calibration is None) and (calibration or category):
+        given, missing = sorted(("calibration", "calibration-category"), reverse=calibration is None)
+        raise invalid_parameter(given, f"Found it without {missing}; both together are accepted.")
     return PersonalRequest(
         user_id=user_id,
         algorithm=values["algo"],
         include_seen=values["include-seen"],
         fill=values["fill"],
         diversity=values["diversity"],
+        calibration=calibration or 0.0,
+        calibration_category=category or "",
         min_audience_version=call.min_audience_version(),
         **list_choice(call, values, view),
     )

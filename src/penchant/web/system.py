@@ -25,12 +25,17 @@ _COVER_HEADERS = {
 _METRICS = "text/plain; version=0.0.4; charset=utf-8"
 
 
+def asks_for_page(call: Call) -> bool:
+    """Return whether a browser asks, which is shown pages."""
+    return "text/html" in call.headers.get("accept", "")
+
+
 @SYSTEM.operation("GET", "/", about=NOBODY, public=True, answer="Addresses")
 async def addresses(call: Call) -> Answer:
     """Where the documents, the dashboard and the OpenAPI document are; a browser is sent to the dashboard."""
     base = call.services.settings.base_path
     headers = {"vary": "accept", "cache-control": "no-cache"}
-    if "text/html" in call.headers.get("accept", ""):
+    if asks_for_page(call):
         return Answer(status=303, headers=headers | {"location": f"{base}/-/dashboard"})
     links = Addresses(
         name="penchant",

@@ -48,12 +48,14 @@ class MovingRule(Record, frozen=True, kw_only=True, rename="camel"):
     """What moved a piece: `whitelist` with the place on that list, from 0, `fill`, `diversity`, or `boost`.
 
     A boost has its ``factor``, and for ``position`` its place among those asked for, from 0; `given` has the place at
-    which the piece is given.
+    which the piece is given. `calibration` has the ``keyword`` of which the person's tastes have more than the list
+    has without the piece, where there is one.
     """
 
     rule: str
     position: int | UnsetType = UNSET
     factor: float | UnsetType = UNSET
+    keyword: str | UnsetType = UNSET
 
 
 class SimilarWhy(Record, frozen=True, kw_only=True, rename="camel"):

@@ -255,6 +255,20 @@ class ListMembers(Record, frozen=True, kw_only=True, rename="camel"):
         Label("At most so many of the same"),
     ] = UNSET
     diversity: Annotated[Number | UnsetType | None, Shape(_read_fraction, _FRACTION), Label("How mixed")] = UNSET
+    calibration: Annotated[
+        Number | UnsetType | None,
+        Shape(_read_fraction, _FRACTION),
+        _SUITED,
+        Description("How much a list keeps the shares of the person's tastes, by `calibrationCategory`."),
+        Label("Keep the shares of tastes"),
+    ] = UNSET
+    calibration_category: Annotated[
+        str | UnsetType | None,
+        text(name_problem, "a name", NAME_SCHEMA),
+        _SUITED,
+        Description("The category by whose keywords tastes and lists have shares; `calibration` needs it."),
+        Label("Shares by the category"),
+    ] = UNSET
     rotation: Annotated[
         Number | UnsetType | None, Shape(_read_fraction, _FRACTION), _RECOMMENDED, Label("Change what was passed over")
     ] = UNSET
@@ -421,6 +435,8 @@ class ListRules:
     category_weights: Mapping[str, float] | None = None
     max_per_value: Mapping[str, int] | None = None
     diversity: float | None = None
+    calibration: float | None = None
+    calibration_category: str | None = None
     rotation: float | None = None
     exclude_seen: bool | None = None
     half_life_days: int | None = None
@@ -544,6 +560,8 @@ def _placement(value: Mapping[str, Any], where: str, faults: Faults) -> Placemen
     rules = ListRules(**({"kind": PlacementKind.POPULAR} | given))
     if value.get("content") is None:
         _require_picks(rules, where, faults)
+    if value.get("calibrationCategory") is None:
+        _require_category(rules, where, faults)
     variants = _variants(value, rules, where, faults)
     shown = set().union(rules.kinds, *(each.rules.kinds for each in variants))
     _require_use(value, shown, where, faults)
@@ -585,6 +603,8 @@ def _variant(entry: Mapping[str, Any], base: ListRules, where: str, faults: Faul
     _require_use(entry, rules.kinds, where, faults)
     if entry.get("content") is None:
         _require_picks(rules, where, faults)
+    if entry.get("calibrationCategory") is None:
+        _require_category(rules, where, faults)
     _VARIANT.read_member(entry, "name", where, faults)
     share = _VARIANT.read_member(entry, "share", where, faults)
     return Variant(name=str(entry.get("name")), share=share, rules=rules)
@@ -594,6 +614,12 @@ def _require_picks(rules: ListRules, where: str, faults: Faults) -> None:
     """Note where a list that may be shown picks pieces, and none are named."""
     if PlacementKind.PICKS in rules.kinds and rules.content is None:
         faults.add(f"{where}/content", "Found no ids; the kind picks needs those of the pieces that it shows.")
+
+
+def _require_category(rules: ListRules, where: str, faults: Faults) -> None:
+    """Note where a list is to keep the shares of tastes, and it is not said by which category."""
+    if rules.calibration and rules.calibration_category is None:
+        faults.add(f"{where}/calibrationCategory", "Found no name; calibration needs the category that it goes by.")
 
 
 def _require_use(value: Mapping[str, Any], kinds: Collection[PlacementKind], where: str, faults: Faults) -> None:

@@ -15,7 +15,7 @@ from penchant.index.arrays import over_ranges, run_places, starts_of
 from penchant.index.best import Hits, in_order
 from penchant.index.compiled import exact, ridge_exact
 from penchant.index.compiled.native_kernels import NativeKernel
-from penchant.index.compiled.samples import FINDING, RIDGE, UNWEIGHTED, Kind
+from penchant.index.compiled.samples import FINDING, RIDGE, Kind
 from penchant.index.layout import (
     CLOSENESS,
     BlendFactors,
@@ -134,7 +134,7 @@ def nearest(query: KernelQuery, postings: Postings, frequent: FrequentTerms, nor
     sums_type = query.values.dtype
     # Shared terms are counted without their weights: one kind of kernel serves weights of 8 and of 16 bits.
     if sums_type == np.uint8:
-        postings = Postings(postings.starts, postings.pieces, UNWEIGHTED)
+        postings = postings.unweighted
     kernel = None
     # Integers past 32 bits come as reals, and numpy alone counts those: of real sums only `best` has kernels.
     if sums_type != np.float64:

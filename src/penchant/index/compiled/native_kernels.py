@@ -5,17 +5,24 @@ cut into numbers. A tuple is its members; an array is
 
     owner   parent   items   bytes of an item   address   shape, a number each   strides, a number each
 
-Both places are ignored: kernels return nothing and raise nothing.
+Both places are ignored: kernels return nothing and raise nothing. Python packs the arguments one after the other, eight
+bytes for each number, and calls the kernel by a function that takes them out of memory (`native_compiling`).
 """
 
 import ctypes
+import functools
+import struct
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 
 from penchant.index.compiled.samples import Kind, samples_of
+from penchant.index.layout import LastingArrays
+
+ENTRY = "penchant_kernel"
+"""The function of a kernel's code that is called: it takes the place in memory where the arguments lie packed."""
 
 _HEAD_BYTES = object.__basicsize__
 """Where an array's address stands in its object: numpy's C interface has it there (`leaf.ctypes.data` takes 3 us)."""
@@ -39,17 +46,9 @@ class NativeKernel:
         # Kept: the code goes with what has loaded it.
         self._loader = _loader_of(compiled.code)
         address = self._loader.get_function_address(compiled.symbol)
-        leaves = _leaves(sample)
-        numbers = [kind for leaf in leaves for kind in _number_types(leaf)]
-        # By argument the type and dimensions of an array, or what makes a number of it.
-        self._types = tuple(
-            (leaf.dtype, leaf.ndim, None) if isinstance(leaf, np.ndarray) else (None, 0, type(leaf)) for leaf in leaves
-        )
-        signature = (ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *numbers)
-        self._function = ctypes.CFUNCTYPE(*signature)(address)
-        self._quick_function = ctypes.PYFUNCTYPE(*signature)(address)
-        self._ignored = (ctypes.c_uint64 * 2)()
-        self._place = ctypes.addressof(self._ignored)
+        self._packers = tuple(_packer_of(_Types.of(argument)) for argument in sample)
+        self._function = ctypes.CFUNCTYPE(None, ctypes.c_char_p)(address)
+        self._quick_function = ctypes.PYFUNCTYPE(None, ctypes.c_char_p)(address)
 
     def __call__(self, *arguments: Any) -> None:
         """Run the kernel.
@@ -57,7 +56,7 @@ class NativeKernel:
         Raises:
             TypeError: an argument is not of the type that the code is for.
         """
-        self._function(*self._numbers(arguments))
+        self._function(self._packed(arguments))
 
     def quickly(self, *arguments: Any) -> None:
         """Run the kernel for some microseconds with the interpreter's lock: to give that away can take longer.
@@ -65,21 +64,72 @@ class NativeKernel:
         Raises:
             TypeError: as `__call__`.
         """
-        self._quick_function(*self._numbers(arguments))
+        self._quick_function(self._packed(arguments))
 
-    def _numbers(self, arguments: tuple[Any, ...]) -> list[Any]:
-        """Return what the code is called with: both places, and the arguments cut into numbers."""
-        numbers: list[Any] = [self._place, self._place + 8]
-        for leaf, (dtype, dimensions, number) in zip(_leaves(arguments), self._types, strict=True):
+    def _packed(self, arguments: tuple[Any, ...]) -> bytes:
+        """Return the arguments, cut into numbers, as the code reads them."""
+        pairs = zip(self._packers, arguments, strict=True)
+        return b"".join([packer.packed(argument) for packer, argument in pairs])
+
+
+class _Types(NamedTuple):
+    """The types of an argument's leaves: of an array its dtype and dimensions, of a number what makes one of it."""
+
+    leaves: tuple[tuple[Any, int, Any], ...]
+
+    @classmethod
+    def of(cls, argument: Any) -> "_Types":
+        """Return the types of a sample."""
+        leaves = _leaves(argument) if isinstance(argument, tuple) else [argument]
+        return cls(
+            tuple(
+                (leaf.dtype, leaf.ndim, None) if isinstance(leaf, np.ndarray) else (None, 0, type(leaf))
+                for leaf in leaves
+            )
+        )
+
+
+class _Packer:
+    """Cuts arguments of some types into numbers of eight bytes each."""
+
+    def __init__(self, types: _Types) -> None:
+        self._types = types.leaves
+        formats = [
+            "q" * (5 + 2 * dimensions) if number is None else "d" if number is float else "q"
+            for _, dimensions, number in self._types
+        ]
+        self._struct = struct.Struct("=" + "".join(formats))
+
+    def packed(self, argument: Any) -> bytes:
+        """Return an argument as bytes: of `LastingArrays` those that were found before.
+
+        Raises:
+            TypeError: it is not of the types.
+        """
+        if not isinstance(argument, LastingArrays):
+            return self._pack(argument)
+        found = argument.packed.get(self)
+        if found is None:
+            found = argument.packed[self] = self._pack(argument)
+        return found
+
+    def _pack(self, argument: Any) -> bytes:
+        numbers: list[Any] = []
+        leaves = _leaves(argument) if isinstance(argument, tuple) else (argument,)
+        for leaf, (dtype, dimensions, number) in zip(leaves, self._types, strict=True):
             if number is not None:
                 numbers.append(number(leaf))
                 continue
             # What is not of its type would be read past its end.
             if leaf.dtype != dtype or leaf.ndim != dimensions or not leaf.flags.c_contiguous:
                 raise TypeError(f"a kernel takes an array of {dtype}, not of {leaf.dtype}")
-            address = _address_at(id(leaf) + _HEAD_BYTES).value
-            numbers += (None, None, leaf.size, leaf.itemsize, address, *leaf.shape, *leaf.strides)
-        return numbers
+            address = _address_at(id(leaf) + _HEAD_BYTES).value or 0
+            numbers += (0, 0, leaf.size, leaf.itemsize, address, *leaf.shape, *leaf.strides)
+        return self._struct.pack(*numbers)
+
+
+# One for all kernels that take the same: what lasts is packed once for all of them.
+_packer_of = functools.cache(_Packer)
 
 
 def load_kind(kind: Kind, code: Mapping[str, NativeCode]) -> dict[str, NativeKernel]:
@@ -99,13 +149,6 @@ def _leaves(arguments: tuple[Any, ...]) -> list[Any]:
         else:
             leaves.append(argument)
     return leaves
-
-
-def _number_types(leaf: Any) -> list[Any]:
-    if isinstance(leaf, np.ndarray):
-        head = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p]
-        return head + [ctypes.c_int64] * (2 * leaf.ndim)
-    return [ctypes.c_double if isinstance(leaf, float) else ctypes.c_int64]
 
 
 def _loader_of(code: bytes) -> Any:

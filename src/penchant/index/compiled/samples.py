@@ -7,6 +7,7 @@ import numpy as np
 from penchant.index.layout import (
     COUNT,
     DOT,
+    NO_WEIGHTS,
     BlendFactors,
     Choice,
     FrequentTerms,
@@ -39,7 +40,6 @@ WIDE_KINDS: tuple[Kind, ...] = (("h", "H"), ("i", "H"), ("d", "H"))
 """The kinds for weights of 16 bits."""
 SERVED: tuple[Kind, ...] = (*KINDS, *WIDE_KINDS)
 """The kinds that a service has, those first that most requests need."""
-UNWEIGHTED = np.zeros(0, dtype=np.uint8)
 Sample = tuple[Any, ...]
 
 
@@ -59,7 +59,7 @@ def samples_of(kind: Kind) -> dict[str, Sample]:
         return {"best": best, **_taste_samples(postings.weights)}
     norms = Norms(np.zeros(0, dtype=np.uint16), 1.0, none)
     if sums_type == np.uint8:
-        norms = Norms(UNWEIGHTED, 1.0, np.zeros(0, dtype=np.uint32))
+        norms = Norms(NO_WEIGHTS, 1.0, np.zeros(0, dtype=np.uint32))
     sums = np.zeros(0, dtype=sums_type)
     query = KernelQuery(COUNT if sums_type == np.uint8 else DOT, numbers, sums, 1.0)
     frequent = FrequentTerms(
@@ -78,7 +78,7 @@ def _finding_samples() -> dict[str, Sample]:
     """Return the samples of the kernels that look up tables of strings, and turn those of numbers."""
     starts, numbers, weights = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.uint16)
     return {
-        "find": (starts, UNWEIGHTED, starts, UNWEIGHTED, starts, starts),
+        "find": (starts, NO_WEIGHTS, starts, NO_WEIGHTS, starts, starts),
         "transpose": (starts, numbers, weights, starts, numbers, weights),
     }
 
@@ -117,5 +117,5 @@ def _taste_samples(weights: Weights) -> dict[str, Sample]:
     room = TasteRoom.of(0)
     return {
         "taste": (pairs, terms, room, none, starts),
-        "tastes": (pairs, terms, none, room, none, none, UNWEIGHTED),
+        "tastes": (pairs, terms, none, room, none, none, NO_WEIGHTS),
     }

@@ -7,6 +7,7 @@ many people is added up from what a like of each piece says for it (`LikeColumns
 import copy
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import NamedTuple
+from weakref import ref
 
 import numpy as np
 from numpy.typing import NDArray
@@ -123,6 +124,8 @@ class Audience:
         self.version = version
         self._popular: tuple[Sequence[Part], Hashable, Popularity] | None = None
         self._meter: tuple[Sequence[Part], Hashable, PopularityMeter] | None = None
+        self._shares: tuple[LikeSeeds, Sequence[Part], tuple[SparseShares, ...]] | None = None
+        """Part a of who asked last: the rows of a page, and the pages of a list, are asked for by one person."""
 
     def recounted(self, counts: PieceCounts | None) -> "Audience":
         """Return the audience with other counts: what changes little is measured on from these."""
@@ -166,9 +169,14 @@ class Audience:
         """Return part a for the parts of a snapshot, of those pieces that have any, for what a person likes."""
         seeds = self._seeds(parts, likes, use)
         if not len(seeds.rows):
-            return (SparseShares.none(),) * len(parts)
-        shares = engine.shares(self._weights.matrix, seeds, self.figures.loan)
-        return tuple(self._weights.shares_in(part.segment, shares) for part in parts)
+            return (_NO_SHARES,) * len(parts)
+        # Read once, since another thread may put somebody else there.
+        last = self._shares
+        if last is None or last[0] is not seeds or last[1] is not parts:
+            shares = engine.shares(self._weights.matrix, seeds, self.figures.loan)
+            found = tuple(self._weights.shares_in(part.segment, shares) for part in parts)
+            last = self._shares = seeds, parts, found
+        return last[2]
 
     def shared_with(self, piece_id: str) -> SharedAudience:
         """Return what likes of one piece say of all others."""
@@ -181,7 +189,7 @@ class Audience:
     def apart(self) -> "Audience":
         """Return a copy with a memory of its own, for single questions: they displace nothing remembered for lists."""
         other = copy.copy(self)
-        other._popular = other._meter = None  # noqa: SLF001  # the same class
+        other._popular = other._meter = other._shares = None  # noqa: SLF001  # the same class
         return other
 
     def owing(self, parts: Sequence[Part], likes: OwnLikes, use: OrderUse) -> Callable[[str], list[LikeShare]]:
@@ -223,11 +231,17 @@ class Audience:
 
     def _seeds(self, parts: Sequence[Part], likes: OwnLikes, use: OrderUse) -> LikeSeeds:
         """Return those likes whose pieces have weights, and what each of them counts among all of the person."""
+        strength, remembered = self.figures.strength(use), likes.seeds
+        if remembered is not None and remembered[0]() is self._weights and remembered[1] == strength:
+            return remembered[2]
         known = [self._weights.rows_of(part.segment)[own] for part, own in zip(parts, likes.rows, strict=True)]
         rows, grades, ranks = (np.concatenate([_NO_ROWS, *each]) for each in (known, likes.grades, likes.ranks))
-        factors = like_factors(grades, ranks, self.figures.strength(use))
+        factors = like_factors(grades, ranks, strength)
         has_weights = rows >= 0
-        return LikeSeeds(*(each[has_weights] for each in (rows, grades, *factors)))
+        seeds = LikeSeeds(*(each[has_weights] for each in (rows, grades, *factors)))
+        # With the person, who comes again with the same likes; weakly, since weights are many times as large.
+        likes.seeds = ref(self._weights), strength, seeds
+        return seeds
 
 
 class _SpokenShares:
@@ -252,3 +266,4 @@ class _SpokenShares:
 
 
 _NO_ROWS = np.zeros(0, dtype=np.int64)
+_NO_SHARES = SparseShares.none()

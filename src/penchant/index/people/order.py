@@ -10,13 +10,14 @@ All sums are of integers: the same likes give the same bytes, in any order.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
+from weakref import ReferenceType
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penchant.index.arrays import exact_sum, is_first, run_sums, starts_of
 from penchant.index.compiled import engine
-from penchant.index.layout import FACTOR_SCALE, TOTAL_BITS, IntArray, LikeMatrix, Numbers
+from penchant.index.layout import FACTOR_SCALE, TOTAL_BITS, IntArray, LikeMatrix, LikeSeeds, Numbers
 
 SUCCESSORS = 80
 """Pieces that are kept of those liked soon after a piece."""
@@ -26,6 +27,8 @@ DIRECTION_PRIOR = 1_000 << 24
 """What the squares of all counts are raised by: a thousand pairs of neighbouring likes of the top grade."""
 RECENCY = (256, 203, 161, 128, 102, 81, 64, 51, 40, 32, 25, 20, 16, 13, 10, 8, 6, 5, 4, 3, 3, 2, 2, 1, 0)
 """g by rank: 256, and half of it after every three likes; the last entry is that of all that are older."""
+SEED_BYTES = 32
+"""Memory that a like takes as a seed: four integers."""
 RECENCY_BASE, MOST_RECENCY, RECENCY_STEP = 65_536, 1_280, 40
 """What a like counts without g; what g is multiplied by at most, and for each unit of strength."""
 
@@ -107,12 +110,19 @@ def direction_of(totals: IntArray) -> int:
     return min(DIRECTION_SCALE, max(0, DIRECTION_SCALE * directed // (all_pairs + DIRECTION_PRIOR)))
 
 
-class OwnLikes(NamedTuple):
-    """What a person likes: rows for each part of a snapshot, ascending, and their grades and ranks."""
-
+class _LikeArrays(NamedTuple):
     rows: Sequence[IntArray]
     grades: Sequence[IntArray]
     ranks: Sequence[IntArray]
+
+
+class OwnLikes(_LikeArrays):
+    """What a person likes: rows for each part of a snapshot, ascending, and their grades and ranks.
+
+    ``seeds`` are these likes by the weights that were asked for last, with their owner and the strength of order.
+    """
+
+    seeds: tuple[ReferenceType[object], int, LikeSeeds] | None = None
 
     @classmethod
     def within(cls, kept: Sequence[NDArray[np.bool_]], rows: IntArray, grades: IntArray, ranks: IntArray) -> "OwnLikes":
@@ -121,8 +131,8 @@ class OwnLikes(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """How much memory the arrays take."""
-        return sum(array.nbytes for column in self for array in column)
+        """How much memory the arrays take, with those of seeds."""
+        return SEED_BYTES * sum(map(len, self.rows)) + sum(array.nbytes for column in self for array in column)
 
 
 def like_factors(

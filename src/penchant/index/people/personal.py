@@ -5,12 +5,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from penchant.index.arrays import is_first, run_places
 from penchant.index.best import Keys
+from penchant.index.building import term_of
 from penchant.index.compiled import engine, exact
 from penchant.index.factors import root_norms
 from penchant.index.layout import NOWHERE, BlendFactors, Choice, FloatArray, IntArray, PieceFigures, SparseShares, Taste
 from penchant.index.masks import Filter
 from penchant.index.part import Part
+from penchant.index.people.order import OwnLikes
 from penchant.index.people.person import PlacedTaste
 from penchant.index.people.popularity import Popularity
 from penchant.index.queries import ScanQuery
@@ -118,3 +121,29 @@ def taste_in(segment: Segment, placed: tuple[IntArray, FloatArray], norms: tuple
     """Return a taste as kernels take it, of its terms in a segment, its own norm, and the mean norm of the pieces."""
     table = ROOTS[:256] if segment.posting_weights.dtype == np.uint8 else ROOTS
     return Taste(*placed, table, *norms)
+
+
+def keyword_parts(parts: Sequence[Part], likes: OwnLikes, category: str, whole: int) -> dict[str, int]:
+    """Return how much of a person's likes is of each keyword of a category: those of likes, in any order.
+
+    A like counts its grade times ``whole``, in equal parts, rounded down, for its keywords of the category; one that
+    has none counts for nothing. Costs one pass over the keywords of the likes.
+    """
+    found = dict[str, int]()
+    for part, rows, grades in zip(parts, likes.rows, likes.grades, strict=True):
+        segment = part.segment
+        if category not in segment.category_names or not len(rows):
+            continue
+        begins = segment.starts[rows].astype(np.int64)
+        counts = segment.starts[rows + 1] - begins
+        terms = segment.piece_terms[run_places(begins, counts)]
+        own = segment.category_of[terms] == segment.category_names.index(category)
+        owners, terms = np.repeat(np.arange(len(rows)), counts)[own], terms[own]
+        held = np.bincount(owners, minlength=len(rows))
+        order = np.argsort(terms, kind="stable")
+        begin = np.flatnonzero(is_first(terms[order]))
+        sums = np.add.reduceat((grades[owners] * (whole // held[owners]))[order], begin) if len(begin) else begin
+        for key, amount in zip(segment.terms.take(terms[order][begin]), sums.tolist(), strict=True):
+            keyword = term_of(key).keyword
+            found[keyword] = found.get(keyword, 0) + amount
+    return found

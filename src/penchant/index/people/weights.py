@@ -111,7 +111,7 @@ class AudienceWeights(ArrayMembers):
         names = [each.name for each in fields(SourceFigures)]
         return SourceFigures(**dict(zip(names, self.figures.tolist(), strict=True)))
 
-    @property
+    @cached_property
     def matrix(self) -> WeightMatrix:
         """The arrays that kernels take."""
         return WeightMatrix(

@@ -21,6 +21,7 @@ from penchant.ranking import (
     Diversity,
     ListOrder,
     PieceKeywords,
+    Preference,
     QuotaCount,
     RankedPiece,
     arranged,
@@ -29,7 +30,7 @@ from penchant.service.lists.requests import ListDemands, Quota
 
 CANDIDATES = 100
 MORE_CANDIDATES = 4
-"""How many of the best a varied list is chosen from, and, with diversity, by what this grows while it is too short."""
+"""How many of the best a varied list is chosen from, and, where not in order, by what this grows while too short."""
 MAX_SEARCHES = 60
 """Searches of a list with limits per keyword and quotas: twice as many as it has places."""
 
@@ -54,13 +55,14 @@ class UnmetDemand:
 class Arrangement:
     """A list, which of its pieces a pin or a quota has put where they are, and what could not be met.
 
-    ``goes_on`` tells whether there is more to list after it.
+    ``preferred`` tells what has put pieces before better ones, ``goes_on`` whether there is more to list after it.
     """
 
     pieces: Sequence[RankedPiece]
     moved: Mapping[str, Displacement] = field(default_factory=dict)
     unmet: Sequence[UnmetDemand] = ()
     goes_on: bool = False
+    preferred: Mapping[str, Sequence[Preference]] = field(default_factory=dict)
 
     def without(self, count: int) -> "Arrangement":
         """Return the list without its first pieces."""
@@ -68,7 +70,8 @@ class Arrangement:
 
     def followed_by(self, other: "Arrangement") -> "Arrangement":
         """Return the list with what comes after it."""
-        return replace(other, pieces=[*self.pieces, *other.pieces], moved={**self.moved, **other.moved})
+        moved, preferred = {**self.moved, **other.moved}, {**self.preferred, **other.preferred}
+        return replace(other, pieces=[*self.pieces, *other.pieces], moved=moved, preferred=preferred)
 
 
 class PieceOrder(Protocol):
@@ -154,7 +157,7 @@ class _Arranger:
             wanting = self._wanting(found)
             if not wanting:
                 break
-            if self._variety.percent:
+            if self._variety.is_mixed:
                 count *= MORE_CANDIDATES
                 self._search(self._classes, self._shown, count)
             else:
@@ -211,8 +214,8 @@ class _Arranger:
         return pieces, arranged(order, self._variety, self._take)
 
     def _measure(self, candidates: Sequence[RankedPiece]) -> Sequence[RankedPiece]:
-        """Return the best of the whole listing, by the range of which diversity counts, the same for all pages."""
-        if not (self._listed and self._variety.percent):
+        """Return the best of the whole listing, by the range of which all else counts, the same for all pages."""
+        if not (self._listed and self._variety.is_mixed):
             return candidates[:CANDIDATES]
         if self._range is None:
             self._range = self._order.ranked_in(self._unpinned, CANDIDATES)
@@ -249,7 +252,9 @@ class _Arranger:
         }
         listed = [pieces[each.place] for each in found.pieces]
         unmet = [*self._unmet([each.id for each in listed])]
-        return Arrangement(listed[len(self._listed) : self._end], moved, unmet, goes_on=len(listed) > self._end)
+        cut = slice(len(self._listed), self._end)
+        preferred = {pieces[each.place].id: each.preferences for each in found.pieces[cut] if each.preferences}
+        return Arrangement(listed[cut], moved, unmet, goes_on=len(listed) > self._end, preferred=preferred)
 
     def _unmet(self, listed: Sequence[str]) -> Iterator[UnmetDemand]:
         """Yield what a list does not meet, with the reason."""

@@ -53,6 +53,13 @@ class PlacementChoice(TypedDict):
     min_audience_version: int
 
 
+class CalibrationChoice(TypedDict):
+    """How much lists for a person are to keep the shares of their tastes, and by which category."""
+
+    calibration: float
+    calibration_category: str
+
+
 async def rank_similar(
     inputs: ListInputs, view: View, request: SimilarRequest, draft: IndexedPiece | None = None
 ) -> SimilarRanking:
@@ -144,6 +151,13 @@ class ListWish(NamedTuple):
         return PlainRequest(half_life_days=self.rules.half_life_days, **self.choice)
 
     @property
+    def calibration(self) -> CalibrationChoice:
+        """What a list for the person keeps of the person's tastes."""
+        return CalibrationChoice(
+            calibration=self.rules.calibration or 0.0, calibration_category=self.rules.calibration_category or ""
+        )
+
+    @property
     def similar(self) -> SimilarRequest:
         """The request for what is similar to the piece of the request.
 
@@ -167,7 +181,7 @@ async def _personal_request(inputs: ListInputs, wish: ListWish) -> PersonalReque
         # As much of s is left of a piece as was not taken each time that it was shown and passed over.
         passed_over = await inputs.passed_over(view, wish.request.placement, user_id, inputs.now(view))
         sinking = {piece_id: (1 - rules.rotation) ** count for piece_id, count in passed_over.items()}
-    return PersonalRequest(user_id=user_id or "", sinking=sinking, **wish.choice)
+    return PersonalRequest(user_id=user_id or "", sinking=sinking, **wish.calibration, **wish.choice)
 
 
 async def _recommendations(inputs: ListInputs, wish: ListWish) -> PersonalRanking:
@@ -179,7 +193,8 @@ async def _recommendations(inputs: ListInputs, wish: ListWish) -> PersonalRankin
 async def _picks(inputs: ListInputs, wish: ListWish) -> PickRanking:
     user_id, rules = wish.request.user_id, wish.rules
     weight = 1.0 if rules.order is PickOrder.PERSONAL else 0.0
-    wanted = RankRequest(user_id=user_id or "", content=rules.content or (), weight=weight, **wish.choice)
+    picked = rules.content or ()
+    wanted = RankRequest(user_id=user_id or "", content=picked, weight=weight, **wish.calibration, **wish.choice)
     return await rank_picks(inputs, wish.view, wanted, StatedLikings() if user_id is None else None)
 
 

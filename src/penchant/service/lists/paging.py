@@ -8,7 +8,7 @@ is free. Pages after the first are made by the same ranking, which is told what 
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
-from penchant.index import Snapshot, Strings
+from penchant.index import Snapshot, mark_of
 from penchant.storage import SourceHead
 from penchant.wire import ListCursor, decode_cursor, encode, encode_cursor
 
@@ -39,7 +39,7 @@ class ListPages:
 
 def marks_of(ids: Iterable[str]) -> tuple[int, ...]:
     """Return the marks by which cursors name pieces."""
-    return tuple(Strings.of(ids).marks().tolist())
+    return tuple(map(mark_of, ids))
 
 
 def marked_ids(snapshot: Snapshot, marks: Sequence[int]) -> frozenset[str]:

@@ -29,6 +29,7 @@ from penchant.index import (
     count_before,
     fill_key,
     first_to_fill,
+    keyword_parts,
     liked_terms,
     overlap_parts,
     rows_of,
@@ -172,7 +173,7 @@ class PersonalRanking(ListRanking[PersonalRequest]):
         # Last, and alone: only of a piece that nothing else keeps out can it be said that the choice among the
         # best left it out.
         if is_free and self._is_passed_over(piece_id):
-            yield self._passed_over(piece_id)
+            yield from self._passed_over(piece_id)
 
     def _own_hurdles(self, piece_id: str, offer: Availability) -> Iterator[Hurdle[PersonalRequest]]:
         """Yield what keeps a piece out that is told of the piece alone."""
@@ -204,7 +205,20 @@ class PersonalRanking(ListRanking[PersonalRequest]):
     @cached_property
     def variety(self) -> ranking.Diversity:
         """What the list is to have beside the best."""
-        return ranking.Diversity(diversity=self.request.diversity, most=self.view.settings.max_per_value)
+        return self.varied(self.view.settings.max_per_value)
+
+    def varied(self, most: Mapping[str, int]) -> ranking.Diversity:
+        """Return what the request and the person's tastes make of a list, with so many of the same at most."""
+        request, tastes = self.request, dict[str, int]()
+        if request.calibration:
+            tastes = keyword_parts(
+                self.view.snapshot.parts, self.person.likes, request.calibration_category, ranking.WHOLE_PIECE
+            )
+        # Of nobody and of one who likes nothing there are no shares to keep.
+        calibration = ranking.Calibration(
+            category=request.calibration_category, strength=request.calibration, tastes=tastes
+        )
+        return ranking.Diversity(diversity=request.diversity, most=most, calibration=calibration if tastes else None)
 
     @property
     def _includes_seen(self) -> bool:
@@ -292,8 +306,8 @@ class PersonalRanking(ListRanking[PersonalRequest]):
         """Return whether a piece is not listed that would be if scores alone counted."""
         return bool(self.variety) and piece_id not in self._listed and self.ahead(piece_id) < MAX_TAKE
 
-    def _passed_over(self, piece_id: str) -> Hurdle[PersonalRequest]:
-        """Return why a piece that is good enough is not listed: a limit per value, or else the diversity."""
+    def _passed_over(self, piece_id: str) -> Iterator[Hurdle[PersonalRequest]]:
+        """Yield why a piece that is good enough is not listed: a limit per value, or else diversity, or calibration."""
         view, request, most = self.view, self.request, self.view.settings.max_per_value
         terms_of = view.snapshot.terms_of
         counts = Counter(term for each in self._listed for term in terms_of(each) or ())
@@ -301,9 +315,8 @@ class PersonalRanking(ListRanking[PersonalRequest]):
         # Terms of the piece that as many listed pieces have as the limit of their category allows.
         full = [term for term in own if counts[term] >= most[term.category]]
         if not full:
-            detail = "The piece is too much like others of the list for the diversity asked for."
-            change = Remedy(remedy={"diversity": 0}, view=view, query=replace(request, diversity=0.0))
-            return Hurdle(code="alike", detail=detail, change=lambda: change)
+            yield from self._mixed_out()
+            return
         category, keyword = full[0]
         # A second limit may keep the piece out as well: then this remedy, tried out, fails and is not named.
         others = {name: number for name, number in most.items() if name != category}
@@ -313,7 +326,23 @@ class PersonalRanking(ListRanking[PersonalRequest]):
             query=request,
         )
         detail = f"{most[category]} of the listed pieces have {category} {keyword!r}, as many as may."
-        return Hurdle(code="max-per-value", detail=detail, change=lambda: change)
+        yield Hurdle(code="max-per-value", detail=detail, change=lambda: change)
+
+    def _mixed_out(self) -> Iterator[Hurdle[PersonalRequest]]:
+        """Yield what has put others before a piece that is as good; of two each alone may be no remedy."""
+        view, request = self.view, self.request
+        if request.diversity:
+            yield Hurdle(
+                code="alike",
+                detail="The piece is too much like others of the list for the diversity asked for.",
+                change=lambda: Remedy(remedy={"diversity": 0}, view=view, query=replace(request, diversity=0.0)),
+            )
+        if self.variety.calibration:
+            yield Hurdle(
+                code="calibrated",
+                detail=f"Of the piece's {request.calibration_category} the list has as much as the person's tastes.",
+                change=lambda: Remedy(remedy={"calibration": 0}, view=view, query=replace(request, calibration=0.0)),
+            )
 
     def _parts(self, piece_id: str) -> ScoreParts:
         snapshot = self.view.snapshot

@@ -53,7 +53,7 @@ class PickRanking(PersonalRanking):
     @cached_property
     def variety(self) -> ranking.Diversity:
         """How the list is to be varied: as a placement says, never as the source does."""
-        return ranking.Diversity(diversity=self.request.diversity, most=dict(self.request.demands.most))
+        return self.varied(dict(self.request.demands.most))
 
     @cached_property
     def arrangement(self) -> Arrangement:

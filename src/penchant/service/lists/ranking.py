@@ -313,8 +313,8 @@ class ListRanking(ABC, Generic[Query]):
 
     @cached_property
     def _preferred(self) -> frozenset[str]:
-        """The pieces that diversity has put before better ones."""
-        listed = self.arrangement.pieces if self.request.diversity else ()
+        """The pieces that diversity or calibration has put before better ones."""
+        listed = self.arrangement.pieces if self.variety.is_mixed else ()
         preferred, best = set[str](), -math.inf
         # From the end: a piece was preferred where a better one comes after it. Whitelisted and placed ones have
         # their own rules.
@@ -325,9 +325,10 @@ class ListRanking(ABC, Generic[Query]):
         return frozenset(preferred)
 
     def _order_rules(self, piece_id: str) -> Iterator[MovingRule]:
-        """Yield what of diversity, pins and quotas has put a listed piece where it is."""
+        """Yield what of diversity, calibration, pins and quotas has put a listed piece where it is."""
         if piece_id in self._preferred:
-            yield MovingRule(rule="diversity")
+            for rule, term in self.arrangement.preferred.get(piece_id, ()):
+                yield MovingRule(rule=rule, keyword=UNSET if term is None else term.keyword)
         if piece_id in self.arrangement.moved:
             yield MovingRule(rule=self.arrangement.moved[piece_id].rule)
 

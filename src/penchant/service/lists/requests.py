@@ -102,8 +102,9 @@ class PlainRequest:
 class PersonalRequest:
     """A request for recommendations; ``include_seen`` of ``None`` leaves it to the source's settings.
 
-    ``diversity`` from 0 to 1 tells how much pieces are to be unlike each other. What people like is as of
-    ``min_audience_version`` of the interactions at least. ``unhidden`` pieces count as not hidden by the person; no
+    ``diversity`` from 0 to 1 tells how much pieces are to be unlike each other, ``calibration`` how much the list is to
+    keep the shares that keywords of the ``calibration_category`` have of what the person likes. What people like is as
+    of ``min_audience_version`` of the interactions at least. ``unhidden`` pieces count as not hidden by the person; no
     request of the interface has any, but remedies are tried out by them. ``sinking`` says by which factor, 1 at most,
     s of a piece is multiplied; only placements have any.
     """
@@ -119,6 +120,8 @@ class PersonalRequest:
     fill: bool = True
     exclude: frozenset[str] = frozenset()
     diversity: float = 0.0
+    calibration: float = 0.0
+    calibration_category: str = ""
     demands: ListDemands = NO_DEMANDS
     listed: tuple[int, ...] = ()
     sinking: Mapping[str, float] = field(default_factory=dict)

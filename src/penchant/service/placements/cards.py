@@ -19,10 +19,12 @@ import numpy as np
 from penchant.attributes import Attribute, AttributeType, numbered
 from penchant.bounded_cache import BoundedCache
 from penchant.clock import SYSTEM_CLOCK, Clock
+from penchant.errors import UnknownSource
 from penchant.index import FloatArray, Popularity, Strings
 from penchant.live.database import AsyncStorage
-from penchant.live.views import View
+from penchant.live.views import View, Views
 from penchant.model import DAY_MS, IMPRESSION_DAYS
+from penchant.service.four_eyes import settings_now
 from penchant.service.lists.inputs import ListInputs
 from penchant.service.lists.personal import popular_at
 from penchant.service.placements.versions import PlacementInForce, read_row
@@ -92,12 +94,31 @@ class _CardKey(NamedTuple):
 class Cards:
     """The cards of the rows of sources; figures of weeks are remembered for an hour. For the event loop only."""
 
-    def __init__(self, database: AsyncStorage, inputs: ListInputs, *, clock: Clock = SYSTEM_CLOCK) -> None:
+    def __init__(
+        self, database: AsyncStorage, views: Views, inputs: ListInputs, *, clock: Clock = SYSTEM_CLOCK
+    ) -> None:
         self._database = database
+        self._views = views
         self._inputs = inputs
         self._clock = clock
         self._kept: BoundedCache[_CardKey, tuple[int, WeekFigures | None]] = BoundedCache(MAX_KEPT)
         self._shares = heavy_shares("cards of rows are being made")
+
+    async def public_view(self, account: str, source: str) -> View | None:
+        """Return a source whose cards anybody may read, by the name of its account; ``None`` where there is none."""
+        account_id = await self._database.promptly(self._database.storage.accounts.find, account)
+        # By what is stored, before an index is made for a stranger.
+        if account_id is None or not (await settings_now(self._database, account_id, source)).public_cards:
+            return None
+        try:
+            view = await self._views.view(account_id, source)
+        except UnknownSource:
+            return None
+        return view if view.settings.public_cards else None
+
+    async def account_name(self, view: View) -> str:
+        """Return the name of the account that a source belongs to."""
+        return await self._database.promptly(self._database.storage.accounts.name_of, view.head.account_id)
 
     async def figures(self, view: View, name: str) -> CardFigures | None:
         """Return the figures of a row; ``None`` where there is none of this name.

@@ -28,6 +28,7 @@ from penchant.errors import PlacementChanged, UnknownPlacement, invalid_paramete
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View
 from penchant.service.access import Access
+from penchant.service.four_eyes import require_one_pair
 from penchant.storage import DeletePlacement, Outcome, PlacementRow, PutPlacement, source_id
 from penchant.wire import (
     BUCKETS,
@@ -186,6 +187,7 @@ class Placements:
             InvalidInput: no placement can be called so.
             UnknownSource, TooManyPlacements: it may not be stored.
             PlacementChanged: others change it all the time.
+            FourEyes: the source asks for a draft that somebody else publishes.
         """
         problem = placement_problem(name)
         if problem:
@@ -201,30 +203,6 @@ class Placements:
                     raise
         raise AssertionError
 
-    async def pin(self, access: Access, view: View, name: str, pin: Mapping[str, Any]) -> Outcome:
-        """Pin a piece in a placement, by the members of a pin, in the place of another pin of the same piece.
-
-        Raises:
-            UnknownPlacement: there is none of this name.
-            InvalidInput: no pin can be so: another piece is pinned there, or it ends before it begins.
-        """
-        return await self._replace_pins(access, view, name, pin["id"], [pin])
-
-    async def unpin(self, access: Access, view: View, name: str, piece_id: str) -> Outcome:
-        """Take the pin of a piece out of a placement; raises `UnknownPlacement`."""
-        return await self._replace_pins(access, view, name, piece_id, [])
-
-    async def _replace_pins(
-        self, access: Access, view: View, name: str, piece_id: str, pins: Sequence[Mapping[str, Any]]
-    ) -> Outcome:
-        members = dict((await self.in_force(view, name)).spec.members)
-        kept = [each for each in members.pop("pins", None) or () if each["id"] != piece_id]
-        if kept or pins:
-            members["pins"] = [*kept, *pins]
-        # Through the interface's own reader: a pin is one whoever sets it.
-        spec = decode_placement(encode(members))
-        return await self.put(access, view.head.name, name, spec)
-
     async def roll_back(
         self, access: Access, source: str, name: str, version: int | None
     ) -> tuple[PlacementSpec, Outcome]:
@@ -235,7 +213,27 @@ class Placements:
         Raises:
             UnknownPlacement: there is no such placement, or no such version of it.
             PlacementChanged: another version came into force at the same moment.
+            FourEyes: as `put`.
         """
+        rows, chosen = await self._version(access, source, name, version)
+        placement = read_row(chosen)
+        number = source_id(access.account_id, source)
+        in_force = [read_row(row) for row in await self._database.promptly(self._stored.list_in_force, number)]
+        # As it was then, unless another placement shows the same experiment otherwise by now.
+        twin = twin_of(placement, in_force)
+        draft = replace(placement, version=rows[0].version, runs=placement.runs if twin is None else twin.runs)
+        outcome = await self._store(access, source, draft, chosen.body, in_force)
+        return placement.spec, outcome
+
+    async def earlier(self, access: Access, source: str, name: str, version: int | None) -> PlacementSpec:
+        """Return an earlier version of a placement as `roll_back` would store it; raises `UnknownPlacement`."""
+        _, chosen = await self._version(access, source, name, version)
+        return read_row(chosen).spec
+
+    async def _version(
+        self, access: Access, source: str, name: str, version: int | None
+    ) -> tuple[Sequence[PlacementRow], PlacementRow]:
+        """Return the versions of a placement, newest first, and that of a number, or else the last one before it."""
         rows = await self._database.promptly(self._stored.list_versions, source_id(access.account_id, source), name)
         if not rows:
             raise _unknown(name)
@@ -243,14 +241,7 @@ class Placements:
         if chosen is None and version != rows[0].version:
             named = "earlier version" if version is None else f"version {version}"
             raise UnknownPlacement(f"The placement has no {named}; {len(rows)} are kept.")
-        placement = read_row(chosen or rows[0])
-        number = source_id(access.account_id, source)
-        in_force = [read_row(row) for row in await self._database.promptly(self._stored.list_in_force, number)]
-        # As it was then, unless another placement shows the same experiment otherwise by now.
-        twin = twin_of(placement, in_force)
-        draft = replace(placement, version=rows[0].version, runs=placement.runs if twin is None else twin.runs)
-        outcome = await self._store(access, source, draft, (chosen or rows[0]).body, in_force)
-        return placement.spec, outcome
+        return rows, chosen or rows[0]
 
     async def _store(
         self,
@@ -264,6 +255,7 @@ class Placements:
 
         Who sees its variants follows from all of its experiment.
         """
+        await require_one_pair(self._database, access.account_id, source)
         return await self._database.change(
             PutPlacement(
                 account_id=access.account_id,
@@ -280,7 +272,8 @@ class Placements:
         )
 
     async def delete(self, access: Access, source: str, name: str) -> Outcome:
-        """Delete a placement with all its versions; an unknown one is no error."""
+        """Delete a placement with all its versions; an unknown one is no error. Raises `FourEyes` as `put`."""
+        await require_one_pair(self._database, access.account_id, source)
         return await self._database.change(
             DeletePlacement(account_id=access.account_id, source=source, actor=access.key_id, name=name)
         )
@@ -300,6 +293,20 @@ class Placements:
         if not rows:
             raise _unknown(name)
         return PlacementHistory(versions=[_shown(row) for row in rows])
+
+
+def with_pins(spec: PlacementSpec, piece_id: str, pins: Sequence[Mapping[str, Any]]) -> PlacementSpec:
+    """Return a placement with these pins, as their members, in the place of those of a piece.
+
+    Raises:
+        InvalidInput: no pin can be so: another piece is pinned there, or it ends before it begins.
+    """
+    members = dict(spec.members)
+    kept = [each for each in members.pop("pins", None) or () if each["id"] != piece_id]
+    if kept or pins:
+        members["pins"] = [*kept, *pins]
+    # Through the interface's own reader: a pin is one whoever sets it.
+    return decode_placement(encode(members))
 
 
 def read_row(row: PlacementRow) -> PlacementInForce:

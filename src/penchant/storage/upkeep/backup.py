@@ -47,6 +47,8 @@ PRIMARY_CODE = 0xFF
 _OWN = (*metadata.tables.values(), *removed.tables.values(), lineage, unfinished_move)
 OWN_TABLES = {table.name: table for table in _OWN}
 OWN_INDEXES = frozenset(str(index.name) for table in OWN_TABLES.values() for index in table.indexes)
+LITESTREAM_TABLES = ("_litestream_lock", "_litestream_seq")
+"""What Litestream makes in a database that it copies."""
 VERSION_TABLE = "alembic_version"
 OF_SQLITE = ("sqlite_autoindex_", "sqlite_stat")
 """How the names begin of what SQLite makes by itself: indexes of keys, and the statistics of ANALYZE."""
@@ -119,6 +121,7 @@ def restore(file: Path, folder: Path, *, replace: bool) -> BackupContents:
         with _written(database) as temporary:
             _copy(file, temporary)
             contents = _examine(temporary)
+            _remove_tables_of_litestream(temporary)
             _refuse_foreign_objects(temporary)
             _raise_epochs(temporary)
             _give_up(database)
@@ -239,6 +242,16 @@ def _examine(file: Path) -> BackupContents:
         )
 
 
+def _remove_tables_of_litestream(file: Path) -> None:
+    """Remove what Litestream has put beside our tables, where it is an ordinary table."""
+    with closing(_distrusting(file)) as connection:
+        tables = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'").fetchall()
+        for name, sql in tables:
+            if name in LITESTREAM_TABLES and not _is_virtual(sql):
+                connection.execute(f"DROP TABLE {name}")
+        connection.commit()
+
+
 def _refuse_foreign_objects(file: Path) -> None:
     with closing(_distrusting(file)) as connection:
         foreign = _foreign_objects(connection)
@@ -257,11 +270,15 @@ def _foreign_objects(connection: sqlite3.Connection) -> list[str]:
         if name.startswith(OF_SQLITE):
             continue
         is_own = {"table": name in OWN_TABLES or name == VERSION_TABLE, "index": name in OWN_INDEXES}
-        if not is_own.get(kind, False) or "VIRTUAL" in (sql or "").upper().split("(")[0].split():
+        if not is_own.get(kind, False) or _is_virtual(sql):
             foreign.append(f"the {kind} {name}")
         elif name in OWN_TABLES:
             foreign += _foreign_columns(connection, name)
     return foreign
+
+
+def _is_virtual(sql: str | None) -> bool:
+    return "VIRTUAL" in (sql or "").upper().split("(")[0].split()
 
 
 def _foreign_columns(connection: sqlite3.Connection, table: str) -> list[str]:

@@ -82,6 +82,15 @@ class Upkeep:
         """How many connections are in use."""
         return connections_in_use(self._database.engines)
 
+    def describe(self) -> tuple[str, int | None]:
+        """Return which database server or library there is, and the bytes that a server says it takes."""
+        with self._transactions.read() as connection:
+            dialect = connection.dialect
+            size = None
+            if dialect.name == "postgresql":
+                size = connection.execute(text("SELECT pg_database_size(current_database())")).scalar_one()
+            return f"{dialect.name} {'.'.join(map(str, dialect.server_version_info or ()))}", size
+
     def change_marks(self) -> tuple[int, ...] | None:
         """Return what is no longer the same once any process has changed something, ``None`` where a query must tell.
 

@@ -93,7 +93,10 @@ class RowText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeText:
-    """A change in words around what it was of; a piece has its card, and what takes the change back, if it can."""
+    """A change in words around what it was of; a piece has its card, and what takes the change back, if it can.
+
+    ``row`` is the name of a row that is there, whose page has its versions.
+    """
 
     who: str
     before: str
@@ -101,6 +104,7 @@ class ChangeText:
     recorded_at: int
     name: str = ""
     piece: PieceCard | None = None
+    row: str = ""
     undo: str = ""
 
 
@@ -112,7 +116,15 @@ async def desk(visit: Visit, site: DashboardSite) -> PageAnswer:
     popular = await visit.services.lists.answer(await visit.services.lists.popular(view, PlainRequest(take=POPULAR)))
     popular_ids = [each.id for each in popular.content]
     changes = await visit.services.desk.changes(view)
-    ids = [*popular_ids, *_examples(findings), *(each.piece_id for each in figures.ending), *_changed(view, changes)]
+    seen = await visit.services.desk.seen(view)
+    unseen = seen.unseen[:EXAMPLES] if seen is not None and seen.pieces else ()
+    ids = [
+        *popular_ids,
+        *_examples(findings),
+        *unseen,
+        *(each.piece_id for each in figures.ending),
+        *_changed(view, changes),
+    ]
     cards, titles = await visit.cards(view, ids), {each.name: each.title for each in figures.rows}
     values = {
         "source": view.head.name,
@@ -123,6 +135,7 @@ async def desk(visit: Visit, site: DashboardSite) -> PageAnswer:
         "numbers": _numbers(figures),
         "rows": [_row(each) for each in figures.rows],
         "findings": findings,
+        "seen": seen,
         "waiting": await _waiting(visit),
         "drafts": DRAFTS,
         "examples": EXAMPLES,
@@ -249,9 +262,10 @@ def change_text(
     of_piece = _PIECE_CHANGES.get(entry.action)
     words = of_piece or _CHANGES.get(entry.action, f"did {entry.action}" + (" of {}" if name else ""))
     before, _, after = words.partition("{}")
-    if entry.action.startswith("placement."):
-        name = titles.get(name, name)
     values: dict[str, Any] = {}
+    if entry.action.startswith("placement."):
+        values = {"row": name if name in view.placements else ""}
+        name = titles.get(name, name)
     if of_piece:
         # What was changed again since has nothing to take back.
         kind, _, did = entry.action.partition(".")

@@ -12,6 +12,7 @@ from penchant.service.desk import title_of
 from penchant.service.lists.kinds import PlacementRequest
 from penchant.service.placements.lists import PlacementAnswer
 from penchant.web.dashboard.changing import done_notice
+from penchant.web.dashboard.reasons import NEAR
 from penchant.web.dashboard.site import DashboardSite, PageAnswer, Visit, faults_of, section
 from penchant.wire import MAX_LISTS, PlacementResult, decode_page, encode
 
@@ -52,7 +53,8 @@ async def front(visit: Visit, site: DashboardSite) -> PageAnswer:
     given = [name for each in visit.call.query.values("placement") if (name := each.strip())]
     chosen = given or sorted(view.placements)[:MAX_LISTS]
     user, content = visit.text("user").strip(), visit.text("content").strip()
-    beside = (await visit.services.browsing.piece_called(view, content) or content) if content else ""
+    found = await visit.services.browsing.piece_called(view, content) if content else None
+    beside = found or content
     take = max(LEAST_SHOWN, min(MOST_SHOWN, SHOWN_TOGETHER // max(1, len(chosen))))
     wish: dict[str, Any] = {
         "user": user or None,
@@ -67,6 +69,7 @@ async def front(visit: Visit, site: DashboardSite) -> PageAnswer:
         "fields": min(len(chosen) + 1, MAX_LISTS),
         "names": sorted(view.placements),
         "people": people.value,
+        "near": [] if found or not content else (await visit.services.browsing.called_like(view, content))[:NEAR],
         "may_edit": visit.may_edit(Feature.LISTS) and take > LEAST_SHOWN,
         "titles": await visit.titles(view),
         "page": await section(visit, lambda: _page(visit, view, wish), counted=len(chosen)) if chosen else None,

@@ -10,10 +10,12 @@ import msgspec
 from penchant.errors import InvalidInput, InvalidSyntax
 from penchant.live.views import View
 from penchant.service import Services
+from penchant.service.desk import SeenFigures
 from penchant.service.health import AudienceStanding, Findings
 from penchant.vocabulary import AliasChange, Vocabulary
+from penchant.web.dashboard.rows.drafting import SETTINGS, draft_called, keep_in_draft, own_draft
 from penchant.web.dashboard.site import PageAnswer, Visit, faults_of
-from penchant.wire import encode, read_vocabulary, with_vocabulary
+from penchant.wire import DraftEdits, encode, read_vocabulary, with_vocabulary
 
 WAIT_S = 0.5
 """How long a page waits for findings that are just being made: a small catalogue's are there by then."""
@@ -31,6 +33,7 @@ FEW_LIKES = 200
 """Likes from which on figures can be relied on."""
 MAX_ALIASES = 50
 """Keywords for which others count, and of each those that do, that the page shows and takes back."""
+_PROPOSED = "It is kept in your proposal “Settings”, and counts once another editor publishes that."
 _STALE = "The vocabulary was changed since this page was made. Nothing was changed; look at it as it is now."
 
 
@@ -52,15 +55,22 @@ async def health(visit: Visit) -> PageAnswer:
 async def change_vocabulary(visit: Visit) -> PageAnswer:
     """Have a group of keywords count as one, or take such a change back; show the source as it is then."""
     view = await visit.view()
-    before = view.settings.vocabulary
+    # Where nobody publishes alone: over what one's own draft changes already.
+    drafted = await draft_called(visit, own_draft(visit, SETTINGS)) if view.settings.four_eyes else None
+    current = (None if drafted is None else visit.services.drafts.edits_of(drafted).settings) or view.settings
+    before, is_seen = current.vocabulary, visit.form.text("seen") == view.settings.vocabulary.digest
     is_undo = visit.form.text("do") == "undo"
     try:
-        wanted = _taken_back(visit, before) if is_undo else _joined(visit, before)
-        settings = None if wanted is None else with_vocabulary(view.settings, wanted)
+        wanted = _taken_back(visit, before) if is_undo else _joined(visit, before) if is_seen else None
+        settings = None if wanted is None else with_vocabulary(current, wanted)
     except (InvalidInput, InvalidSyntax) as error:
         return await _page(visit, view, faults=faults_of(error), status=422)
     if settings is None:
         return await _page(visit, view, faults=[_STALE], status=409)
+    if view.settings.four_eyes:
+        edits = DraftEdits(title="Settings", settings=settings, lists={})
+        await keep_in_draft(visit, view, own_draft(visit, SETTINGS), edits)
+        return await _page(visit, view, notice=_PROPOSED)
     await visit.services.curation.replace_settings(visit.access, visit.source, settings)
     changes = settings.vocabulary.changes_since(before)
     if is_undo or not changes:
@@ -68,10 +78,8 @@ async def change_vocabulary(visit: Visit) -> PageAnswer:
     return await _page(visit, await visit.view(), joined=_group(changes[-1].now, changes))
 
 
-def _joined(visit: Visit, before: Vocabulary) -> Vocabulary | None:
-    """Return the vocabulary with a form's keywords as one; ``None`` if it is another than the page was made for."""
-    if visit.form.text("seen") != before.digest:
-        return None
+def _joined(visit: Visit, before: Vocabulary) -> Vocabulary:
+    """Return the vocabulary with a form's keywords as one."""
     alias = {"from": visit.form.all("from"), "to": visit.form.text("to")}
     return before.joined(read_vocabulary({"aliases": [alias]}))
 
@@ -115,10 +123,13 @@ async def _page(
     """Show the findings about a view, and what became of a change."""
     findings, standing = await findings_by_now(visit.services, view)
     vocabulary = view.settings.vocabulary
+    seen = await visit.services.desk.seen(view)
     values = {
         "source": view.head.name,
         "pieces": view.head.piece_count,
         "findings": findings,
+        "viewed": seen,
+        "cards": await visit.cards(view, _examples(findings, seen)),
         "standing": standing,
         "grade": telling_grade,
         "order_degree": order_degree,
@@ -143,6 +154,13 @@ async def findings_by_now(services: Services, view: View) -> tuple[Findings, Aud
         # The same view each time: findings are of one version.
         findings = services.health.findings(view, likes)
     return findings, standing
+
+
+def _examples(findings: Findings, seen: SeenFigures | None) -> list[str]:
+    """Return the pieces that the page names."""
+    lonely = () if findings.vocabulary is None else findings.vocabulary.lonely
+    unreached = () if findings.unreached is None else findings.unreached.pieces
+    return [*lonely, *unreached, *(() if seen is None else seen.unseen)]
 
 
 def telling_grade(telling: float) -> str:

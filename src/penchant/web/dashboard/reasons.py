@@ -12,6 +12,7 @@ import msgspec
 
 from penchant.live.views import View
 from penchant.model import Algorithm, Feature
+from penchant.service.browsing import LabelledPiece
 from penchant.service.lists.personal import PersonalRanking
 from penchant.service.lists.similar import SimilarRanking
 from penchant.web.dashboard.shown import short
@@ -19,6 +20,8 @@ from penchant.web.dashboard.site import Visit, section
 
 SHOWN_REASONS = 4
 """Reasons of an entry that are named; the rest is one."""
+NEAR = 6
+"""Pieces that are offered where none is called as was typed."""
 SHOWN_IN_LINE = 2
 """Reasons that stand below a picture."""
 SHOWN_CAUSES = 2
@@ -252,7 +255,11 @@ async def list_values(
         by = Algorithm(algorithm) if algorithm in {each.value for each in Algorithm} else None
         return rank(by, frozenset(name.strip() for name in catalogs.split(",") if name.strip()) or None)
 
+    near: Sequence[LabelledPiece] = ()
+    if other and await visit.services.browsing.piece_called(view, other) is None:
+        near = (await visit.services.browsing.called_like(view, other))[:NEAR]
     return {
+        "near": near,
         "listed": await section(
             visit, lambda: explained(visit, view, ranking(), relative=relative), *needed, counted=1
         ),

@@ -20,7 +20,7 @@ from penchant.web.dashboard import (
 from penchant.web.dashboard.rows import card, placement, proposals, results
 from penchant.web.dashboard.signing import SignInPages
 from penchant.web.dashboard.site import HOME, HTML, DashboardSite, PageHandler
-from penchant.web.operations import EVERYBODY, Handler, Operation
+from penchant.web.operations import EVERYBODY, NOBODY, Handler, Operation
 
 _OF_PEOPLE = (Scope.WRITE, Scope.INTERACT)
 """What it takes to change what is stored of a person."""
@@ -40,6 +40,7 @@ def dashboard_operations(base_path: str) -> tuple[Operation, ...]:
         _operation("GET", "", site.page(partial(overview.overview, site=site))),
         *_pair(site, "desk", partial(desk.desk, site=site)),
         *_pair(site, "search", searching.search, heavy=True),
+        *_pair(site, "titles", searching.titles),
         *_pair(site, "pieces", searching.pieces),
         *_pair(site, "piece", partial(piece.piece, site=site), partial(changing.change_piece, site=site)),
         *_pair(site, "user", partial(user.user, site=site)),
@@ -50,7 +51,17 @@ def dashboard_operations(base_path: str) -> tuple[Operation, ...]:
         *_pair(site, "placement", placement.placement, partial(placement.change_placement, site=site)),
         *_pair(site, "front", partial(front.front, site=site)),
         *_pair(site, "results", results.results, partial(results.decide, site=site)),
-        *_pair(site, "card", card.card),
+        *_pair(site, "card", partial(card.card, site=site)),
+        Operation(
+            method="GET",
+            path=card.PUBLIC_PATH,
+            name="publicCard",
+            summary="The card of a row, for anybody.",
+            handler=partial(card.public_card, site=site),
+            tag="dashboard",
+            about=NOBODY,
+            public=True,
+        ),
         *_pair(site, "proposals", proposals.proposals, partial(proposals.begin, site=site)),
         *_pair(site, "proposal", proposals.proposal, partial(proposals.decide, site=site)),
         *_pair(site, "settings", settings.settings, partial(settings.change_settings, site=site)),

@@ -52,6 +52,12 @@ async def search(visit: Visit) -> PageAnswer:
     return PageAnswer(template="search.html", values=values)
 
 
+async def titles(visit: Visit) -> PageAnswer:
+    """Show titles that go on from what is typed into a field: a list to complete it by, which scripts ask for."""
+    found = await visit.services.browsing.called_like(await visit.view(), visit.text("q"))
+    return PageAnswer(template="titles.html", values={"found": found})
+
+
 async def _rows(visit: Visit, view: View, query: str) -> Sequence[PlacementVersion[str]]:
     """Return the rows whose name or title has a text in it, whatever its case; none where the plan has no rows."""
     if not visit.may(Feature.PLACEMENTS):

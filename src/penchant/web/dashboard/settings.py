@@ -12,11 +12,21 @@ from penchant.model import DEFAULT_INTERACTION_WEIGHTS, InteractionType, OrderUs
 from penchant.service.browsing import WordChange
 from penchant.web.dashboard.comparing import MAX_COMPARED, compared, lines_of
 from penchant.web.dashboard.forms import Form, number_in
+from penchant.web.dashboard.rows.drafting import SETTINGS as OWN_SETTINGS
 from penchant.web.dashboard.rows.drafting import draft_called, keep_in_draft, open_drafts, own_draft
 from penchant.web.dashboard.shown import LANGUAGE_NAMES
 from penchant.web.dashboard.site import DashboardSite, PageAnswer, RedirectAnswer, Visit
 from penchant.web.operations import body_tag
-from penchant.wire import BLEND, SETTINGS, BodyMember, decode_settings, encode, encode_settings, encode_word_setting
+from penchant.wire import (
+    BLEND,
+    SETTINGS,
+    BodyMember,
+    DraftEdits,
+    decode_settings,
+    encode,
+    encode_settings,
+    encode_word_setting,
+)
 from penchant.words import WordRule
 
 MAX_CATEGORIES = 100
@@ -26,7 +36,6 @@ _STALE = (
     "The settings were changed by somebody else since this page was made. Nothing was saved. "
     "What you typed is still here: “Save draft” keeps it beside theirs."
 )
-_SUBJECT = "settings"
 _PARTS = {
     "audience": "what people with a like taste like",
     "content": "what has keywords in common with what the person likes",
@@ -89,8 +98,8 @@ async def change_settings(visit: Visit, site: DashboardSite) -> PageAnswer | Red
 async def _keep(visit: Visit, view: View, draft: SourceSettings, site: DashboardSite) -> PageAnswer | RedirectAnswer:
     """Keep settings in a draft, and, where they are to be saved, publish that: so they can be undone."""
     is_kept = visit.form.text("do") == "draft" or view.settings.four_eyes
-    into = (visit.form.text("into") if is_kept else "") or own_draft(visit, _SUBJECT)
-    await keep_in_draft(visit, view, into, title="Settings", settings=draft)
+    into = (visit.form.text("into") if is_kept else "") or own_draft(visit, OWN_SETTINGS)
+    await keep_in_draft(visit, view, into, DraftEdits(title="Settings", settings=draft, lists={}))
     if is_kept:
         return RedirectAnswer(path=site.link("proposal", source=visit.source, name=into, said="saved"))
     await visit.services.drafts.publish(visit.access, visit.source, into)
@@ -247,7 +256,7 @@ async def _page(visit: Visit, view: View, given: Mapping[str, Any], *, status: i
         "interaction_words": interaction_words,
         "number_words": number_words,
         "undo": {"do": "undo"},
-        "own_draft": own_draft(visit, _SUBJECT),
+        "own_draft": own_draft(visit, OWN_SETTINGS),
         "drafts": [(each.name, each.title or each.name) for each in await open_drafts(visit)],
         "four_eyes": view.settings.four_eyes,
     }

@@ -186,6 +186,7 @@ class DashboardSite:
     def __init__(self, base_path: str) -> None:
         """Load the files of the dashboard for pages below a base path."""
         self.home = base_path + HOME
+        self._base_path = base_path
         self._cover = base_path + COVER.path
         self._assets: dict[str, tuple[bytes, str]] = {}
         for name in _ASSETS:
@@ -221,6 +222,10 @@ class DashboardSite:
         given = {name: value for name, value in query.items() if value not in {None, ""}}
         path = f"{self.home}/{page}" if page else self.home
         return f"{path}?{urlencode(given, quote_via=quote, safe='')}" if given else path
+
+    def address(self, path: str, **parts: str) -> str:
+        """Return the address of a path with its parts in the places of their names."""
+        return self._base_path + path.format(**{name: quote(text, safe="") for name, text in parts.items()})
 
     def page(
         self,

@@ -175,7 +175,8 @@ class ExampleSite:
         """Make the rows of the pages where they are missing; those that somebody has changed stay so."""
         view: View = await services.views.view(visit.access.account_id, visit.source)
         for name, placement in self._placements[visit.source].items():
-            if name not in view.placements:
+            # Where nobody publishes alone, a page does not either.
+            if name not in view.placements and not view.settings.four_eyes:
                 await services.placements.put(visit.access, visit.source, name, decode_placement(encode(placement)))
 
 

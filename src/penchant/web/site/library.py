@@ -43,11 +43,13 @@ _SHELF: Mapping[str, Sequence[str]] = {
         "docs/tuning.md",
         "docs/client.md",
         "docs/dashboard.md",
+        "docs/editors.md",
         "docs/keys.md",
         "docs/browser.md",
         "docs/agents.md",
         "docs/privacy.md",
         "docs/operations.md",
+        "docs/deploying.md",
         "docs/scaling.md",
     ),
     "Reference": (
@@ -73,7 +75,7 @@ _SHELF: Mapping[str, Sequence[str]] = {
         "docs/decisions.md",
     ),
 }
-_ATTACHED_SUFFIXES = {".cfg", ".conf", ".service", ".yaml", ".yml"}
+_ATTACHED_SUFFIXES = {".cfg", ".conf", ".json", ".service", ".yaml", ".yml"}
 _SUMMARY_CHARACTERS = 180
 
 

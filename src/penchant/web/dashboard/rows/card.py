@@ -1,4 +1,11 @@
-"""The card of a row: what it is and does, for everybody, as the interface answers it and as a page."""
+"""The card of a row: what it is and does, for everybody, as the interface answers it and as a page.
+
+Where the source's setting ``publicCards`` allows it anybody may read it, without a key: by an address that names the
+account, since another account may have a source of the same name. Nothing else of a source is to be had so, and whether
+there is an account, source or row that is not public is not told.
+"""
+
+from dataclasses import replace
 
 from penchant.errors import UnknownPlacement
 from penchant.live.views import View
@@ -6,8 +13,22 @@ from penchant.model import Feature
 from penchant.service.placements.cards import LEAST_PEOPLE, Cards, WeekFigures
 from penchant.web.dashboard.rows.words import KIND_WORDS, control_in_words, data_in_words, parts_of, rules_in_words
 from penchant.web.dashboard.shown import day
-from penchant.web.dashboard.site import PageAnswer, Visit
-from penchant.wire import CardPart, CardWeek, PlacementCard, format_timestamp
+from penchant.web.dashboard.site import DashboardSite, PageAnswer, Visit
+from penchant.web.operations import Answer, Call
+from penchant.web.system import asks_for_page
+from penchant.wire import (
+    CardPart,
+    CardWeek,
+    PlacementCard,
+    encode,
+    format_timestamp,
+    placement_problem,
+    source_problem,
+)
+
+PUBLIC_PATH = "/-/cards/{account}/{source}/{name}"
+_PUBLIC = {"vary": "accept", "cache-control": "no-cache"}
+"""Asked for each time: the setting may be turned off."""
 
 
 async def read_card(cards: Cards, view: View, name: str) -> PlacementCard[str]:
@@ -53,10 +74,41 @@ def _week(figures: WeekFigures) -> CardWeek:
     )
 
 
-async def card(visit: Visit) -> PageAnswer:
+async def card(visit: Visit, site: DashboardSite) -> PageAnswer:
     """Show the card of a row."""
     view, name = await visit.view(), visit.text("name")
     visit.services.access.require(visit.access, Feature.PLACEMENTS)
     found = await read_card(visit.services.cards, view, name)
     values = {"source": view.head.name, "name": name, "card": found, "kind": KIND_WORDS[found.kind]}
-    return PageAnswer(template="card.html", values=values)
+    account = await visit.services.cards.account_name(view) if view.settings.public_cards else None
+    open_at = "" if account is None else site.address(PUBLIC_PATH, account=account, source=view.head.name, name=name)
+    return PageAnswer(template="card.html", values=values | {"is_public": False, "open_at": open_at})
+
+
+async def public_card(call: Call, site: DashboardSite) -> Answer:
+    """Answer the card of a row to anybody: browsers get a page, others JSON."""
+    try:
+        await call.services.admission.enter()
+        found = await _read_public(call)
+    except UnknownPlacement as error:
+        # Only a refusal waits: addresses of cards are not to be guessed in bulk.
+        await call.services.access.failed_keys.slow_down(call.exchange.client_address())
+        if asks_for_page(call):
+            return site.problem(call, error, None)
+        raise
+    if not asks_for_page(call):
+        return Answer(body=encode(found), headers=_PUBLIC)
+    values = {"source": None, "name": found.placement, "card": found, "kind": KIND_WORDS[found.kind]}
+    shown = site.shown(call, PageAnswer(template="card.html", values=values | {"is_public": True, "open_at": ""}), None)
+    return replace(shown, headers={**shown.headers, **_PUBLIC})
+
+
+async def _read_public(call: Call) -> PlacementCard[str]:
+    """Return a card that anybody may read; raises `UnknownPlacement` where there is none, or it is not public."""
+    cards, path = call.services.cards, call.path
+    view = None
+    if source_problem(path["source"]) is None and placement_problem(path["name"]) is None:
+        view = await cards.public_view(path["account"], path["source"])
+    if view is None or path["name"] not in view.placements:
+        raise UnknownPlacement("There is no public card at this address.")
+    return await read_card(cards, view, path["name"])

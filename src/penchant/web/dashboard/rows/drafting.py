@@ -1,16 +1,24 @@
-"""Drafts at the desk: a change of a page is kept in one, by itself or together with others under a title."""
+"""Drafts at the desk: a change of a page is kept in one, by itself or together with others under a title.
+
+Where the source asks for two pairs of eyes every change of a page is, whatever the page: none is live at once.
+"""
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from penchant.errors import UnknownDraft
 from penchant.live.views import View
-from penchant.model import SourceSettings
+from penchant.model import ListKind
 from penchant.storage import DraftRow
-from penchant.web.dashboard.site import Visit
+from penchant.web.dashboard.site import DashboardSite, RedirectAnswer, Visit
 from penchant.wire import DraftEdits, PlacementSpec, placement_problem
 
+PIECES = "pieces"
+PIECES_TITLE = "Changes of pieces"
+"""The subject of the draft of one's own that gathers changes of pieces: hidden, boosted, pinned; and its title."""
+SETTINGS = "settings"
+"""The subject of the draft of one's own of the settings."""
 OPEN = ("draft", "proposed", "sent-back", "scheduled")
 """The states of drafts that wait."""
 STATES: Mapping[str, str] = {
@@ -65,20 +73,70 @@ async def draft_called(visit: Visit, name: str) -> DraftRow | None:
     return row if row.state in OPEN else None
 
 
-async def keep_in_draft(
-    visit: Visit,
-    view: View,
-    name: str,
-    *,
-    title: str,
-    placements: Mapping[str, PlacementSpec | None] | None = None,
-    settings: SourceSettings | None = None,
-) -> DraftRow:
-    """Keep edits in a draft beside what it edits already, if it waits; raises as `Drafts.save`."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DraftChoice:
+    """Where a page's form keeps a change: its own draft or another open one, by name and title; or live at once."""
+
+    own: str
+    open: Sequence[tuple[str, str]]
+    chosen: str
+    may_be_live: bool
+
+
+async def draft_choice(visit: Visit, view: View, subject: str) -> DraftChoice:
+    """Return where a form about a subject can keep a change; a draft that the page is shown of is chosen."""
+    own, shown = own_draft(visit, subject), visit.text("draft")
+    return DraftChoice(
+        own=own,
+        open=[(each.name, each.title or each.name) for each in await open_drafts(visit) if each.name != own],
+        chosen=shown or (own if view.settings.four_eyes else ""),
+        may_be_live=not shown and not view.settings.four_eyes,
+    )
+
+
+def chosen_draft(visit: Visit, view: View, subject: str) -> str:
+    """Return the draft that a form's change goes into; "" where it is live at once."""
+    given = visit.form.text("into") or visit.text("draft")
+    return given or (own_draft(visit, subject) if view.settings.four_eyes else "")
+
+
+async def keep_in_draft(visit: Visit, view: View, name: str, edits: DraftEdits) -> DraftRow:
+    """Keep edits in a draft beside what it edits already, if it waits; raises as `Drafts.save`.
+
+    A list that is as it is live is no edit.
+    """
     row = await draft_called(visit, name)
-    edits = DraftEdits(title=title, lists={}) if row is None else visit.services.drafts.edits_of(row)
-    if placements is not None:
-        edits = replace(edits, placements={**(edits.placements or {}), **placements})
-    if settings is not None:
-        edits = replace(edits, settings=settings)
-    return await visit.services.drafts.save(visit.access, view, name, edits)
+    kept = DraftEdits(title=edits.title, lists={}) if row is None else visit.services.drafts.edits_of(row)
+    lists = {**kept.lists, **edits.lists}
+    live = {kind: tuple(visit.services.curation.listed(view, kind)) for kind in lists}
+    merged = replace(
+        kept,
+        placements=kept.placements if edits.placements is None else {**(kept.placements or {}), **edits.placements},
+        settings=edits.settings or kept.settings,
+        lists={kind: ids for kind, ids in lists.items() if tuple(ids) != live[kind]},
+    )
+    return await visit.services.drafts.save(visit.access, view, name, merged)
+
+
+async def propose_row(
+    visit: Visit, view: View, name: str, spec: PlacementSpec | None, site: DashboardSite
+) -> RedirectAnswer:
+    """Keep a row, or for ``None`` that it is deleted, in the draft of one's own of it, and lead to that."""
+    into = own_draft(visit, name)
+    title = name if spec is None else str(spec.members.get("title") or name)
+    await keep_in_draft(visit, view, into, DraftEdits(title=f"Row {title}"[:200], placements={name: spec}, lists={}))
+    return RedirectAnswer(path=site.link("proposal", source=visit.source, name=into, said="saved"))
+
+
+async def list_in_draft(visit: Visit, view: View, name: str, kind: ListKind) -> list[str]:
+    """Return the ids of a list as a draft has it, or else as it is live."""
+    row = await draft_called(visit, name)
+    edited = {} if row is None else visit.services.drafts.edits_of(row).lists
+    return list(edited.get(kind, visit.services.curation.listed(view, kind)))
+
+
+async def row_in_draft(visit: Visit, view: View, name: str, placement: str) -> PlacementSpec:
+    """Return a row as a draft has it, or else as it is in force; raises `UnknownPlacement`."""
+    row = await draft_called(visit, name)
+    edited = None if row is None else (visit.services.drafts.edits_of(row).placements or {}).get(placement)
+    return edited or (await visit.services.placements.in_force(view, placement)).spec

@@ -21,7 +21,7 @@ from penchant.model import MAX_ID_LENGTH, PlacementKind
 from penchant.web.dashboard.forms import number_in
 from penchant.web.dashboard.rows.clauses import ClauseRow, clause_of, clause_row, filter_of, filter_rows, join_values
 from penchant.web.dashboard.rows.clauses import split_values as values_in
-from penchant.wire import PLACEMENT, BodyMember, ListUse, encode, format_timestamp, parse_timestamp
+from penchant.wire import BLEND, PLACEMENT, BodyMember, ListUse, encode, format_timestamp, parse_timestamp
 
 Texts = Mapping[str, Sequence[str]]
 
@@ -44,13 +44,15 @@ class Widget(enum.StrEnum):
     VARIANTS = "variants"
 
 
+BLEND_COLUMNS: Mapping[str, str] = {f"blend-{part}": part for part in BLEND.members}
+"""The parts of a variant's blend, by the fields that hold them; blank ones are as usual, all blank as its row."""
 COLUMNS: Mapping[Widget, tuple[str, ...]] = {
     Widget.AMOUNTS: ("name", "amount"),
     Widget.FILTER: ClauseRow._fields,
     Widget.BOOSTS: (*ClauseRow._fields, "factor"),
     Widget.PINS: ("piece", "position", "from", "until"),
     Widget.QUOTAS: ("least", "of", *ClauseRow._fields),
-    Widget.VARIANTS: ("name", "share", "kind", "diversity", "rotation", "others"),
+    Widget.VARIANTS: ("name", "share", "kind", "diversity", *BLEND_COLUMNS, "rotation", "others"),
 }
 """The fields of each row where a member has several rows."""
 _BUILDERS = {each.value: each for each in (Widget.FILTER, Widget.BOOSTS, Widget.PINS, Widget.QUOTAS, Widget.VARIANTS)}
@@ -347,11 +349,21 @@ _VARIED = ("kind", "diversity", "rotation")
 
 def _variant_row(entry: Mapping[str, Any], context: FieldContext) -> tuple[str, ...]:
     del context
-    own = [_given(entry, name) for name in _VARIED]
-    others = {name: member for name, member in entry.items() if name not in {"name", "share", *_VARIED}}
+    kind, diversity, rotation = (_given(entry, name) for name in _VARIED)
+    blend = _blend_texts(entry.get("blend"))
+    shown = {"name", "share", *_VARIED, *(["blend"] if any(blend) else [])}
+    others = {name: member for name, member in entry.items() if name not in shown}
     share = entry.get("share")
     percent = f"{round(share * 100, 4):g}" if isinstance(share, int | float) else encode(share).decode()
+    own = (kind, diversity, *blend, rotation)
     return (str(entry.get("name")), percent, *own, encode(others).decode() if others else "")
+
+
+def _blend_texts(blend: Any) -> list[str]:
+    """Return what each part of a blend counts; blank texts where it is none that has numbers for parts alone."""
+    numbers = blend if isinstance(blend, dict) and set(blend) <= set(BLEND.members) else {}
+    is_plain = all(isinstance(each, int | float) for each in numbers.values())
+    return [encode(numbers[part]).decode() if is_plain and part in numbers else "" for part in BLEND.members]
 
 
 def _given(entry: Mapping[str, Any], name: str) -> str:
@@ -363,7 +375,7 @@ def _given(entry: Mapping[str, Any], name: str) -> str:
 
 def _variant(row: tuple[str, ...], where: str, context: FieldContext, faults: list[Fault]) -> dict[str, Any]:
     del context
-    name, share, kind, diversity, rotation, others = row
+    name, share, kind, diversity, *blend, rotation, others = row
     percent = number_in(share)
     # Of what is no number the reader says so.
     found: dict[str, Any] = {
@@ -373,6 +385,9 @@ def _variant(row: tuple[str, ...], where: str, context: FieldContext, faults: li
     for key, text in (("kind", kind), ("diversity", diversity), ("rotation", rotation)):
         if text.strip():
             found[key] = None if text == _SOURCE else text if key == "kind" else number_in(text)
+    parts = {part: number_in(text) for part, text in zip(BLEND.members, blend, strict=True) if text.strip()}
+    if parts:
+        found["blend"] = parts
     if not others.strip():
         return found
     try:

@@ -60,11 +60,15 @@ async def _look_up(
     exact = [each for each in called if each.label == text] or called
     if len(exact) == 1:
         found[text] = exact[0].id
+    elif not exact and (further := await browsing.piece_called(view, text)):
+        # Behind the pieces whose labels are read for one look.
+        found[text] = further
     elif exact:
         ids = ", ".join(each.id for each in exact)
         unknown[text] = f"Several pieces are called so; give the id of one: {ids}."
     else:
-        near = ", ".join(f"“{each.label}”" for each in page.pieces[:5])
+        like = page.pieces or await browsing.called_like(view, text)
+        near = ", ".join(f"“{each.label}”" for each in like[:5])
         unknown[text] = f"No piece is called so.{f' There are {near}.' if near else ''}"
 
 

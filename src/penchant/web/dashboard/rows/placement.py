@@ -16,8 +16,8 @@ from penchant.web.dashboard.comparing import SHOWN, ListComparison, rows_of
 from penchant.web.dashboard.desk import who
 from penchant.web.dashboard.rows.clauses import CONDITIONS
 from penchant.web.dashboard.rows.described import AS_SOURCE, described, step_options, unplaced
-from penchant.web.dashboard.rows.drafting import draft_called, keep_in_draft, open_drafts, own_draft
-from penchant.web.dashboard.rows.fields import FieldContext, Texts, kept, read_fields, write_fields
+from penchant.web.dashboard.rows.drafting import draft_called, keep_in_draft, open_drafts, own_draft, propose_row
+from penchant.web.dashboard.rows.fields import BLEND_COLUMNS, FieldContext, Texts, kept, read_fields, write_fields
 from penchant.web.dashboard.rows.naming import context_of
 from penchant.web.dashboard.rows.proposals import moment_in
 from penchant.web.dashboard.rows.words import KIND_WORDS, difference_in_words
@@ -32,9 +32,11 @@ from penchant.web.dashboard.site import (
 )
 from penchant.web.operations import body_tag
 from penchant.wire import (
+    BLEND,
     MAX_PLACEMENT_VERSIONS,
     MAX_PLACEMENTS,
     PLACEMENT,
+    DraftEdits,
     PlacementHistory,
     PlacementSpec,
     PlacementVersion,
@@ -133,12 +135,8 @@ async def change_placement(visit: Visit, site: DashboardSite) -> PageAnswer | Re
     lasting = do in {"publish", "delete"} or form.text("back")
     if lasting and form.text("seen") != str(view.placements.get(name, 0)):
         return await _stale(visit, view)
-    if do == "delete":
-        await visit.services.placements.delete(visit.access, visit.source, name)
-        return RedirectAnswer(path=site.link("placements", source=visit.source, said="deleted"))
-    if form.text("back").isdecimal():
-        await visit.services.placements.roll_back(visit.access, visit.source, name, int(form.text("back")[:18]))
-        return RedirectAnswer(path=site.link("placement", source=visit.source, name=name, said="back"))
+    if do == "delete" or form.text("back").isdecimal():
+        return await _remove_or_lead_back(visit, view, name, site)
     draft = await read_row_form(visit, view)
     if do not in _LASTING or draft.spec is None:
         return await shown_row(visit, view, draft, status=422 if draft.faults else 200)
@@ -156,7 +154,7 @@ async def _keep(visit: Visit, view: View, draft: RowDraft, site: DashboardSite) 
     title = f"Row {draft.members.get('title') or name}"[:200]
     into = form.text("into") or own_draft(visit, name)
     try:
-        await keep_in_draft(visit, view, into, title=title, placements={name: draft.spec})
+        await keep_in_draft(visit, view, into, DraftEdits(title=title, placements={name: draft.spec}, lists={}))
         if form.text("do") == "schedule":
             await visit.services.drafts.schedule(visit.access, visit.source, into, moment_in(form.text("at")))
     except PenchantError as error:
@@ -167,6 +165,20 @@ async def _keep(visit: Visit, view: View, draft: RowDraft, site: DashboardSite) 
     said = "scheduled" if form.text("do") == "schedule" else "saved"
     look = 1 if form.text("do") == "compare" else None
     return RedirectAnswer(path=site.link("proposal", source=visit.source, name=into, said=said, look=look))
+
+
+async def _remove_or_lead_back(visit: Visit, view: View, name: str, site: DashboardSite) -> RedirectAnswer:
+    """Delete a row, or put an earlier version of it in force; in a draft where nobody publishes alone."""
+    placements, is_deleted = visit.services.placements, visit.form.text("do") == "delete"
+    version = 0 if is_deleted else int(visit.form.text("back")[:18])
+    if view.settings.four_eyes:
+        spec = None if is_deleted else await placements.earlier(visit.access, visit.source, name, version)
+        return await propose_row(visit, view, name, spec, site)
+    if is_deleted:
+        await placements.delete(visit.access, visit.source, name)
+        return RedirectAnswer(path=site.link("placements", source=visit.source, said="deleted"))
+    await placements.roll_back(visit.access, visit.source, name, version)
+    return RedirectAnswer(path=site.link("placement", source=visit.source, name=name, said="back"))
 
 
 async def _forget_own_draft(visit: Visit, name: str) -> None:
@@ -343,6 +355,7 @@ async def shown_row(  # what differs between the answers to a form
         "json_seen": draft.json_seen or body_tag(draft.json.encode(errors="replace")),
         "kinds": KIND_WORDS,
         "choices": _row_choices(view),
+        "blend_labels": {column: BLEND.members[part].label for column, part in BLEND_COLUMNS.items()},
         # What the form was made from: that of a form which is shown again stays, so that no change is lost to it.
         "seen": form.text("seen") or view.placements.get(name, 0),
         "is_live": bool(history.versions),

@@ -64,7 +64,7 @@ _DONE = {
 }
 _LABELS = {key: member.label or key for key, member in PLACEMENT.members.items()}
 _SETTING_LABELS = {key: member.label or key for key, member in SETTINGS.members.items()}
-_LISTS = {ListKind.BLACKLIST: "Hidden", ListKind.WHITELIST: "Pinned"}
+_LISTS = {ListKind.BLACKLIST: "Hidden", ListKind.WHITELIST: "Boosted"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,7 +251,7 @@ async def _edits(visit: Visit, view: View, name: str, edits: DraftEdits) -> list
                 name="",
                 changes=changes or ["another order"],
                 page="lists",
-                query={"kind": kind.value},
+                query={"kind": kind.value, "draft": name},
             )
         )
     if edits.content is not None:

@@ -12,6 +12,7 @@ from penchant.live.views import View
 from penchant.model import DAY_MS, InteractionType
 from penchant.service.placements.results import CoursePoint, ResultsOverTime, ResultsRequest, VariantCourse
 from penchant.web.dashboard.pictures import COURSE_HEIGHT, COURSE_WIDTH, CoursePicture, course_picture
+from penchant.web.dashboard.rows.drafting import propose_row
 from penchant.web.dashboard.rows.placement import rows_view
 from penchant.web.dashboard.shown import day
 from penchant.web.dashboard.site import DashboardSite, PageAnswer, RedirectAnswer, Visit, section
@@ -94,6 +95,7 @@ async def results(visit: Visit) -> PageAnswer:
         "title": spec.members.get("title") or name,
         "notice": _STALE if visit.text("said") == "stale" else None,
         "seen": view.placements.get(name, 0),
+        "four_eyes": view.settings.four_eyes,
         "current": {each.name for each in spec.variants},
         "chosen": {each.name: visit.text(each.name) for each in _ASKED},
         "types": [(each.value, _TAKEN_UP[each]) for each in InteractionType],
@@ -118,7 +120,7 @@ async def results(visit: Visit) -> PageAnswer:
 
 
 async def decide(visit: Visit, site: DashboardSite) -> PageAnswer | RedirectAnswer:
-    """Put a variant in the place of its row, for everybody, or end it."""
+    """Put a variant in the place of its row, for everybody, or end it; in a draft where nobody publishes alone."""
     view, form = await rows_view(visit), visit.form
     name, variant = form.text("name"), form.text("variant")
     if form.text("seen") != str(view.placements.get(name, 0)):
@@ -126,6 +128,8 @@ async def decide(visit: Visit, site: DashboardSite) -> PageAnswer | RedirectAnsw
     members = (await visit.services.placements.in_force(view, name)).spec.members
     decided = with_decision(members, variant, adopt=form.text("do") == "adopt")
     spec = decode_placement(encode(decided))
+    if view.settings.four_eyes:
+        return await propose_row(visit, view, name, spec, site)
     await visit.services.placements.put(visit.access, visit.source, name, spec)
     return RedirectAnswer(path=site.link("placement", source=visit.source, name=name, said="saved"))
 

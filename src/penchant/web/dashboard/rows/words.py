@@ -31,7 +31,8 @@ KIND_WORDS: Mapping[PlacementKind, KindWords] = MappingProxyType(
 )
 STEPS: Mapping[str, Mapping[float, str]] = MappingProxyType(
     {
-        "diversity": {0: "Closest", 0.25: "Close", 0.5: "Balanced", 0.75: "Wide", 1: "Widest"},
+        "diversity": {0: "Best first", 0.25: "A little", 0.5: "Visibly, at hardly any loss", 0.75: "Wide", 1: "Widest"},
+        "calibration": {0: "Not at all", 0.25: "A little", 0.5: "Clearly", 0.75: "Mostly", 1: "Above all else"},
         "rotation": {0: "Never", 0.25: "Slowly", 0.5: "Steadily", 0.75: "Quickly", 1: "At once"},
     }
 )
@@ -98,6 +99,9 @@ def _moved(rules: ListRules, attributes: Mapping[str, Attribute]) -> Iterator[st
         yield f"At most {most} of the same {category}."
     if rules.diversity is not None:
         yield f"How mixed: {step_word('diversity', rules.diversity).lower()}."
+    if rules.calibration and rules.calibration_category:
+        how = step_word("calibration", rules.calibration).lower()
+        yield f"Keeps the shares that {rules.calibration_category} has of each person's tastes: {how}."
     if rules.rotation:
         yield f"What a person passes over gives way: {step_word('rotation', rules.rotation).lower()}."
 

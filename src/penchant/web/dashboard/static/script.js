@@ -123,3 +123,30 @@ for (const form of document.querySelectorAll("form[data-live]")) {
     waiting = setTimeout(show, 400, event.target.name === "kind");
   });
 }
+
+// Completes titles by more than those that a page brings along: by those that go on from what is typed.
+const titles = document.getElementById("titles");
+if (titles?.dataset.more) {
+  const own = [...titles.children];
+  let waiting, asked;
+
+  const complete = async (text) => {
+    asked?.abort();
+    asked = new AbortController();
+    if (!text) return titles.replaceChildren(...own);
+    try {
+      const answer = await fetch(`${titles.dataset.more}&q=${encodeURIComponent(text)}`, { signal: asked.signal });
+      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      const found = page.getElementById("titles");
+      if (answer.ok && found) titles.replaceChildren(...found.childNodes);
+    } catch (error) {
+      if (error.name !== "AbortError") throw error;
+    }
+  };
+
+  document.addEventListener("input", (event) => {
+    if (event.target.getAttribute("list") !== "titles") return;
+    clearTimeout(waiting);
+    waiting = setTimeout(complete, 200, event.target.value.trim());
+  });
+}

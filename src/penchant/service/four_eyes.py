@@ -1,0 +1,34 @@
+"""Two pairs of eyes: with the setting ``fourEyes`` what steers a source changes by drafts of somebody else alone.
+
+That is its lists, settings and placements, whoever asks for it and by which route or page; pieces, and what people do,
+are not meant. A draft itself is held by its transaction (`storage.drafts`), by the setting in force there.
+"""
+
+from penchant.errors import FourEyes
+from penchant.live.database import AsyncStorage
+from penchant.live.following import settings_in
+from penchant.model import SourceSettings
+from penchant.storage import SourceCuration, source_id
+
+
+async def settings_now(database: AsyncStorage, account_id: int, source: str) -> SourceSettings:
+    """Return the settings of a source as they are stored, the defaults where there is none; without its index."""
+    stored = await database.promptly(database.storage.drafts.read_settings, source_id(account_id, source))
+    return settings_in(SourceCuration(settings=stored))
+
+
+async def require_one_pair(
+    database: AsyncStorage, account_id: int, source: str, *, wanted: SourceSettings | None = None
+) -> None:
+    """Check that a source may be changed by whoever asks for it; ``wanted`` are settings, which may be those in force.
+
+    Raises:
+        FourEyes: somebody else has to publish the change.
+    """
+    settings = await settings_now(database, account_id, source)
+    # What is as it was changes nothing: settings that were read can be put back.
+    if settings.four_eyes and wanted != settings:
+        raise FourEyes(
+            "The source has the setting fourEyes: keep the change in a draft (PUT /{source}/drafts/{name}), which "
+            "somebody else publishes."
+        )

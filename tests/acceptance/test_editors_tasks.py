@@ -1,0 +1,392 @@
+"""An editor's seven tasks in a real browser: with scripts, without, by keyboard; steps are those of the documents."""
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from playwright.sync_api import Browser, Locator
+
+import penchant.demo
+from acceptance.browsers import Window, chromium
+from acceptance.processes import wait_until
+from acceptance.servers import Server, new_key
+from shown import show_lists
+
+pytestmark = pytest.mark.slow
+
+WORKS = Path(penchant.demo.__file__).parent / "works"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "editors.md"
+ATTRIBUTES = {
+    "format": {"pointer": "/format", "type": "keywords"},
+    "genre": {"pointer": "/genre", "type": "keywords"},
+    "catalog": {"pointer": "/catalog", "type": "keywords"},
+}
+TONIGHT = {"title": "Tonight", "kind": "recommendations", "fallback": "popular"}
+LONELY = "Tide Tables of Sylt"
+VIEWER = "viewer-4711"
+NOW = datetime.now(UTC)
+SUNDAY = (NOW + timedelta(days=6 - NOW.weekday() or 7)).replace(hour=20, minute=0)
+FIND = "Find a piece, person or row"
+MAIN_PAGES = ("Rows", "People")
+MAX_TABS = 200
+TIMEOUT_MS = 30_000
+_FOCUSED = """() => {
+  const element = document.activeElement;
+  const text = element.getAttribute('aria-label') || element.labels?.[0]?.innerText || element.innerText || '';
+  return text.trim().replace(/\\s+/g, ' ');
+}"""
+
+
+_SHOWS_JSON = """() => {
+  const seen = (selector) => [...document.querySelectorAll(selector)].filter((each) => each.checkVisibility());
+  return seen('main').some((each) => each.innerText.includes('{"'))
+    || seen('main label').some((each) => each.innerText.includes('JSON'))
+    || seen('main input, main textarea').some((each) => /^[{[]/.test(each.value));
+}"""
+
+
+class Steps(NamedTuple):
+    """What an editor did: clicks (by keyboard: what Enter or Space was pressed on), fields filled, and keys beside."""
+
+    clicks: int = 0
+    fields: int = 0
+    keys: int = 0
+
+
+class Editor:
+    """Somebody at the desk, who counts what they do; no page may show JSON, and no id is typed."""
+
+    def __init__(self, window: Window, ids: frozenset[str]) -> None:
+        self.window, self.page, self.ids = window, window.page, ids
+        self.steps = Steps()
+
+    def begin(self) -> None:
+        """Go to the desk, from which every task starts."""
+        self.window.open("desk", source="works")
+        self.steps = Steps()
+
+    def count(self, *, clicks: int = 0, fields: int = 0, keys: int = 0) -> None:
+        """Add to what was done, and look at the page on which it is done."""
+        self.steps = Steps(self.steps.clicks + clicks, self.steps.fields + fields, self.steps.keys + keys)
+        assert not self.page.evaluate(_SHOWS_JSON)
+
+    def found(self, name: str, *roles: Any) -> Locator:
+        """Return the first of what has a role and is called so, whatever stands around it."""
+        locators = [self.page.get_by_role(role, name=name, exact=True) for role in roles]
+        return next((each.first for each in locators if each.count()), locators[0].first)
+
+    def press(self, name: str) -> None:
+        """Press a link or a button that leads to a page."""
+        self.count(clicks=1)
+        with self.page.expect_navigation():
+            self.found(name, "link", "button").click()
+
+    def unfold(self, name: str) -> None:
+        """Unfold what is folded under a name."""
+        self.count(clicks=1)
+        self.page.locator("main summary").get_by_text(name, exact=True).click()
+
+    def fill(self, name: str, text: str, part: str = "") -> None:
+        """Fill a field, of a part of the page where several are called alike."""
+        self.type_of(text)
+        self.field(name, part).fill(text)
+
+    def choose(self, name: str, text: str, part: str = "") -> None:
+        """Choose what is called so."""
+        self.count(fields=1)
+        self.field(name, part).select_option(label=text)
+
+    def check(self, name: str) -> None:
+        """Choose one of several cards."""
+        self.count(clicks=1)
+        self.page.get_by_role("radio", name=re.compile(f"^{name}")).check()
+
+    def until(self, name: str, moment: datetime) -> None:
+        """Fill a field for a moment."""
+        self.count(fields=1)
+        self.field(name).fill(f"{moment:%Y-%m-%dT%H:%M}")
+
+    def find(self, text: str) -> None:
+        """Look for something with the field that stands on every page."""
+        self.fill(FIND, text)
+        self.press("Find")
+
+    def field(self, name: str, part: str = "") -> Locator:
+        """Return a field by its label."""
+        place = self.page.get_by_role("group", name=part, exact=True) if part else self.page
+        return place.get_by_label(name, exact=True)
+
+    def type_of(self, text: str) -> None:
+        """Count a field, into which no id is typed."""
+        assert text not in self.ids
+        self.count(fields=1)
+
+    def reads(self, text: str) -> None:
+        """Wait until the page says something."""
+        self.page.locator("main").get_by_text(text).first.wait_for()
+
+
+class KeyboardEditor(Editor):
+    """The same with the keyboard alone: the way past the navigation is *Skip to the content*."""
+
+    def begin(self) -> None:
+        super().begin()
+        self.is_fresh = True
+
+    def press(self, name: str) -> None:
+        self.tab_to(name)
+        self.count(clicks=1)
+        with self.page.expect_navigation():
+            self.page.keyboard.press("Enter")
+        self.is_fresh = True
+
+    def unfold(self, name: str) -> None:
+        self.tab_to(name)
+        self.count(clicks=1)
+        self.page.keyboard.press("Enter")
+
+    def fill(self, name: str, text: str, part: str = "") -> None:
+        del part  # Tab leads on from where one is
+        self.tab_to(name)
+        self.type_of(text)
+        self.page.keyboard.press("Control+a")
+        self.page.keyboard.type(text)
+
+    def choose(self, name: str, text: str, part: str = "") -> None:
+        del part
+        self.tab_to(name)
+        self.count(fields=1)
+        self.page.keyboard.type(text)
+
+    def check(self, name: str) -> None:
+        self.tab_to("For a person What fits what each one liked, best first.")
+        self.count(clicks=1)
+        while not self.page.evaluate(_FOCUSED).startswith(name):
+            self.page.keyboard.press("ArrowDown")
+            self.count(keys=1)
+            assert self.steps.keys < MAX_TABS
+
+    def until(self, name: str, moment: datetime) -> None:
+        self.tab_to(name)
+        self.count(fields=1)
+        # A year may have six digits, so that it ends with an arrow.
+        self.page.keyboard.type(f"{moment:%m%d%Y}")
+        self.page.keyboard.press("ArrowRight")
+        self.page.keyboard.type(f"{moment:%I%M%p}")
+
+    def find(self, text: str) -> None:
+        # Alt and / lead there, too, but Playwright's keys are none for access keys.
+        self.fill(FIND, text)
+        self.count(clicks=1)
+        with self.page.expect_navigation():
+            self.page.keyboard.press("Enter")
+        self.is_fresh = True
+
+    def tab_to(self, name: str) -> None:
+        """Press Tab until what has the focus is called so; on a page that just came first past its navigation."""
+        if self.is_fresh and name not in {FIND, *MAIN_PAGES}:
+            self.page.keyboard.press("Tab")
+            self.page.keyboard.press("Enter")
+            self.count(keys=2)
+        self.is_fresh = False
+        for tabs in range(1, MAX_TABS):
+            self.page.keyboard.press("Tab")
+            if self.page.evaluate(_FOCUSED) == name:
+                self.count(keys=tabs)
+                return
+        raise AssertionError(f"no {name} within {MAX_TABS} tabs")
+
+
+def hide_a_piece(editor: Editor, server: Server) -> None:
+    editor.find("Tetris")
+    editor.press("Tetris")
+    editor.press("Hide")
+
+    editor.reads("Tetris is hidden: no list shows it.")
+    assert server.client.get("/works/blacklist").json() == [id_of("tetris")]
+
+
+def pin_a_piece_until_sunday(editor: Editor, server: Server) -> None:
+    editor.find("Jane Eyre")
+    editor.press("Jane Eyre")
+    editor.unfold("Pin…")
+    editor.choose("In the row", "Tonight")
+    editor.until("Until (UTC)", SUNDAY)
+    editor.press("Pin it")
+
+    editor.reads("Jane Eyre is pinned in")
+    pins = server.client.get("/works/placements/tonight").json()["pins"]
+    assert pins == [{"id": id_of("jane-eyre"), "position": 1, "until": f"{SUNDAY:%Y-%m-%dT%H:%M:00Z}"}]
+
+
+def make_a_row_of_new_crime_series(editor: Editor, server: Server) -> None:
+    editor.press("New row")
+    editor.fill("Name at the desk", "crime")
+    editor.fill("Title that people read", "New crime series")
+    editor.check("Newest")
+    editor.choose("Attribute 1", "format", part="Which pieces may stand in it?")
+    editor.fill("Value 1", "series", part="Which pieces may stand in it?")
+    editor.press("Add to conditions")
+    editor.choose("Attribute 2", "genre")
+    editor.fill("Value 2", "crime, thriller")
+    editor.fill("At least 1", "3")
+    editor.fill("of the first 1", "4")
+    editor.choose("Attribute 1", "catalog", part="Always some of")
+    editor.fill("Value 1", "recent", part="Always some of")
+    editor.press("Publish")
+
+    editor.reads("Published: the next request goes by it.")
+    listed = server.client.get("/works/placements/crime/list?include=extras&take=4").json()["content"]
+    assert {each["extras"]["format"][0] for each in listed} == {"series"}
+    assert sum("recent" in each["extras"]["catalog"] for each in listed) >= 3
+
+
+def try_less_popularity_and_read_the_result(editor: Editor, server: Server) -> None:
+    editor.press("Tonight")
+    editor.unfold("Variants, Stop a variant that is certainly worse, Name of the experiment")
+    editor.fill("Name 1", "calmer")
+    editor.fill("Of people, % 1", "10")
+    editor.fill("Popularity 1", "0")
+    editor.press("Publish")
+    editor.reads("Published: the next request goes by it.")
+    assert server.client.get("/works/placements/tonight").json()["variants"] == [
+        {"name": "calmer", "share": 0.1, "blend": {"popularity": 0}}
+    ]
+    show_lists(server.client, "works", "tonight", people=40)
+    editor.press("Results")
+
+    editor.reads("“calmer”")
+    assert re.search("Too early to say|no difference|more|fewer", editor.page.locator("main").inner_text())
+
+
+def answer_why_somebody_sees_a_piece(editor: Editor, server: Server) -> None:
+    listed = server.client.get(f"/works/users/{VIEWER}/recommendation?take=2&include=label").json()["content"]
+    editor.press("People")
+    editor.press(VIEWER)
+    editor.fill("Title of a piece", listed[1]["label"])
+    editor.press("Ask")
+
+    editor.reads("It is number 2 of the list.")
+
+
+def mend_what_nobody_comes_upon(editor: Editor, server: Server) -> None:
+    editor.press(LONELY)
+    editor.unfold("Pin…")
+    editor.choose("In the row", "Tonight")
+    editor.fill("At place", "3")
+    editor.press("Pin it")
+
+    editor.reads(f"{LONELY} is pinned in")
+    listed = server.client.get("/works/placements/tonight/list?take=3").json()["content"]
+    assert listed[2]["id"] == id_of("lonely")
+
+
+def undo_what_was_changed_yesterday(editor: Editor, server: Server) -> None:
+    before = server.client.get("/works/placements/tonight/versions").json()["versions"][1]["version"]
+    editor.press("Tonight")
+    editor.press(f"Return to version {before}")
+
+    editor.reads("The earlier version is in force again.")
+    assert server.client.get("/works/placements/tonight").json() == TONIGHT
+
+
+TASKS: Mapping[str, Callable[[Editor, Server], None]] = {
+    "Hide a piece": hide_a_piece,
+    "Pin one until Sunday": pin_a_piece_until_sunday,
+    "A row of new crime series, at least three of its first four from a catalog": make_a_row_of_new_crime_series,
+    "Try less popularity on 10 %, and read the result": try_less_popularity_and_read_the_result,
+    "Tell a viewer why they see a piece": answer_why_somebody_sees_a_piece,
+    "Find what nobody comes upon, and put it in a row": mend_what_nobody_comes_upon,
+    "Undo what somebody changed yesterday": undo_what_was_changed_yesterday,
+}
+WAYS = ("with scripts", "without scripts", "by keyboard alone")
+
+
+def id_of(name: str) -> str:
+    """Return the id of a piece: nobody can read it."""
+    return f"p-{hashlib.sha256(name.encode()).hexdigest()[:10]}"
+
+
+def pieces() -> list[dict[str, Any]]:
+    """Return the demo's works with ids that tell nothing, attributes that an editor asks by, and one like no other."""
+    works = [json.loads(line) for line in (WORKS / "pieces.ndjson").read_text("utf-8").splitlines()]
+    for work in works:
+        terms = [each for category in ("theme", "style") for each in work["categories"].get(category, [])]
+        genres = [each if isinstance(each, str) else each["key"] for each in terms]
+        told = {"format": work["categories"]["kind"], "genre": genres, "catalog": work["filters"]["catalogs"]}
+        work.update(id=id_of(work["id"]), extras=work["extras"] | told)
+    return [*works, {"id": id_of("lonely"), "label": LONELY, "categories": {"theme": ["tides of the North Sea"]}}]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server with the works, and a viewer who liked some of them."""
+    started = Server(tmp_path_factory.mktemp("tasks") / "data")
+    assert started.client.post("/works/content", json=pieces()).status_code == 202
+    assert started.client.put("/works/settings", json={"attributes": ATTRIBUTES}).status_code == 200
+    for name in ("jane-eyre", "rebecca", "dracula", "frankenstein", "beloved"):
+        started.client.post(f"/works/users/{VIEWER}/interactions/RateLike/content/{id_of(name)}")
+    yield started
+    assert started.stop() == 0
+
+
+@pytest.fixture(scope="module")
+def other_key(server: Server) -> str:
+    """The key of somebody else."""
+    return new_key(server.data)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture(scope="module", params=WAYS)
+def editor(request: pytest.FixtureRequest, browser: Browser, server: Server) -> Iterator[Editor]:
+    """An editor who is signed in, and works in one of the ways."""
+    window = Window(browser, server, java_script_enabled=request.param != "without scripts", locale="en-US")
+    window.page.set_default_timeout(TIMEOUT_MS)
+    window.sign_in(server.key)
+    kind = KeyboardEditor if request.param == "by keyboard alone" else Editor
+    yield kind(window, frozenset(each["id"] for each in pieces()))
+    window.close()
+
+
+@pytest.fixture
+def desk(server: Server, editor: Editor, other_key: str) -> Editor:
+    """The editor before the desk, with one row that somebody else has changed, once all is found out."""
+    server.client.put("/works/blacklist", json=[])
+    server.client.delete("/works/placements/crime")
+    server.client.delete("/works/placements/tonight")
+    server.client.put("/works/placements/tonight", json=TONIGHT)
+    server.client.put("/works/placements/tonight", json=TONIGHT | {"diversity": 1}, headers={"x-api-key": other_key})
+    wait_until(lambda: LONELY in editor.window.fetched(editor.window.address("desk", source="works")).decode())
+    editor.begin()
+    return editor
+
+
+def documented() -> dict[str, Steps]:
+    """Return the steps that the documents tell of each task."""
+    rows = re.findall(r"^\| (.+?) \| (\d+) \| (\d+) \| (\d+) \|$", DOCUMENT.read_text("utf-8"), re.MULTILINE)
+    return {task: Steps(*map(int, counts)) for task, *counts in rows}
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_task_is_done_in_as_many_steps_as_documented_without_json_or_ids(
+    desk: Editor, server: Server, task: str
+) -> None:
+    TASKS[task](desk, server)
+
+    told = documented()[task]
+    assert (desk.steps.clicks, desk.steps.fields) == (told.clicks, told.fields)
+    assert desk.steps.keys <= told.keys
+
+
+def test_the_documents_tell_of_these_tasks() -> None:
+    assert list(documented()) == list(TASKS)

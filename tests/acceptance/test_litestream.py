@@ -1,0 +1,59 @@
+"""Litestream beside a service: what it had copied is there after both were killed."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from acceptance.balancers import program
+from acceptance.processes import wait_until
+from acceptance.servers import Server, command
+
+pytestmark = pytest.mark.slow
+
+
+def submit(server: Server, first: int, count: int = 20) -> None:
+    for number in range(first, first + count):
+        assert server.client.post("/s/content", json=[{"id": f"p{number:03}", "categories": {}}]).status_code == 202
+
+
+def restored(tmp_path: Path, name: str) -> list[str]:
+    """Restore what Litestream has copied by its own command and ours; return the pieces that are there, in order."""
+    copy, data = tmp_path / f"{name}.db", tmp_path / name
+    asked = [program("litestream"), "restore", "-o", str(copy), f"file://{tmp_path / 'replica'}"]
+    done = subprocess.run(asked, capture_output=True, text=True, timeout=120, check=False)
+    if done.returncode or not copy.exists():
+        return []
+    taken = command("restore", "--data", str(data), str(copy))
+    assert taken.returncode == 0, taken.stderr
+    lines = command("export", "--data", str(data), "--source", "s")
+    return [line.split('"')[3] for line in lines.stdout.splitlines()] if lines.returncode == 0 else []
+
+
+def test_what_was_copied_is_there_after_service_and_litestream_were_killed(tmp_path: Path) -> None:
+    litestream = program("litestream")
+    with Server(tmp_path / "data") as server:
+        copying = subprocess.Popen(
+            [litestream, "replicate", str(server.data / "penchant.db"), f"file://{tmp_path / 'replica'}"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            submit(server, 0)
+            attempts = iter(range(1000))
+            wait_until(lambda: len(restored(tmp_path, f"early{next(attempts)}")) == 20)
+            submit(server, 20)
+        finally:
+            copying.kill()
+            copying.wait()
+        server.kill()
+
+    pieces = restored(tmp_path, "late")
+
+    # The newest second may be missing, nothing older, and no piece before another one.
+    assert pieces == [f"p{number:03}" for number in range(max(20, len(pieces)))]
+    checked = command("check", "--data", str(tmp_path / "late"))
+    assert checked.returncode == 0, checked.stdout
+    with Server(tmp_path / "late") as server:
+        submit(server, 100)
+        assert server.client.get("/s").json()["pieces"] == len(pieces) + 20
