@@ -1,6 +1,7 @@
 """Pictures of the dashboard's pages, by ``scripts/pictures``: the demo's works, with rows shown for five weeks."""
 
 import argparse
+import base64
 import json
 import random
 import sys
@@ -49,7 +50,8 @@ PAGES: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "placement": ("placement", {"name": "home"}),
     "placements": ("placements", {}),
     "results": ("results", {"name": "home"}),
-    "proposals": ("proposals", {}),
+    "proposals": ("proposal", {"name": "spring", "look": "1"}),
+    "waiting": ("proposals", {}),
     "card": ("card", {"name": "home"}),
     "settings": ("settings", {}),
     "health": ("health", {}),
@@ -58,12 +60,30 @@ PAGES: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "lists": ("lists", {"kind": "blacklist"}),
 }
 
+OF_DOCUMENTS = ("overview", "piece", "page", "placement", "results", "proposals")
+"""The pages of which documents show what a window has of them, from ``docs/pictures``."""
+LONG = "Rindfleischetikettierungsüberwachungsaufgabenübertragungsgesetz and a title of double length, too"
+_AS_WEBP = """async (png) => {
+  const image = new Image();
+  image.src = `data:image/png;base64,${png}`;
+  await image.decode();
+  const canvas = Object.assign(document.createElement("canvas"), { width: image.width, height: image.height });
+  canvas.getContext("2d").drawImage(image, 0, 0);
+  return canvas.toDataURL("image/webp", 0.75).split(",")[1];
+}"""
 
-def fill(service: Service, moment: list[float]) -> None:
-    """Submit the works, make rows, and show them to their people day by day, the last day being today."""
+
+def fill(service: Service, moment: list[float], *, is_long: bool = False) -> None:
+    """Submit the works, make rows, and show them to their people day by day, the last day being today.
+
+    With ``is_long`` titles are of double length, as they are in other languages.
+    """
     end, chance = moment[0], random.Random(7)
     moment[0] = end - DAYS * 86_400
     pieces = [json.loads(line) for line in (WORKS / "pieces.ndjson").read_text("utf-8").splitlines()]
+    if is_long:
+        for each in pieces:
+            each["label"] = f"{each['label']}: {LONG}"
     interactions = [json.loads(line) for line in (WORKS / "interactions.ndjson").read_text("utf-8").splitlines()]
     for each in interactions:
         # When they were made is not how old they are now.
@@ -71,7 +91,8 @@ def fill(service: Service, moment: list[float]) -> None:
     service.submit("works", *pieces)
     service.post("/works/interactions", json=interactions)
     for name, row in ROWS.items():
-        service.put(f"/works/placements/{name}", json=row)
+        title = f"{row['title']}: {LONG}"[:200] if is_long else row["title"]
+        service.put(f"/works/placements/{name}", json={**row, "title": title})
     people = sorted({each["userId"] for each in interactions})
     for day in range(DAYS):
         moment[0] = end - (DAYS - 1 - day) * 86_400
@@ -79,7 +100,8 @@ def fill(service: Service, moment: list[float]) -> None:
     ends = datetime.fromtimestamp(end, UTC) + timedelta(days=3)
     pinned = {"id": "the-nutcracker", "position": 1, "until": f"{ends:%Y-%m-%dT20:00:00Z}"}
     service.put("/works/placements/stage", json={**ROWS["stage"], "pins": [pinned]})
-    service.put("/works/drafts/spring", json={"title": "Crime in spring", "blacklist": ["tetris"]})
+    spring = {"placements": {"home": {**ROWS["home"], "diversity": 1}}, "settings": {"blend": {"popularity": 0}}}
+    service.put("/works/drafts/spring", json={"title": "Less of the same in spring", "blacklist": ["tetris"], **spring})
 
 
 def show(service: Service, people: list[str], chance: random.Random, day: int) -> None:
@@ -103,8 +125,11 @@ def show(service: Service, people: list[str], chance: random.Random, day: int) -
     service.post("/works/interactions", json=clicks)
 
 
-def photograph(browser: Browser, server: Server, key: str, folder: Path) -> Iterator[str]:
-    """Make the pictures of every page, and yield what each is called."""
+def photograph(
+    browser: Browser, server: Server, key: str, folder: Path, documents: Path | None = None
+) -> Iterator[str]:
+    """Make the pictures of every page, and yield what each is called; results are those of all the weeks."""
+    since = f"{datetime.now(UTC) - timedelta(days=DAYS - 1):%Y-%m-%d}"
     for width in WIDTHS:
         for scheme in SCHEMES:
             context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
@@ -112,12 +137,24 @@ def photograph(browser: Browser, server: Server, key: str, folder: Path) -> Iter
             page.goto(f"{server.url}{HOME}/sign-in")
             page.get_by_label("API key").fill(key)
             page.get_by_role("button", name="Sign in").click()
+            find_out(page, server)
             for name, (path, query) in PAGES.items():
-                asked = urlencode({"source": "works", **query})
+                asked = urlencode({"source": "works", **query, **({"from": since} if name == "results" else {})})
                 answer = page.goto(f"{server.url}{HOME}/{path}?{asked}")
                 if answer is not None and answer.ok:
+                    if (width, scheme) == (WIDTHS[0], SCHEMES[0]) and documents is not None and name in OF_DOCUMENTS:
+                        keep_for_documents(page, documents / f"{name}.webp")
                     yield keep(page, folder / f"{name}-{width}-{scheme}.png")
             context.close()
+
+
+def find_out(page: Page, server: Server) -> None:
+    """Look at the desk until all of it is found out, for a while."""
+    for _ in range(60):
+        page.goto(f"{server.url}{HOME}/desk?source=works")
+        if "Still being found out" not in page.locator("main").inner_text():
+            return
+        page.wait_for_timeout(500)
 
 
 def photograph_others(browser: Browser, others: Path, folder: Path) -> Iterator[str]:
@@ -137,8 +174,19 @@ def keep(page: Page, path: Path) -> str:
     """Photograph a whole page, with every picture on it loaded."""
     page.evaluate("() => document.querySelectorAll('img').forEach((each) => { each.loading = 'eager'; })")
     page.wait_for_function("() => [...document.images].every((each) => each.complete)")
+    # What stays below a window would stand in the middle of a whole page.
+    page.evaluate("() => document.querySelectorAll('.draft').forEach((each) => { each.style.position = 'static'; })")
     page.screenshot(path=path, full_page=True)
     return path.name
+
+
+def keep_for_documents(page: Page, path: Path) -> None:
+    """Keep what a window shows of a page as a small picture."""
+    page.wait_for_function("() => [...document.images].every((each) => each.complete || each.loading === 'lazy')")
+    png = base64.b64encode(page.screenshot()).decode()
+    blank = page.context.new_page()
+    path.write_bytes(base64.b64decode(blank.evaluate(_AS_WEBP, png)))
+    blank.close()
 
 
 def main() -> None:
@@ -146,17 +194,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--beside", type=Path, default=None)
+    parser.add_argument("--documents", type=Path, default=None)
+    parser.add_argument("--long", action="store_true")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as data:
         settings = NodeSettings(data=data)
         moment = [time.time()]
         applications = Applications(None, through="http")
         with applications.service(settings, lambda: moment[0]) as service:
-            fill(service, moment)
+            fill(service, moment, is_long=given.long)
         server = Server(Path(data))
         try:
             with chromium() as browser:
-                names = list(photograph(browser, server, new_key(Path(data)), given.folder))
+                names = list(photograph(browser, server, new_key(Path(data)), given.folder, given.documents))
                 if given.beside is not None:
                     names += photograph_others(browser, given.beside, given.folder)
         finally:

@@ -17,6 +17,7 @@ PAGES = (
     "/quickstart",
     "/scoring",
     "/interface",
+    "/dashboard",
     "/nginx.conf",
     "/api",
     "/api-content",
@@ -129,3 +130,15 @@ def test_paper_shows_the_text_alone(browser: Browser, server: Server) -> None:
         assert page.evaluate("getComputedStyle(document.querySelector('pre code')).whiteSpace") == "pre-wrap"
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
         assert page.pdf().startswith(b"%PDF")
+
+
+def test_the_pictures_of_a_page_are_shown(browser: Browser, server: Server) -> None:
+    with opened(browser, server, size=PHONE) as page:
+        page.goto("/-/docs/dashboard")
+        for picture in page.locator("main img").all():
+            picture.scroll_into_view_if_needed()
+
+        shown = "() => [...document.querySelectorAll('main img')].every((each) => each.naturalWidth > 0)"
+        page.wait_for_function(shown)
+        assert page.locator("main img").count() > 3
+        assert page.evaluate("() => document.documentElement.scrollWidth") <= PHONE["width"]

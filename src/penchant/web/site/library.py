@@ -75,6 +75,8 @@ _SHELF: Mapping[str, Sequence[str]] = {
         "docs/decisions.md",
     ),
 }
+PICTURES = "docs/pictures"
+"""Where the pictures lie that documents show."""
 _ATTACHED_SUFFIXES = {".cfg", ".conf", ".json", ".service", ".yaml", ".yml"}
 _SUMMARY_CHARACTERS = 180
 
@@ -144,6 +146,11 @@ class Library:
         ]
         return {document.slug: document for document in documents}
 
+    @cached_property
+    def pictures(self) -> Mapping[str, Path]:
+        """The pictures that documents show, each by its name in addresses, which is that of its file."""
+        return {path.name: path for path in sorted((self.root / PICTURES).glob("*.webp"))}
+
     @property
     def interface(self) -> str:
         """Return the pages of the interface as one text, in their order."""
@@ -154,6 +161,12 @@ class Library:
         return [document for document in self.documents.values() if document.kind == kind]
 
     def slug_of(self, target: str, *, seen_from: str) -> str | None:
-        """Return the slug that a relative link of the document at ``seen_from`` leads to; ``None`` for nowhere."""
+        """Return the name in addresses of what a relative link of the document at ``seen_from`` leads to, if anything.
+
+        It leads to a document or to a picture.
+        """
         path = posixpath.normpath(posixpath.join(posixpath.dirname(seen_from), target))
+        folder, name = posixpath.split(path)
+        if folder == PICTURES:
+            return name if name in self.pictures else None
         return next((each.slug for each in self.documents.values() if each.path == path), None)

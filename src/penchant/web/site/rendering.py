@@ -173,6 +173,17 @@ def _link_open(renderer: Any, tokens: Sequence[Token], place: int, options: Any,
     return str(renderer.renderToken(tokens, place, options, env))
 
 
+def _image(_renderer: Any, tokens: Sequence[Token], place: int, _options: Any, env: Any) -> str:
+    page: _RenderState = env["page"]
+    token = tokens[place]
+    target = str(token.attrs["src"])
+    address = page.resolve(target)
+    if address is None:
+        page.broken.append(target)
+        return escape(token.content)
+    return f'<img src="{escape(address)}" alt="{escape(token.content)}" loading="lazy">'
+
+
 def _table_open(*_given: Any) -> str:
     return '<div class="table" tabindex="0"><table>\n'
 
@@ -188,6 +199,7 @@ def _markdown() -> MarkdownIt:
         ("fence", _fence),
         ("heading_close", _heading_close),
         ("link_open", _link_open),
+        ("image", _image),
         ("table_open", _table_open),
         ("table_close", _table_close),
     ):

@@ -171,7 +171,8 @@ class DocumentSite:
         Raises:
             UnknownRoute: there is none.
         """
-        page: DocumentPage = self._once(f"page {name}", lambda: self._made(name))
+        make = self._made_markdown if name == GUIDE or name.endswith(".md") else self._made
+        page: DocumentPage = self._once(f"page {name}", lambda: make(name))
         return page
 
     def has(self, name: str) -> bool:
@@ -222,16 +223,15 @@ class DocumentSite:
             return self._kept[name]
 
     def _made(self, name: str) -> DocumentPage:
-        """Make a page by its name: a file, the first page, the reference, a tag of it, or a document.
+        """Make a page by its name: a file, a picture, the first page, the reference, a tag of it, or a document.
 
         Raises:
             UnknownRoute: there is none.
         """
         if name in _FILES:
             return _page((_HERE / name).read_bytes(), media_type=_FILES[name])
-        if name == GUIDE or name.endswith(".md"):
-            text = self._guide() if name == GUIDE else self._as_written(name.removesuffix(".md"))
-            return _page(text.encode(), media_type=_MARKDOWN)
+        if name in self.library.pictures:
+            return _page(self.library.pictures[name].read_bytes(), media_type="image/webp")
         if name == HOME:
             return self._filled("home.html", title=f"penchant {__version__}", current=HOME, kinds=self._shelves())
         if name == API:
@@ -247,6 +247,10 @@ class DocumentSite:
         page = self.rendering(document)
         return self._filled("document.html", title=document.title, current=name, page=page)
 
+    def _made_markdown(self, name: str) -> DocumentPage:
+        text = self._guide() if name == GUIDE else self._as_written(name.removesuffix(".md"))
+        return _page(text.encode(), media_type=_MARKDOWN)
+
     def _as_written(self, name: str) -> str:
         """Return a document in Markdown, with links that lead to others in Markdown.
 
@@ -261,7 +265,8 @@ class DocumentSite:
             slug = self.library.slug_of(link["target"], seen_from=document.path)
             if slug is None:
                 return link.group()
-            suffix = ".md" if self.library.documents[slug].is_markdown else ""
+            leads_to = self.library.documents.get(slug)
+            suffix = ".md" if leads_to is not None and leads_to.is_markdown else ""
             return f"]({self.address(slug)}{suffix}{link['anchor'] or ''})"
 
         return _LINK.sub(led, document.text)
