@@ -23,6 +23,8 @@ def test_an_admin_sees_keys_and_no_source(filled: Service) -> None:
     assert "100,000" in shown[0]
     assert filled.account in shown[1]
     assert "source.create" in shown[2]
+    made = [" ".join(each.split()) for each in shown[2].split("UTC")]
+    assert any("made the source of s" in each for each in made), made
     assert visitor.get("pieces", source="s").status_code == 403
     assert "2020-01" in visitor.get("usage", month="2020-01").text
     assert visitor.get("usage", month="never").status_code == 200

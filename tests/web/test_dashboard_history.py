@@ -51,7 +51,7 @@ def test_interactions_are_told_by_day_and_month(visitor: Visitor, filled: Servic
     page = visitor.get("history", source="s")
     days = words(visitor.get("history", source="s", month=f"{earlier:%Y-%m}"), "numbers")
 
-    assert f"Interactions a day: 6 in all, at most 5 on {today}" in page.text
+    assert f"What people did a day: 6 in all, at most 5 on {today}" in page.text
     assert f"{today:%Y-%m} 5 0 0 0" in words(page, "numbers")
     assert f"{earlier:%Y-%m} 1 0 0 0" in words(page, "numbers")
     assert f"{earlier} 1 0 0 0" in days

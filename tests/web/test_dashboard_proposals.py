@@ -1,5 +1,6 @@
 """The dashboard's pages of drafts and proposals, without scripts."""
 
+import re
 from typing import Any
 
 import msgspec
@@ -66,6 +67,10 @@ def test_a_draft_is_compared_published_and_undone(visitor: Visitor, filled: Serv
     compared = follow(visitor, visitor.fill(page, ROW, blacklist="First of all", do="compare"))
     assert "Row home : Hidden in this row added" in words(compared, "edits")
     assert "kim, in home" in words(compared, "moves")
+    told = words(compared, "moves")
+    assert "Lists of people that move 1 of 2 looked at, by 5 pieces as a rule" in told
+    assert "Reach of the catalogue different pieces among the first 10 of these lists 5 4 falls" in told
+    assert re.search(r"Variety within a list .* 0\.\d\d 0\.\d\d (rises|falls|as before)", told)
     published = follow(visitor, visitor.fill(compared, ONE, do="publish"))
     assert stored(filled) == {"kind": "new", "blacklist": ["a"]}
 

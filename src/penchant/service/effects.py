@@ -6,7 +6,9 @@ What would take reading all pieces anew (words, the vocabulary, attributes) is l
 
 import asyncio
 import functools
+import itertools
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -16,12 +18,13 @@ from penchant.errors import Fault, InvalidInput, PreviewTooLarge, TooFewPieces, 
 from penchant.index import spread_ids
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View
-from penchant.model import ListKind, SourceSettings
+from penchant.model import DAY_MS, ListKind, SourceSettings
 from penchant.service.lists.kinds import PlacementRequest
 from penchant.service.lists.previews import Previews, TwoSides, view_under
 from penchant.service.lists.requests import SimilarRequest
 from penchant.service.lists.serving import Lists
 from penchant.service.lists.similar import MINIMUM_POOL, SimilarRanking
+from penchant.service.placements.cards import NEW_DAYS, newness_of, variety_of
 from penchant.service.placements.lists import answers_by, previewed
 from penchant.service.placements.versions import PlacementInForce, Placements, planned
 from penchant.service.shares import heavy_shares
@@ -64,6 +67,34 @@ class EffectSubject:
     users: Sequence[str]
     pieces: Sequence[str]
     take: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SideFigures:
+    """What lists of people show on one side: different pieces, the lists' variety (0 to 1), and the part of new pieces.
+
+    The latter two are ``None`` where there is nothing to tell; they are defined as those of cards of rows.
+    """
+
+    pieces: int
+    variety: float | None
+    newness: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EffectFigures:
+    """How the lists of people that an effect has move: how many of how many, and by how many pieces as a rule.
+
+    ``gaining`` pieces come into more of these lists than before, ``risen`` of them were in none.
+    """
+
+    lists: int
+    moved: int
+    moves: int
+    gaining: int
+    risen: int
+    before: SideFigures
+    after: SideFigures
 
 
 class DraftEffects:
@@ -128,6 +159,10 @@ class DraftEffects:
                 sides = await self._previews.sides(view, replace(after, settings=kept), with_people=with_people)
             return await self._worked_out(sides, edits, subject, without)
 
+    async def figures(self, view: View, effect: DraftEffect) -> EffectFigures:
+        """Return figures of the lists of people in an effect, those in placements too; of keywords as they are."""
+        return await self._database.in_thread(_figures, view, effect, self._lists.now(view))
+
     async def _worked_out(
         self, sides: TwoSides, edits: DraftEdits, subject: EffectSubject, without: list[str]
     ) -> DraftEffect:
@@ -188,6 +223,32 @@ class DraftEffects:
             return (await answers_by(inputs, self._lists.placed, view, placement, variant, request))[0].result
 
         return previewed(user, None if old is None else await listed(0, old), await listed(1, new))
+
+
+def _figures(view: View, effect: DraftEffect, now: int) -> EffectFigures:
+    lists: list[PreviewedList | PreviewedPlacement] = [*effect.users]
+    lists += (each for placed in effect.placements for each in placed.lists)
+    before = [[piece.id for piece in each.before] for each in lists]
+    after = [[piece.id for piece in each.after] for each in lists]
+    counts = [Counter(itertools.chain.from_iterable(side)) for side in (before, after)]
+    moves = sorted(len(each.moves) for each in lists if each.moves)
+    gaining = [each for each, count in counts[1].items() if count > counts[0][each]]
+    return EffectFigures(
+        lists=len(lists),
+        moved=len(moves),
+        moves=moves[len(moves) // 2] if moves else 0,
+        gaining=len(gaining),
+        risen=sum(each not in counts[0] for each in gaining),
+        before=_side(view, before, now),
+        after=_side(view, after, now),
+    )
+
+
+def _side(view: View, lists: Sequence[Sequence[str]], now: int) -> SideFigures:
+    counts = Counter(itertools.chain.from_iterable(lists))
+    return SideFigures(
+        pieces=len(counts), variety=variety_of(view, lists), newness=newness_of(view, counts, now - NEW_DAYS * DAY_MS)
+    )
 
 
 async def _in_time(make: Callable[[Subject], Awaitable[Made]], subjects: Sequence[Subject]) -> list[Made]:

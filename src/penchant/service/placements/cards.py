@@ -178,13 +178,10 @@ class Cards:
         ids = Strings.of(sorted(counts))
         amounts = np.asarray([counts[piece_id] for piece_id in ids], dtype=np.float64)
         part_of, rows = view.snapshot.locate(ids)
-        parts, known = view.snapshot.parts, part_of >= 0
-        shares, made = np.zeros(len(ids)), np.zeros(len(ids), dtype=np.int64)
-        for number, part in enumerate(parts):
+        known, shares = part_of >= 0, np.zeros(len(ids))
+        for number in range(len(view.snapshot.parts)):
             own = part_of == number
             shares[own] = popularity.shares[number][rows[own]]
-            made[own] = part.segment.available_from[rows[own]]
-        is_new = made >= times[1] - NEW_DAYS * DAY_MS
         return WeekFigures(
             first_day=first,
             last_day=first + _WEEK - 1,
@@ -193,7 +190,7 @@ class Cards:
             is_whole=is_whole,
             coverage=_rounded(int(known.sum()) / max(1, view.snapshot.piece_count)),
             popularity=_mean(shares[known], amounts[known]),
-            newness=_mean(is_new[known].astype(np.float64), amounts[known]),
+            newness=newness_of(view, counts, times[1] - NEW_DAYS * DAY_MS),
             diversity=_diversity(view, free),
             shares=self._shares_by_attribute(view, free, counts),
         )
@@ -244,11 +241,28 @@ def _diversity(view: View, shown: Sequence[ShownPiece]) -> float | None:
         lists[each.list_key].append(each.piece_id)
     chosen = [ids[:MAX_LISTED] for _, ids in sorted(lists.items()) if len(ids) > 1]
     chosen = chosen[:: max(1, -(-len(chosen) // MAX_LISTS))]
-    terms = {
-        piece_id: frozenset(view.snapshot.terms_of(piece_id) or ()) for ids in chosen for piece_id in dict.fromkeys(ids)
-    }
+    return variety_of(view, chosen)
+
+
+def newness_of(view: View, counts: Mapping[str, int], since: int) -> float | None:
+    """Return which part of what was shown is of pieces available since a moment; ``None`` where none is known."""
+    ids = Strings.of(sorted(counts))
+    part_of, rows = view.snapshot.locate(ids)
+    made = np.zeros(len(ids), dtype=np.int64)
+    for number, part in enumerate(view.snapshot.parts):
+        made[part_of == number] = part.segment.available_from[rows[part_of == number]]
+    amounts = np.asarray([counts[piece_id] for piece_id in ids], dtype=np.float64)
+    known = part_of >= 0
+    return _mean((made[known] >= since).astype(np.float64), amounts[known])
+
+
+def variety_of(view: View, lists: Iterable[Sequence[str]]) -> float | None:
+    """Return the mean over lists of the mean distance of two of their pieces; ``None`` where no list has two."""
+    lists = list(lists)
+    every = {piece_id for ids in lists for piece_id in ids}
+    terms = {piece_id: frozenset(view.snapshot.terms_of(piece_id) or ()) for piece_id in every}
     means = []
-    for ids in chosen:
+    for ids in lists:
         pairs = [(terms[one], terms[other]) for one, other in combinations(ids, 2) if terms[one] and terms[other]]
         if pairs:
             means.append(sum(1 - len(one & other) / len(one | other) for one, other in pairs) / len(pairs))

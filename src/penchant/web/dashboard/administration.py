@@ -6,6 +6,7 @@ from penchant.errors import InvalidInput
 from penchant.model import Scope
 from penchant.service.administration import current_month
 from penchant.settings import NodeSettings
+from penchant.web.dashboard.desk import action_words, who
 from penchant.web.dashboard.site import PageAnswer, Visit
 from penchant.wire import decode_key_wish, encode, parse_month
 
@@ -92,7 +93,12 @@ async def usage(visit: Visit) -> PageAnswer:
     accounts = sorted(
         await visit.services.administration.usage(month), key=lambda each: -each.answers - each.browser_answers
     )
-    values = {"month": month, "accounts": accounts[:ACCOUNTS], "total": len(accounts)}
+    values = {
+        "month": month,
+        "accounts": accounts[:ACCOUNTS],
+        "total": len(accounts),
+        "answers": sum(each.answers + each.browser_answers for each in accounts),
+    }
     return PageAnswer(
         template="usage.html",
         values=values | {"most": max((each.answers + each.browser_answers for each in accounts), default=0)},
@@ -100,5 +106,16 @@ async def usage(visit: Visit) -> PageAnswer:
 
 
 async def audit(visit: Visit) -> PageAnswer:
-    """Show the newest entries of the audit log."""
-    return PageAnswer(template="audit.html", values={"entries": await visit.services.administration.audit(ENTRIES)})
+    """Show the newest entries of the audit log, as sentences."""
+    entries = [
+        (each, who(visit, each.actor), *_done(each.action, each.subject))
+        for each in await visit.services.administration.audit(ENTRIES)
+    ]
+    return PageAnswer(template="audit.html", values={"entries": entries})
+
+
+def _done(action: str, subject: str) -> tuple[str, str, str]:
+    """Return what was done as words before a name, the name, and words after it."""
+    before, named, after = action_words(action, has_name=bool(subject)).partition("{}")
+    # Of a source itself the words have no place for its name.
+    return (before, subject, after) if named or not subject else (f"{before} of ", subject, "")

@@ -66,6 +66,14 @@ _CHANGES = {
     "draft.delete": "deleted the draft {}",
     "draft.publish": "published {}",
     "draft.undo": "took back {}",
+    "draft.accept": "accepted {}",
+    "draft.propose": "asked others to look at {}",
+    "draft.send-back": "sent back {}",
+    "source.delete": "deleted the source {}",
+    "key.create": "made the key {}",
+    "key.plan": "gave another plan to the key {}",
+    "key.revoke": "revoked the key {}",
+    "account.secret": "made another signing secret",
 }
 
 
@@ -254,14 +262,19 @@ def who(visit: Visit, actor: str) -> str:
     return "The command line" if actor == "command-line" else f"Key {actor}"
 
 
+def action_words(action: str, *, has_name: bool) -> str:
+    """Return what was done, by the audit log's name for it, in words around ``{}`` for what it was done to, if any."""
+    words = _PIECE_CHANGES.get(action) or _CHANGES.get(action)
+    return words or f"did {action}" + (" of {}" if has_name else "")
+
+
 def change_text(
     visit: Visit, view: View, entry: AuditEntry, cards: Mapping[str, PieceCard], titles: Mapping[str, str]
 ) -> ChangeText:
     """Return a change in words."""
     name = _name_in(view, entry)
     of_piece = _PIECE_CHANGES.get(entry.action)
-    words = of_piece or _CHANGES.get(entry.action, f"did {entry.action}" + (" of {}" if name else ""))
-    before, _, after = words.partition("{}")
+    before, _, after = action_words(entry.action, has_name=bool(name)).partition("{}")
     values: dict[str, Any] = {}
     if entry.action.startswith("placement."):
         values = {"row": name if name in view.placements else ""}

@@ -28,10 +28,10 @@ async def history(visit: Visit) -> PageAnswer:
     curves = await visit.services.curves.curves(view)
     first, behind = curves.months[0].first, curves.months[-1].behind
     named = (
-        ("Interactions", curves.interactions),
-        ("Lists of placements", curves.lists),
-        ("Impressions", curves.shown),
-        ("Impressions that led to something", curves.successes),
+        ("What people did", curves.interactions),
+        ("Lists that rows made", curves.lists),
+        ("Pieces that rows showed", curves.shown),
+        ("Of these, what led to something", curves.successes),
     )
     chosen = next((each for each in curves.months if each.name == visit.text("month")), None)
     values = {

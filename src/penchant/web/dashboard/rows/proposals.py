@@ -12,6 +12,7 @@ from penchant.errors import OutdatedDraft, PenchantError, invalid_parameter
 from penchant.live.views import View
 from penchant.model import Feature, ListKind
 from penchant.service.drafts import summary_of
+from penchant.service.effects import EffectFigures
 from penchant.storage import DraftRow
 from penchant.web.dashboard.comparing import ListComparison, rows_of
 from penchant.web.dashboard.desk import who
@@ -36,8 +37,8 @@ from penchant.wire import (
     encode_settings,
 )
 
-TAKE = 6
-"""Entries of each list that a page shows."""
+TAKE = 10
+"""Entries of each list that are compared."""
 MOST_LISTS = 8
 """Lists of people that a page shows, those that move most first."""
 MAX_SHOWN = 50
@@ -79,12 +80,23 @@ class ShownEdit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SideText:
+    """A figure now and with the proposal, with what it means; ``trend`` is whether it rises, falls or stays."""
+
+    name: str
+    meaning: str
+    now: str
+    then: str
+    trend: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ShownEffect:
     """What would change: lists of people that move, most first, and figures of all that were looked at."""
 
     lists: Sequence[ListComparison]
-    moved: int
-    people: int
+    figures: EffectFigures
+    sides: Sequence[SideText]
     effect: DraftEffect
     cards: Mapping[str, Any]
 
@@ -266,6 +278,27 @@ async def _edits(visit: Visit, view: View, name: str, edits: DraftEdits) -> list
     return shown
 
 
+def sides_in_words(figures: EffectFigures) -> list[SideText]:
+    """Return the figures that a proposal changes, now and then; those with nothing to tell are left out."""
+    now, then = figures.before, figures.after
+    reach = f"different pieces among the first {TAKE} of these lists"
+    told: list[tuple[str, str, float | None, float | None, str]] = [
+        ("Reach of the catalogue", reach, now.pieces, then.pieces, "{:,.0f}"),
+        ("Variety within a list", "0: all alike, 1: nothing in common", now.variety, then.variety, "{:.2f}"),
+        ("Share of new pieces", "available for 30 days at most", now.newness, then.newness, "{:.0%}"),
+    ]
+    return [
+        _side_text(name, meaning, form.format(before), form.format(after), is_more=after > before)
+        for name, meaning, before, after, form in told
+        if before is not None and after is not None
+    ]
+
+
+def _side_text(name: str, meaning: str, now: str, then: str, *, is_more: bool) -> SideText:
+    trend = "as before" if now == then else "rises" if is_more else "falls"
+    return SideText(name=name, meaning=meaning, now=now, then=then, trend=trend)
+
+
 async def _effect(visit: Visit, view: View, edits: DraftEdits) -> ShownEffect:
     effects = visit.services.effects
     subject = await effects.subject(view, EffectWish(pieces=(), take=TAKE), with_people=True)
@@ -286,10 +319,11 @@ async def _effect(visit: Visit, view: View, edits: DraftEdits) -> ShownEffect:
     ids = {each.id for listed in shown for each in (*listed.before, *listed.after)}
     cards = await visit.cards(view, sorted(ids))
     labels = {each.id: each.title for each in cards.values()}
+    figures = await effects.figures(view, effect)
     return ShownEffect(
         lists=[rows_of(each, labels, each.id) for each in shown],
-        moved=sum(bool(each.moves) for each in lists),
-        people=len(lists),
+        figures=figures,
+        sides=sides_in_words(figures),
         effect=effect,
         cards=cards,
     )
