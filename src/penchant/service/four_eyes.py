@@ -1,4 +1,4 @@
-"""Two pairs of eyes: with the setting ``fourEyes`` editors change what steers a source by drafts of somebody else alone.
+"""Two pairs of eyes: with the setting ``fourEyes`` editors change what steers a source by drafts of somebody else.
 
 That is its lists, settings and placements, by whichever route or page; pieces, and what people do, are not meant. Nor
 are keys without limits, which programs have: they go by the routes as ever, and could turn the setting off. A draft
