@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import random
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing
@@ -132,8 +133,6 @@ RULES: dict[str, st.SearchStrategy[Any]] = {
     "fallback": st.sampled_from([kind.value for kind in PlacementKind if kind is not PlacementKind.PICKS]),
     "maxPerValue": st.just({"by": 2}),
     "diversity": st.sampled_from([0, 0.4]),
-    "calibration": st.sampled_from([0, 0.4]),
-    "calibrationCategory": st.just("by"),
     "pins": st.lists(st.sampled_from([*PIECES, "none"]), max_size=4, unique=True).map(
         lambda ids: [{"id": each, "position": 1 + 3 * place} for place, each in enumerate(ids)]
     ),
@@ -144,6 +143,7 @@ RULES: dict[str, st.SearchStrategy[Any]] = {
         ]
     ),
 }
+CALIBRATION = {"calibration": st.sampled_from([0, 0.4])}
 WHITELIST = {"whitelist": st.lists(st.sampled_from(PIECES), max_size=5, unique=True)}
 WEIGHTS = st.dictionaries(st.sampled_from(["genre", "by"]), st.sampled_from([0, 0.5, 2]), min_size=1, max_size=2)
 OWN: dict[str, dict[str, st.SearchStrategy[Any]]] = {
@@ -154,6 +154,7 @@ OWN: dict[str, dict[str, st.SearchStrategy[Any]]] = {
         "rotation": st.sampled_from([0, 0.5, 1]),
         "excludeSeen": st.booleans(),
         **WHITELIST,
+        **CALIBRATION,
     },
     "popular": {"halfLifeDays": st.sampled_from([0, 3, 30]), **WHITELIST},
     "new": {"halfLifeDays": st.sampled_from([0, 3, 30]), **WHITELIST},
@@ -162,6 +163,7 @@ OWN: dict[str, dict[str, st.SearchStrategy[Any]]] = {
         "order": st.sampled_from(["given", "personal"]),
         "excludeSeen": st.booleans(),
         "categoryWeights": WEIGHTS,
+        **CALIBRATION,
     },
 }
 OWN["because"] = {
@@ -170,9 +172,17 @@ OWN["because"] = {
     "seriesCategory": st.just("by"),
     "excludeSeen": st.booleans(),
 }
-OWN["keyword"] = {"rows": st.integers(1, 3), "rotation": st.sampled_from([0, 0.5]), "excludeSeen": st.booleans()}
+OWN["keyword"] = {
+    "rows": st.integers(1, 3),
+    "rotation": st.sampled_from([0, 0.5]),
+    "excludeSeen": st.booleans(),
+    **CALIBRATION,
+}
+CATEGORY = {"calibrationCategory": st.just("by")}
 NEEDED: dict[str, dict[str, st.SearchStrategy[Any]]] = {
-    "picks": {"content": st.lists(st.sampled_from([*PIECES, "gone"]), max_size=40, unique=True)}
+    "recommendations": CATEGORY,
+    "keyword": CATEGORY,
+    "picks": {"content": st.lists(st.sampled_from([*PIECES, "gone"]), max_size=40, unique=True), **CATEGORY},
 }
 """What a kind cannot do without."""
 
@@ -218,6 +228,7 @@ def test_everybody_gets_what_a_request_is_answered_with(
         },
         {"kind": "because", "rows": 2, "fallback": "new"},
         {"kind": "keyword", "rows": 3, "excludeSeen": False, "fallback": "popular"},
+        {"kind": "recommendations", "calibration": 0.5, "calibrationCategory": "genre", "diversity": 0.3},
         {"kind": "picks", "content": ["p30", "gone", "p03", "p05", "p12"], "order": "personal", "fallback": "new"},
         {
             "kind": "new",
@@ -274,6 +285,40 @@ def test_a_similar_list_that_cannot_be_made_is_filled(source: Service) -> None:
 
     assert {each["kind"] for each in found.values()} == {"popular"}
     assert found["u3"] == served(source, "row", "u3").json()
+
+
+def test_lists_for_everybody_go_by_the_order_of_likes(source: Service) -> None:
+    chance = random.Random(0)
+    moments = [sorted(chance.sample(range(86_400), 9)) for _ in range(150)]
+    likes = [
+        {"userId": f"v{number}", "type": "RateLike", "contentId": PIECES[number % 30 + step], "timestamp": at(second)}
+        for number, own in enumerate(moments)
+        for step, second in enumerate(own)
+    ]
+    recorded = source.post("/s/interactions", json=likes)
+    headers = {"x-penchant-min-audience-version": recorded.headers["x-penchant-interactions-version"]}
+
+    found = [json.loads(line) for line in bulk_lines(source, None)]
+    asked = {
+        each["id"]: source.get(f"/s/users/{each['id']}/recommendation?explain=true", headers=headers).json()
+        for each in found[::9]
+    }
+
+    told = [piece for each in asked.values() for entry in each["content"] for piece in liked_pieces(entry)]
+    assert any(piece.get("soonAfter") for piece in told)
+    for each in found[::9]:
+        assert each["content"] == [
+            {"id": entry["id"], "score": entry["score"]} for entry in asked[each["id"]]["content"]
+        ]
+
+
+def at(second: int) -> str:
+    """Return a moment of the day before yesterday."""
+    return f"{DAY_CLOCK.midnight(2)[:10]}T{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}Z"
+
+
+def liked_pieces(entry: dict[str, Any]) -> list[dict[str, Any]]:
+    return [piece for part in entry["why"]["parts"] for piece in part.get("pieces", ())]
 
 
 @pytest.mark.parametrize("changed", ({}, {"maxPerValue": {"genre": 2}}, {"excludeSeen": False}))

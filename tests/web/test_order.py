@@ -2,14 +2,17 @@
 
 import random
 import time
+from contextlib import closing
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import audience_reference
 from factories import piece
-from serving import Service, ok
+from penchant.settings import NodeSettings
+from serving import Applications, Service, ok
 from visitors import Visitor, text_of, words
 
 PARTS = [f"part-{number:02}" for number in range(20)]
@@ -98,6 +101,32 @@ def test_the_next_part_comes_first_with_its_reason(parts: Service) -> None:
     assert (first["id"], after["id"]) == ("part-06", "part-05")
     assert sum(each["share"] for each in part["pieces"]) == pytest.approx(part["share"], abs=1e-9)
     assert ok(parts.get("/s/users/ada/why/part-06", headers=headers))["why"] == first["why"]
+
+
+def test_the_same_likes_give_the_same_bytes_in_both_databases(parts: Service, postgresql: str, tmp_path: Path) -> None:
+    """Beside the service of the other tests, of either kind, one on PostgreSQL, to which all of it comes backwards."""
+    events = [*course(150), *(liking("ada", each, 5 - place) for place, each in enumerate(PARTS[2:6]))]
+    found = everybody(parts, record(parts, events))
+    other = Applications(postgresql, through="http")
+
+    with closing(other), other.service(NodeSettings(data=str(tmp_path / "other"))) as service:
+        for each in reversed(PARTS):
+            service.submit("s", piece(each, each[-1], filters={"availableFrom": "2020-01-01T00:00:00Z"}))
+        again = everybody(service, record(service, events[::-1]))
+
+    assert any(b"soonAfter" in each for each in found)
+    assert again == found
+
+
+def everybody(service: Service, headers: dict[str, str]) -> list[bytes]:
+    people = ("ada", *(f"u{number}" for number in range(0, 150, 10)))
+    paths = [f"/s/users/{user}/recommendation?explain=true&at={yesterday()}" for user in people]
+    return [service.get(path, headers=headers).content for path in paths]
+
+
+def yesterday() -> str:
+    """Return a day that is over, so that no list is of another one."""
+    return moment(time.time() - 86_400)[:10]
 
 
 def test_without_order_nothing_is_said_to_be_liked_soon_after(parts: Service) -> None:

@@ -13,7 +13,7 @@ from penchant.index.building import (
     term_table,
 )
 from penchant.index.compiled.engine import makes_weights
-from penchant.index.filling import FillKey, count_before, fill_key, first_to_fill
+from penchant.index.filling import FillKey, count_before, fill_keys, first_to_fill
 from penchant.index.health import (
     EVERYWHERE,
     EXAMPLES,
@@ -168,7 +168,7 @@ __all__ = [
     "categories",
     "count_before",
     "figures_of_person",
-    "fill_key",
+    "fill_keys",
     "first_to_fill",
     "graded_pieces",
     "has_attributes",

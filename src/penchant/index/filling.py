@@ -12,24 +12,23 @@ from penchant.index.masks import Filter
 from penchant.index.part import Part
 from penchant.index.queries import PartQuery
 from penchant.index.snapshot import Snapshot
+from penchant.index.strings import Strings
 
 FillKey: TypeAlias = tuple[int, int, str]
 """Minus the UTC day from which a piece is shown, its hash, and its id; the least comes first."""
 _NO_ROWS = np.zeros(0, dtype=np.int64)
 
 
-def fill_key(snapshot: Snapshot, piece_id: str, day: int) -> FillKey:
-    """Return where a live piece stands in the order of a UTC day.
+def fill_keys(snapshot: Snapshot, piece_ids: Sequence[str], day: int) -> list[FillKey]:
+    """Return where live pieces stand in the order of a UTC day; in no order.
 
     Raises:
-        LookupError: the snapshot has no such piece.
+        LookupError: the snapshot lacks one of them.
     """
-    found = snapshot.find(piece_id)
-    if found is None:
-        raise LookupError(piece_id)
-    part, row = found
-    (key,) = _keys(part, np.array([row]), day)
-    return key
+    numbers, rows = snapshot.locate(Strings.of(piece_ids))
+    if (numbers < 0).any():
+        raise LookupError(piece_ids)
+    return [key for number, part in enumerate(snapshot.parts) for key in _keys(part, rows[numbers == number], day)]
 
 
 def first_to_fill(parts: Sequence[Part], query: PartQuery, shown: Filter, day: int, take: int) -> list[FillKey]:

@@ -103,7 +103,7 @@ class Curation:
         Raises:
             FourEyes: the source asks for a draft that somebody else publishes.
         """
-        await require_one_pair(self._database, access.account_id, source)
+        await require_one_pair(self._database, access, source)
         return await self._database.change(
             ReplaceList(account_id=access.account_id, source=source, actor=access.key_id, kind=kind, ids=ids)
         )
@@ -117,7 +117,7 @@ class Curation:
             TooManyEntries: the list is as long as it may be.
             FourEyes: as `replace_list`.
         """
-        await require_one_pair(self._database, access.account_id, source)
+        await require_one_pair(self._database, access, source)
         return await self._database.change(
             EditList(
                 account_id=access.account_id,
@@ -138,7 +138,7 @@ class Curation:
         Raises:
             FourEyes: as `replace_list`, unless they are the settings in force.
         """
-        await require_one_pair(self._database, access.account_id, source, wanted=settings)
+        await require_one_pair(self._database, access, source, wanted=settings)
         outcome = await self._database.change(
             replace_settings(account_id=access.account_id, source=source, actor=access.key_id, settings=settings)
         )

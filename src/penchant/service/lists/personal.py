@@ -27,7 +27,7 @@ from penchant.index import (
     Strings,
     blended_parts,
     count_before,
-    fill_key,
+    fill_keys,
     first_to_fill,
     keyword_parts,
     liked_terms,
@@ -138,7 +138,7 @@ class PersonalRanking(ListRanking[PersonalRequest]):
             return super().ahead(piece_id)
         snapshot = self.view.snapshot
         better = self.booster.count_ahead("", 0, self.shown, self.query)
-        place = fill_key(snapshot, piece_id, self._today)
+        (place,) = fill_keys(snapshot, [piece_id], self._today)
         return better + count_before(snapshot.parts, self.query, self.shown, self._today, place)
 
     def barriers(self, piece_id: str, offer: Availability) -> Iterator[Hurdle[PersonalRequest]]:
@@ -282,17 +282,14 @@ class PersonalRanking(ListRanking[PersonalRequest]):
 
     def in_order(self, pieces: Sequence[RankedPiece]) -> list[RankedPiece]:
         """Return pieces as the list has them: what nothing speaks for or against in the order of the day."""
-
-        def place(each: RankedPiece) -> FillKey:
-            if each.id not in self._fill_keys:
-                self._fill_keys[each.id] = fill_key(self.view.snapshot, each.id, self._today)
-            return self._fill_keys[each.id]
-
         ordered = super().in_order(pieces)
         neutral = [number for number, each in enumerate(ordered) if each.units == 0]
         if len(neutral) > 1:
             cut = slice(neutral[0], neutral[-1] + 1)
-            ordered[cut] = sorted(ordered[cut], key=place)
+            missing = [each.id for each in ordered[cut] if each.id not in self._fill_keys]
+            if missing:
+                self._fill_keys |= {key[-1]: key for key in fill_keys(self.view.snapshot, missing, self._today)}
+            ordered[cut] = sorted(ordered[cut], key=lambda each: self._fill_keys[each.id])
         return ordered
 
     def raised(self, best: Sequence[RankedPiece]) -> list[RankedPiece]:

@@ -255,7 +255,7 @@ class Placements:
 
         Who sees its variants follows from all of its experiment.
         """
-        await require_one_pair(self._database, access.account_id, source)
+        await require_one_pair(self._database, access, source)
         return await self._database.change(
             PutPlacement(
                 account_id=access.account_id,
@@ -273,7 +273,7 @@ class Placements:
 
     async def delete(self, access: Access, source: str, name: str) -> Outcome:
         """Delete a placement with all its versions; an unknown one is no error. Raises `FourEyes` as `put`."""
-        await require_one_pair(self._database, access.account_id, source)
+        await require_one_pair(self._database, access, source)
         return await self._database.change(
             DeletePlacement(account_id=access.account_id, source=source, actor=access.key_id, name=name)
         )
