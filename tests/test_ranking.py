@@ -136,6 +136,15 @@ NESTED, APART = ((0, 1, 3, 4), (0, 1, 2, 4))
     most=st.sampled_from([{}, {"author": 1}]),
     raised=st.integers(0, 2),
 )
+@example(
+    terms=[frozenset(), frozenset({Term("author", "a")}), frozenset(), frozenset({Term("author", "a")})],
+    kinds=NESTED,
+    chosen=[0, 3, 0, 2, 0, 0],
+    quotas=[(0, 0), (1, 1), (0, 1)],
+    pins={},
+    most={"author": 1},
+    raised=2,
+)
 def test_a_list_is_the_first_in_the_order_that_meets_its_rules(
     *,
     terms: list[Terms],

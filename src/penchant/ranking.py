@@ -6,7 +6,7 @@ Pure arithmetic (interface, section 6); the sums over pieces are the index's.
 import itertools
 import math
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
@@ -207,8 +207,9 @@ class ArrangedList(NamedTuple):
     wanting: AbstractSet[int]
 
 
-PieceKind: TypeAlias = tuple[int, frozenset[int]]
-"""What quotas and limits know of a piece: the bits of the quotas that it counts for, and its limited keywords."""
+PieceKind: TypeAlias = tuple[int, frozenset[int], bool]
+"""What quotas and limits know of a piece: the bits of the quotas that it counts for, its limited keywords, and whether
+it is raised, and so listed whatever is full."""
 PIN, QUOTA = "pin", "quota"
 DIVERSITY, CALIBRATION = "diversity", "calibration"
 MAX_TRIED = 2_000
@@ -426,6 +427,10 @@ class _ListFiller:
         is_open = self._is_open.copy()
         while (piece := self._best(is_open)) is not None and not self._is_possible(place, piece):
             bits, limited = int(self._bits[piece]), self._limits.of(piece)
+            if bits and self._search.filling:
+                # One that is limited by more may have to come now, before raised ones fill its keywords.
+                is_open &= self._kind_of != self._kind_of[piece]
+                continue
             alike = self._bits == bits
             if not limited or not self._would_be_possible(place, bits, frozenset()):
                 # Nor would any other one that counts for the same quotas do.
@@ -561,9 +566,8 @@ class _ListFiller:
         self._kind_of: IntArray = np.full(len(self._bits), -1, dtype=np.int64)
         numbers = dict[PieceKind, int]()
         for piece in np.flatnonzero(self._bits).tolist():
-            # Raised ones stay whatever is full.
-            limited = frozenset[int]() if piece < self._order.raised else self._limits.of(piece)
-            self._kind_of[piece] = numbers.setdefault((int(self._bits[piece]), limited), len(numbers))
+            kind = int(self._bits[piece]), self._limits.of(piece), piece < self._order.raised
+            self._kind_of[piece] = numbers.setdefault(kind, len(numbers))
         self._kinds = [*numbers]
         self._search = _QuotaSearch(self._order.quotas, self._limits, self._kinds)
 
@@ -583,8 +587,10 @@ class _QuotaSearch:
             apart
             for size in range(1, len(quotas) + 1)
             for apart in itertools.combinations(range(len(quotas)), size)
-            if all(sum(bits >> number & 1 for number in apart) <= 1 for bits, _ in kinds)
+            if all(sum(bits >> number & 1 for number in apart) <= 1 for bits, *_ in kinds)
         ]
+        # What raised ones may fill, so that others with it have to come before them.
+        self.filling = frozenset[int]().union(*(limited for _, limited, is_raised in kinds if is_raised))
         self._turns = MAX_TRIED
         self._free: Sequence[int] = ()
         self._supply: list[int] = []
@@ -617,9 +623,9 @@ class _QuotaSearch:
             return False
         # What is left tells what was taken, and so all else.
         left = tuple(self._supply)
-        for kind in self._serving[urgent] if left not in self._failed else ():
-            bits, limited = self._kinds[kind]
-            if self._supply[kind] and self._limits.allow(limited):
+        for kind in self._next_kinds(urgent, unmet) if left not in self._failed else ():
+            bits, limited, is_raised = self._kinds[kind]
+            if self._supply[kind] and (is_raised or self._limits.allow(limited)):
                 self._supply[kind] -= 1
                 self._limits.take(limited)
                 met = self._goes_on([need - (bits >> number & 1) for number, need in enumerate(needs)], used + 1)
@@ -632,3 +638,12 @@ class _QuotaSearch:
                     return False
         self._failed.add(left)
         return False
+
+    def _next_kinds(self, urgent: int, unmet: Sequence[int]) -> Iterator[int]:
+        """Yield what may come next: what serves the urgent quota, or must come before raised ones fill its keywords."""
+        yield from self._serving[urgent]
+        if self.filling:
+            for kind in dict.fromkeys(kind for number in unmet for kind in self._serving[number]):
+                bits, limited, is_raised = self._kinds[kind]
+                if not bits >> urgent & 1 and not is_raised and limited & self.filling:
+                    yield kind
