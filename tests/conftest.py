@@ -6,6 +6,7 @@ What they need is imported when one is first used: pure parts are tested without
 import gc
 import json
 import signal
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Generator, Iterator
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
     from nodes import Nodes
     from serving import Applications, Service
+
+# The official client of agents brings httpx2 along, which Starlette's test client would take: all else speaks httpx.
+sys.modules["httpx2"] = None  # type: ignore[assignment]  # until `agent_clients` wants it
 
 MIN_VERSION_TIMEOUT_S = 0.2
 RETRY_TIMEOUT_S = 30

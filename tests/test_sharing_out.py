@@ -36,7 +36,7 @@ def test_files_go_to_a_process_as_a_whole_and_all_of_a_cluster_to_one(tmp_path: 
 
     ran = subprocess.run(
         [sys.executable, "-m", "pytest", "-n", "2", "--dist", "load", "-v", "-p", "no:cacheprovider", "tests"],
-        capture_output=True, text=True, timeout=400, check=False, cwd=tmp_path,
+        capture_output=True, text=True, timeout=1_000, check=False, cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": str(ROOT / "tests")},
     )  # fmt: skip
 

@@ -12,7 +12,7 @@ from penchant.errors import InvalidSettings
 from penchant.tracing import Attributes, Tell, beginning, send_spans, tracing
 from serving import Service
 
-HAS_SDK = importlib.util.find_spec("opentelemetry") is not None
+HAS_SDK = importlib.util.find_spec("opentelemetry.sdk") is not None
 
 
 class Collected:

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -54,12 +54,11 @@ def chosen_one_by_one(
     vectors, most = variety.vectors, variety.most
     terms = {each.id: vectors[each.id].keys() for each in ranked}
     percent = math.floor(100 * variety.diversity + 0.5)
-    spread = max(1, variety.best[0].units - variety.best[-1].units) if variety.best else 1
+    spread = variety.best[0].units - variety.best[-1].units if variety.best else 1
 
     def gain(each: RankedPiece) -> int:
-        alike = max((_product(vectors[each.id], vectors[other.id]) for other in chosen), default=0)
         below = variety.best[0].units - each.units
-        mixed = (-100 * below * 2**32) // spread - percent * alike
+        mixed = gain_beside(below, spread, percent, vectors[each.id], [vectors[other.id] for other in chosen])
         if variety.tastes:
             made = [*chosen, each]
             apart = divergence([[*terms[other.id]] for other in made], variety.tastes)
@@ -97,7 +96,8 @@ class Rules(NamedTuple):
     """What a list of pieces, by their places in its order, has to meet.
 
     ``bits`` are the quotas that each counts for, ``raised`` how many of the first come before others and stay,
-    ``fixed`` the pieces of places, ``quotas`` (least, of).
+    ``fixed`` the pieces of places, ``quotas`` (least, of). ``gain`` tells how good a piece is after those that are
+    listed; without it the earlier in the order is the better one.
     """
 
     terms: Sequence[Terms]
@@ -107,36 +107,84 @@ class Rules(NamedTuple):
     quotas: Sequence[tuple[int, int]]
     most: Mapping[str, int]
     take: int
+    gain: Callable[[int, Sequence[int]], int] | None = None
 
 
-def first_list(rules: Rules) -> list[int]:
-    """Return the first list in the order of places of those that meet most, by trying all."""
-    lists = [*_all_lists(rules, [])]
-    best = max(_met(rules, each) for each in lists)
-    first = min((each for each in lists if _met(rules, each) == best), key=lambda each: [x for _, x in sorted(each)])
-    return [piece for _, piece in sorted(first)][: rules.take]
+class ListedPiece(NamedTuple):
+    """A piece of a list, and where a rule put it, which, and the piece that would stand there, if it is another one."""
+
+    piece: int
+    rule: str | None = None
+    displaced: int | None = None
 
 
-def _met(rules: Rules, listed: Sequence[tuple[int, int]]) -> list[int]:
-    """Return how much of each quota a list of (place, piece) meets."""
+Placed = list[tuple[int, int]]
+"""Places and their pieces."""
+
+
+def first_list(rules: Rules) -> list[ListedPiece]:
+    """Return the list with, place by place, the best piece with which most can still be met, by trying all."""
+    most_met = max(_met(rules, each) for each in _all_lists(rules, []))
+    chosen, listed = list[int](), list[ListedPiece]()
+    for at in range(rules.take):
+        before = [each.piece for each in listed]
+        if at in rules.fixed:
+            own = rules.fixed[at]
+            natural = next(iter(_by_gain(rules, [*_open(rules, chosen), own], before)), None)
+            listed.append(ListedPiece(own, "pin", natural if natural != own else None))
+            continue
+        ordered = _by_gain(rules, _open(rules, chosen), before)
+        if not ordered:
+            break
+        able = (each for each in ordered if most_met in (_met(rules, x) for x in _all_lists(rules, [*chosen, each])))
+        best = next(able)
+        chosen.append(best)
+        listed.append(ListedPiece(best) if best == ordered[0] else ListedPiece(best, "quota", ordered[0]))
+    late = [each for at, each in sorted(rules.fixed.items()) if at > len(listed) - 1]
+    return [*listed, *(ListedPiece(each, "pin") for each in late)][: rules.take]
+
+
+def _by_gain(rules: Rules, pieces: Iterable[int], listed: Sequence[int]) -> list[int]:
+    """Return pieces, the best after some listed ones first: raised ones in their order, the others by gain."""
+
+    def key(piece: int) -> tuple[bool, int, int]:
+        is_raised = piece < rules.raised and piece not in rules.fixed.values()
+        return (not is_raised, 0 if is_raised or rules.gain is None else -rules.gain(piece, listed), piece)
+
+    return sorted(pieces, key=key)
+
+
+def _open(rules: Rules, chosen: Sequence[int]) -> list[int]:
+    """Return the pieces that may be listed beside those that are chosen or fixed."""
+    held = Counter(term for piece in {*rules.fixed.values(), *chosen} for term in rules.terms[piece])
+    full = {term for term, count in held.items() if count >= rules.most.get(term.category, len(rules.terms) + 1)}
+    left = [each for each in range(len(rules.terms)) if each not in chosen and each not in rules.fixed.values()]
+    return [each for each in left if each < rules.raised or not full & rules.terms[each]]
+
+
+def _met(rules: Rules, listed: Placed) -> list[int]:
+    """Return how much of each quota a list meets."""
     return [
         min(least, sum(1 for at, piece in listed if at < of and rules.bits[piece] >> number & 1))
         for number, (least, of) in enumerate(rules.quotas)
     ]
 
 
-def _all_lists(rules: Rules, chosen: list[int]) -> Iterator[list[tuple[int, int]]]:
+def _all_lists(rules: Rules, chosen: list[int]) -> Iterator[Placed]:
     """Yield all lists that begin with some pieces at the places that are free."""
     free = [at for at in range(rules.take) if at not in rules.fixed]
-    held = Counter(term for piece in {*rules.fixed.values(), *chosen} for term in rules.terms[piece])
-    full = {term for term, count in held.items() if count >= rules.most.get(term.category, len(rules.terms) + 1)}
-    left = [each for each in range(len(rules.terms)) if each not in chosen and each not in rules.fixed.values()]
-    left = [each for each in left if each < rules.raised or not full & rules.terms[each]]
+    left = _open(rules, chosen)
     if not left or len(chosen) == len(free):
         yield [*zip(free, chosen, strict=False), *rules.fixed.items()]
         return
     for each in left:
         yield from _all_lists(rules, [*chosen, each])
+
+
+def gain_beside(below: int, spread: int, percent: int, own: Vector, listed: Iterable[Vector]) -> int:
+    """Return how good a piece is beside listed ones (decision D205) that is so far ``below`` the best."""
+    alike = max((_product(own, each) for each in listed), default=0)
+    return (-100 * below * 2**32) // max(1, spread) - percent * alike
 
 
 def _product(one: Vector, other: Vector) -> int:

@@ -193,6 +193,8 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Largest file that a pull fetches, packed and unpacked."""
     cors_origins: tuple[str, ...] = ()
     """Origins whose pages may call the service; none by default."""
+    mcp: bool = False
+    """Whether ``/-/mcp`` is served, tools for agents; otherwise it is 404."""
     legacy_paths: bool = False
     """Whether the paths of the interface's beta are served beside the others, for clients of 2019 and 2020."""
     tls_certificate: str | None = None

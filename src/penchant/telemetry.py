@@ -139,6 +139,9 @@ class Metrics:
         self.key_checks = counter("penchant_key_checks", "Keys looked up, remembered or read.", "cache")
         self.similar_answers = counter("penchant_similar_answers", "Similar lists, remembered or searched.", "cache")
         self.filtered_lists = counter("penchant_filtered_lists", "Lists with a filter or boosts.", "parameter")
+        self.agent_calls = counter(
+            "penchant_agent_calls", "Calls of tools by agents: ok, or the code of the error.", "tool", "outcome"
+        )
         self.remembered_people = counter(
             "penchant_remembered_people", "People who asked for recommendations, remembered or read.", "cache"
         )

@@ -36,7 +36,7 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def command(*words: str, timeout_s: float = 400) -> subprocess.CompletedProcess[str]:
+def command(*words: str, timeout_s: float = 1_000) -> subprocess.CompletedProcess[str]:
     """Run ``penchant`` in a process of its own and return what it printed."""
     with tempfile.TemporaryDirectory(prefix="printed-", dir=OWN_FOLDER) as folder:
         code, out, err = carried_out(words, Path(folder), timeout_s)

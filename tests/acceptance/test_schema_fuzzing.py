@@ -36,7 +36,7 @@ def test_answers_conform_to_the_openapi_document(tmp_path: Path) -> None:
         ],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=1_000,
         check=False,
         cwd=tmp_path,
     )

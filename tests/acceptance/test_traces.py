@@ -9,7 +9,7 @@ from acceptance.servers import Server, command
 from client.answering import Answer, answering
 
 pytestmark = pytest.mark.slow
-HAS_SDK = importlib.util.find_spec("opentelemetry") is not None
+HAS_SDK = importlib.util.find_spec("opentelemetry.sdk") is not None
 
 
 def settings(folder: Path, port: int) -> Path:

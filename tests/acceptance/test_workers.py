@@ -12,6 +12,7 @@ import pytest
 
 from acceptance.processes import holders_of, wait_until, workers_of
 from acceptance.servers import Server, command
+from agent_clients import client_of
 from factories import piece
 
 pytestmark = [
@@ -23,6 +24,8 @@ RATE = 4
 """Requests a second that a plan allows: fewer than the busiest machine that runs tests answers."""
 QUOTA = 50
 SETTINGS = f"""
+mcp = true
+
 [plans.slow]
 requests-per-second = {RATE}
 
@@ -207,3 +210,17 @@ def test_housekeeping_is_done_by_one_worker_and_taken_over_when_that_dies(server
 
     wait_until(lambda: housekeepers(server) not in ([], [holder]))
     assert len(housekeepers(server)) == 1
+
+
+async def test_an_agent_is_answered_by_whichever_worker_it_meets(server: Server) -> None:
+    limits = httpx.Limits(max_keepalive_connections=0)
+    with httpx.Client(base_url=server.url, limits=limits, timeout=60) as client:
+        for mode in ("legacy", "2026-07-28"):
+            async with client_of(client, server.key, mode) as agent:
+                for number in range(10):
+                    edits = {"source": "s", "name": mode, "edits": {"title": str(number)}}
+                    written = await agent.call_tool("draft", edits)
+                    read = await agent.call_tool("draft", {"source": "s", "name": mode})
+
+                    assert not written.is_error
+                    assert read.content == written.content

@@ -108,6 +108,8 @@ def test_rows_have_titles_covers_and_reasons_and_none_is_there_for_nothing(demo:
     assert card[3].startswith(f"{demo.url}/-/example/piece?source=works&person=ada-reads-gothic&id=")
     # Nothing is known of nobody: that row is gone, its heading and its place too.
     assert headings(window) == ["For you", "Popular", "New", "Picked by the editors"]
+    # The latest of the works, though all came to the source at once.
+    assert window.run(f"return {ROWS}[3].shadowRoot.querySelector('[part=label]').textContent") == "Squid Game"
     assert window.run(f"return {ROWS}[1].getBoundingClientRect().height") == 0
 
 

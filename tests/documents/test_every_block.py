@@ -50,7 +50,8 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path, demo: Path) -> Path:
 
 
 @pytest.fixture
-def server(folder: Path) -> Iterator[Server]:
+def server(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    monkeypatch.setenv("PENCHANT_MCP", "true")
     with Server(folder / "penchant-data") as running:
         yield running
 

@@ -142,8 +142,9 @@ def test_pages_of_placements_are_the_one_long_list(
 ) -> None:
     members = {"kind": kind} | rules
     members |= {"content": PIECES[::-1]} if kind == "picks" else {}
-    if kind in {"because", "keyword"}:
-        members = {name: each for name, each in members.items() if name not in {"pins", "quotas"}}
+    if kind in {"because", "keyword"} and rules.get("maxPerValue") == {"genre": 2}:
+        # All pieces have one genre in common: no row would be long enough.
+        del members["maxPerValue"]
     answer = shop.put("/s/placements/row", json=members)
     if answer.status_code == 422:
         members = {name: each for name, each in members.items() if name not in {"pins", "quotas", "whitelist"}}

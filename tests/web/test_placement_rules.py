@@ -1,6 +1,6 @@
 """Pins, quotas and variety of placements: the same for every kind of list, and told where they can't be met."""
 
-from itertools import count, pairwise
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -12,11 +12,10 @@ from factories import piece
 from penchant.model import Term
 from serving import Service, ok
 from strategies import examples
-from variety_reference import Rules, first_list
+from variety_reference import Rules, first_list, gain_beside, unit_vectors
 
 pytestmark = pytest.mark.usefixtures("noon")
 
-NUMBERS = count()
 KINDS = ("recommendations", "popular", "new", "similar")
 LIKED = [f"p{number:02}" for number in range(40)]
 LANGUAGE = {"language": {"pointer": "/language", "type": "keyword"}}
@@ -125,20 +124,6 @@ def test_a_list_too_short_for_a_pin_ends_with_it(shop: Service) -> None:
     assert found["unmet"] == [{"rule": "/pins/0", "why": "list-too-short"}]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_quota_is_met_as_late_as_it_can_be_by_the_best_of_its_pieces(shop: Service, kind: str) -> None:
-    put(shop, kind=kind, filter=GERMAN)
-    german = ids(listed(shop))
-    before = [each for each in plain(shop, kind) if each not in german]
-    put(shop, kind=kind, quotas=[{"filter": GERMAN, "atLeast": 2, "of": 5}])
-
-    found = listed(shop)
-
-    assert ids(found)[:6] == [*before[:3], *german[:2], before[3]]
-    moved = [(each["id"], each["displaced"]) for each in found["content"] if each.get("rule") == "quota"]
-    assert moved == [(german[0], before[3]), (german[1], before[3])]
-
-
 def test_a_quota_that_can_t_be_met_is_met_as_far_as_it_can(shop: Service) -> None:
     put(shop, kind="new", quotas=[{"filter": GERMAN, "atLeast": 8, "of": 10}])
 
@@ -159,28 +144,6 @@ def test_of_quotas_that_can_t_all_be_met_the_first_counts_first(shop: Service) -
     assert ids(first)[:4] == ["p00", "p10", "p15", "p20"]
     assert first["unmet"] == [{"rule": "/quotas/1", "why": "no-place"}]
     assert ids(listed(shop))[:4] == ["p00", "p01", "p10", "p15"]
-
-
-def test_a_pin_counts_for_a_quota(shop: Service) -> None:
-    put(shop, kind="new", pins=[{"id": "p35", "position": 5}], quotas=[{"filter": GERMAN, "atLeast": 2, "of": 5}])
-
-    assert ids(listed(shop))[:6] == ["p00", "p01", "p02", "p10", "p35", "p03"]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_limits_and_diversity_are_for_every_kind(shop: Service, kind: str) -> None:
-    others = [piece(f"x{number}", "k39", f"x{number}") for number in range(3)]
-    shop.submit("s", *others)
-    put(shop, kind=kind, maxPerValue={"genre": 1})
-    limited = ids(listed(shop))
-    put(shop, kind=kind, diversity=1)
-
-    varied = ids(listed(shop))
-
-    # All but a few share a keyword with every other one.
-    assert len(set(limited) & {"q", *LIKED, *(each["id"] for each in others)}) == len(limited) <= 4
-    assert len(varied) == 10
-    assert any(int(one[1:]) > int(other[1:]) for one, other in pairwise([each for each in varied if each in LIKED]))
 
 
 def test_reasons_name_the_rules(shop: Service) -> None:
@@ -275,63 +238,145 @@ FAMILIES = (
 """Filters of quotas with the years that they hold for: of the first all of the second's are the first's."""
 
 
-@settings(max_examples=examples(30), deadline=None, suppress_health_check=list(HealthCheck))
+RULED: dict[str, dict[str, Any]] = {
+    "recommendations": {"blend": {"content": 0, "audience": 0, "popularity": 1}},
+    **{kind: {} for kind in ("popular", "new", "similar", "again", "because", "keyword")},
+    "picks": {"content": [f"p{number}" for number in (3, 0, 4, 1, 2)]},
+    "picks in the order of recommendations": {"content": ["q", *(f"p{number}" for number in range(5))]},
+}
+"""All kinds of lists, and what placements of them need."""
+
+
+@pytest.fixture
+def stock(service: Service) -> Service:
+    """A source without pieces yet: ann likes q, bea plays five others one after the other, and some are liked."""
+    service.submit("t")
+    ok(service.put("/t/settings", json={"attributes": {"year": {"pointer": "/year", "type": "integer"}}}))
+    liked = [(f"u{person}", f"p{at}") for at in range(5) for person in range((3 * at + 1) % 5)]
+    events = [{"userId": user, "type": "RateLike", "contentId": each} for user, each in [("ann", "q"), *liked]]
+    events += [
+        {"userId": "bea", "type": "Play", "contentId": f"p{at}", "timestamp": DAY_CLOCK.midnight(days_ago=at)}
+        for at in range(5)
+    ]
+    answer = service.post("/t/interactions", json=events)
+    version = answer.headers["x-penchant-interactions-version"]
+    for _node in range(2):
+        ok(service.get("/t/popular", headers={"x-penchant-min-audience-version": version}))
+    return service
+
+
+def in_stock(service: Service, own: dict[str, tuple[frozenset[str], int]]) -> None:
+    """Have these pieces alone in the source, with genres and years, each newer than the next, and a tag of all."""
+    assert service.delete("/t/content").status_code == 202
+    pieces = [
+        {
+            "id": key,
+            "categories": {"genre": sorted(genres), "tag": ["all"]},
+            "extras": {"year": year},
+            "filters": {"availableFrom": f"{2020 - at}-01-01T00:00:00Z"},
+        }
+        for at, (key, (genres, year)) in enumerate(own.items())
+    ]
+    service.submit("t", *pieces)
+
+
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
 @given(
-    pieces=st.lists(st.tuples(st.frozensets(st.sampled_from("ab")), st.integers(0, 3)), min_size=2, max_size=6),
+    kind=st.sampled_from(sorted(RULED)),
+    pieces=st.lists(st.tuples(st.frozensets(st.sampled_from("ab")), st.integers(0, 3)), min_size=4, max_size=5),
     family=st.sampled_from(FAMILIES),
     sizes=st.lists(st.tuples(st.integers(1, 4), st.integers(0, 3)), max_size=3),
     pins=st.dictionaries(st.integers(0, 7), st.integers(0, 5), max_size=3),
     most=st.sampled_from([{}, {"genre": 1}]),
     raised=st.integers(0, 2),
+    diversity=st.sampled_from([0, 0, 0.3, 1]),
+    in_variant=st.booleans(),
 )
-def test_a_list_is_the_first_that_meets_its_rules_by_trying_all(
-    service: Service,
+def test_a_list_of_any_kind_is_the_first_that_meets_its_rules_by_trying_all(
+    stock: Service,
     *,
+    kind: str,
     pieces: list[tuple[frozenset[str], int]],
     family: list[tuple[dict[str, Any], set[int]]],
     sizes: list[tuple[int, int]],
     pins: dict[int, int],
     most: dict[str, int],
     raised: int,
+    diversity: float,
+    in_variant: bool,
 ) -> None:
-    source, names = f"s{next(NUMBERS)}", [f"p{number}" for number in range(len(pieces))]
-    service.submit(
-        source,
-        *[
-            piece(name, *genres, extras={"year": year}, filters={"availableFrom": f"{2020 - at}-01-01T00:00:00Z"})
-            for at, (name, (genres, year)) in enumerate(zip(names, pieces, strict=True))
-        ],
-    )
-    ok(service.put(f"/{source}/settings", json={"attributes": {"year": {"pointer": "/year", "type": "integer"}}}))
-    fixed = {at: each for at, each in pins.items() if each < len(pieces)}
+    own = {f"p{number}": each for number, each in enumerate(pieces)} | {"q": (frozenset[str](), 3)}
+    in_stock(stock, own)
+    wish = {"user": "bea" if kind == "again" else "ann", "content": "q"}
+    usual = {"kind": kind.partition(" ")[0]} | RULED[kind] | ({"order": "personal"} if " " in kind else {})
+
+    def found(**rules: Any) -> dict[str, Any]:
+        members = usual | ({"variants": [{"name": "v", "share": 1} | rules]} if in_variant else rules)
+        ok(stock.put("/t/placements/row", json=members))
+        answer: dict[str, Any] = ok(stock.get("/t/placements/row/list", params=wish))
+        return answer
+
+    plain = found()["content"]
+    names = [each["id"] for each in plain]
+    fixed = {at: each for at, each in pins.items() if each < len(names)}
     fixed = {at: each for at, each in fixed.items() if [*fixed.values()].count(each) == 1}
     quotas = [(least, least + beyond) for least, beyond in sizes]
+    raised = 0 if kind == "again" or kind.startswith("picks") else min(raised, len(names))
     members = {
-        "kind": "new",
         "pins": [{"id": names[each], "position": at + 1} for at, each in fixed.items()],
         "quotas": [
             {"filter": clause, "atLeast": least, "of": of}
             for (clause, _), (least, of) in zip(family, quotas, strict=False)
         ],
-        "whitelist": names[:raised],
         "maxPerValue": most,
+        "diversity": diversity,
+    } | ({"whitelist": names[:raised]} if raised else {})
+
+    answer = found(**members)
+
+    bits = [sum((own[each][1] in years) << place for place, (_, years) in enumerate(family)) for each in names]
+    weights = {
+        each: dict.fromkeys([Term("tag", "all"), *(Term("genre", genre) for genre in genres)], 1)
+        for each, (genres, _) in own.items()
     }
-    ok(service.put(f"/{source}/placements/row", json=members))
+    vectors = unit_vectors(weights)
+    # Picks that stand as given are as good as their places are early.
+    units = [10**12 - round(each["score"] * 10**12) for each in plain]
+    units = [-RULED[kind]["content"].index(each) for each in names] if kind == "picks" else units
+    measured = [value for place, value in enumerate(units) if place not in fixed.values()] or [0]
 
-    found = ok(service.get(f"/{source}/placements/row/list"))
+    def gain(piece: int, listed: Sequence[int]) -> int:
+        beside = [vectors[names[each]] for each in listed]
+        below, spread = max(measured) - units[piece], max(measured) - min(measured)
+        return gain_beside(below, spread, round(100 * diversity), vectors[names[piece]], beside)
 
-    bits = [sum((year in years) << number for number, (_, years) in enumerate(family)) for _, year in pieces]
-    terms = [frozenset(Term("genre", each) for each in genres) for genres, _ in pieces]
-    rules = Rules(terms, bits, min(raised, len(pieces)), fixed, quotas, most, 30)
-    expected = first_list(rules)
-    assert ids(found) == [names[each] for each in expected]
-    unmet = [
-        number
-        for number, (least, of) in enumerate(quotas)
-        if sum(bits[each] >> number & 1 for each in expected[:of]) < least
+    expected = first_list(
+        Rules(
+            [frozenset(weights[each]) for each in names],
+            bits,
+            raised,
+            fixed,
+            quotas,
+            most,
+            30,
+            gain if diversity else None,
+        )
+    )
+    if kind in {"because", "keyword"} and len(expected) < 5:
+        # Such a row is not worth a line of the page.
+        assert answer["content"] == []
+        return
+    assert [(each["id"], each.get("rule"), each.get("displaced")) for each in answer["content"]] == [
+        (names[each.piece], each.rule, None if each.displaced is None else names[each.displaced]) for each in expected
     ]
-    told = [each["rule"] for each in found.get("unmet", ()) if each["rule"].startswith("/quotas/")]
-    assert told == [f"/quotas/{number}" for number in unmet]
+    places = [each.piece for each in expected]
+    late = [f"/pins/{number}" for number, (at, each) in enumerate(fixed.items()) if places[at : at + 1] != [each]]
+    unmet = [
+        f"/quotas/{number}"
+        for number, (least, of) in enumerate(quotas)
+        if sum(bits[each] >> number & 1 for each in places[:of]) < least
+    ]
+    assert [each["rule"] for each in answer.get("unmet", ())] == [*late, *unmet]
 
 
 def test_a_pin_may_be_of_a_piece_that_was_not_picked(service: Service) -> None:

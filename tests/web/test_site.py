@@ -128,6 +128,29 @@ def test_no_page_weighs_more_than_100_kb(site: dict[str, Links], service: Servic
         assert 1_500 + style < weight <= MAX_PAGE_BYTES, address
 
 
+def test_every_document_is_there_as_markdown_and_leads_on(service: Service) -> None:
+    guide = service.client.get("/llms.txt")
+    listed = set(re.findall(r"\((/-/docs/[^)]*)\)", guide.text))
+    pages = {address: service.client.get(address) for address in listed}
+
+    assert guide.headers["content-type"] == "text/markdown; charset=utf-8"
+    assert listed == {f"/-/docs/{each.slug}.md" for each in Library().documents.values() if each.kind}
+    for address, page in pages.items():
+        assert (page.status_code, page.headers["content-type"]) == (200, guide.headers["content-type"]), address
+        assert page.text.startswith("# "), address
+        for target in re.findall(r"\]\((/-/docs/[^)#]*)", page.text):
+            assert target in listed or service.client.get(target).status_code == 200, f"{address}: {target}"
+    assert "](/-/docs/keys.md#browser-keys)" in pages["/-/docs/agents.md"].text
+    assert service.client.get("/-/docs/nothing.md").status_code == 404
+
+
+def test_a_source_may_be_called_as_the_list_for_models_is(service: Service) -> None:
+    service.submit("llms.txt")
+
+    assert service.get("/llms.txt").json()["source"] == "llms.txt"
+    assert service.delete("/llms.txt?confirm=llms.txt").status_code == 202
+
+
 def test_a_page_is_asked_for_again_without_being_sent_again(service: Service) -> None:
     first = service.client.get("/-/docs/interface")
     again = service.client.get("/-/docs/interface", headers={"if-none-match": first.headers["etag"]})

@@ -7,12 +7,11 @@
 In `_serve` an error of whatever kind becomes a problem. `penchant.web.resource` has the order of checks from there on.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 
 from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
-from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -25,7 +24,7 @@ from penchant.tracing import tracing
 from penchant.web.bodies import BodyReceiver, announces_body
 from penchant.web.compression import Compression
 from penchant.web.exchange import REQUEST_ID_HEADER, RequestExchange, request_id_of
-from penchant.web.operations import Operation
+from penchant.web.operations import KEY_HEADER, Operation
 from penchant.web.problems import PROBLEM_MEDIA_TYPE, problem_body, status_of
 from penchant.web.query import decode_component, is_plain, parse_query
 from penchant.web.refusals import Refusals
@@ -60,7 +59,11 @@ class Application:
         self._opening = opening
         self._opened: AbstractAsyncContextManager[Services] | None = None
         self._base_path = settings.base_path
-        self._routes = _routes(settings)
+        operations = served_operations(settings)
+        self._routes, self._keyless = (
+            _routes([each for each in operations if each.gives_way is gives_way], settings.base_path)
+            for gives_way in (False, True)
+        )
         self.services: Services | None = None
         # From inside to outside: what is wrapped last is passed first.
         app: ASGIApp = Compression(self._serve)
@@ -106,7 +109,7 @@ class Application:
         exchange = RequestExchange(scope, self.services, receiver or receive, send)
         with tracing.span("request", exchange.headers) as tell:
             try:
-                await self._answer(exchange)
+                await exchange.answer_by(self._route(exchange), self._base_path)
             finally:
                 # Whatever happened: it gives memory back, and the count of an answer that was not given.
                 exchange.end()
@@ -115,19 +118,6 @@ class Application:
         if receiver is not None:
             # Last, when the answer is out and the request has given back what it took.
             await receiver.linger()
-
-    async def _answer(self, exchange: RequestExchange) -> None:
-        """Answer a request, with a problem where that fails."""
-        try:
-            await self._route(exchange)
-        except ClientDisconnect:
-            exchange.status = 499  # nobody is there to read an answer
-        except PenchantError as error:
-            await exchange.send_problem(error, self._base_path)
-        except Exception:  # noqa: BLE001  # the process must outlive any request
-            exchange.services.metrics.failures.labels("request").inc()
-            logger.exception("request failed")
-            await exchange.send_problem(PenchantError("Something failed inside."), self._base_path)
 
     async def _route(self, exchange: RequestExchange) -> None:
         """Let the resource of a request's path answer it.
@@ -144,7 +134,8 @@ class Application:
                 decode_component(segment)
         query = parse_query(exchange.scope["query_string"])
         _require_host(exchange)
-        match = self._routes.find(raw_path)
+        is_keyless = exchange.method in {"GET", "HEAD"} and KEY_HEADER not in exchange.headers
+        match = (self._keyless.find(raw_path) if is_keyless else None) or self._routes.find(raw_path)
         if match is None or match[1].get("source") == RESERVED_SEGMENT:
             raise UnknownRoute("No route has this path. Segments may not be empty, and there is no trailing slash.")
         resource, path = match
@@ -163,13 +154,13 @@ def _require_host(exchange: RequestExchange) -> None:
         raise MalformedRequest("The header Host is missing.")
 
 
-def _routes(settings: NodeSettings) -> Routes[Resource]:
-    """Return the resources of all operations by their paths."""
+def _routes(operations: Iterable[Operation], base_path: str) -> Routes[Resource]:
+    """Return the resources of operations by their paths."""
     by_path: dict[str, dict[str, Operation]] = {}
-    for operation in served_operations(settings):
+    for operation in operations:
         by_path.setdefault(operation.path, {})[operation.method] = operation
     resources: Mapping[str, Resource] = {path: Resource(methods) for path, methods in by_path.items()}
-    return Routes(resources, settings.base_path)
+    return Routes(resources, base_path)
 
 
 class OriginPolicy(CORSMiddleware):

@@ -14,7 +14,7 @@ from penchant.web.openapi import for_generators, openapi
 from penchant.web.operations import NOBODY, Answer, Call, Operation
 from penchant.web.parameters import FOR
 from penchant.web.query import Parameter
-from penchant.web.site.library import HOME, SEARCH, Library
+from penchant.web.site.library import GUIDE, HOME, SEARCH, Library
 from penchant.wire import encode
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class ServiceDocuments:
         self._searches = AccountShares(
             "searches are being made", turns=1, of_account=1, wait_s=SEARCH_WAIT_S, pause=SEARCH_PAUSE
         )
-        self.operations = (
+        self.operations: tuple[Operation, ...] = (
             Operation(
                 method="GET",
                 path="/-/openapi.json",
@@ -63,6 +63,8 @@ class ServiceDocuments:
             self._page_operation("docsPage", "/-/docs/{page}", "A page of the documents; `search?q=` searches them."),
         )
         self._described = (*operations, *self.operations)
+        # In no document for clients.
+        self.operations += (self._page_operation("guide", f"/{GUIDE}", "The documents, listed for language models."),)
 
     async def _answer_document(self, call: Call) -> Answer:
         exact, generators = await asyncio.to_thread(self._made_forms) if self._forms is None else self._forms
@@ -103,6 +105,7 @@ class ServiceDocuments:
             answer="Text",
             answer_media_type="text/html",
             errors=("unknown-route", "overloaded") if "{page}" in path else (),
+            gives_way=path == f"/{GUIDE}",
         )
 
     async def _answer_page(self, call: Call) -> Answer:
@@ -114,7 +117,7 @@ class ServiceDocuments:
         return Answer(body=page.body, media_type=page.media_type, etag=page.etag, headers=headers)
 
     async def _asked(self, call: Call) -> "DocumentPage":
-        name = call.path.get("page", HOME)
+        name = call.path.get("page", GUIDE if call.operation.gives_way else HOME)
         site = await asyncio.to_thread(self._made_site) if self._site is None else self._site
         if name == SEARCH:
             # The one page that costs something each time, and needs no key: one at a time, for a process.

@@ -19,7 +19,7 @@ import itertools
 import re
 import secrets
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from ipaddress import ip_address, ip_network
 from typing import Any
 
@@ -30,7 +30,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from penchant.errors import PenchantError, WrongMethod
 from penchant.service import Services
-from penchant.service.access import RateState
+from penchant.service.access import Access, RateState
 from penchant.settings import NodeSettings
 from penchant.telemetry import METHODS, logger, request_id
 from penchant.web.bodies import BodyKind, read_body
@@ -40,6 +40,7 @@ from penchant.web.query import RequestHeaders
 REQUEST_ID_HEADER = b"x-request-id"
 NO_ROUTE = "(none)"
 """What requests are counted under that were not led to a route."""
+CHALLENGE = 'ApiKey realm="penchant", header="x-api-key"'
 CAME_AT = "penchant.came_at"
 """Where a request's scope has the moment since which its time counts."""
 _PROCESS = secrets.token_hex(6)
@@ -66,7 +67,8 @@ class RequestExchange:
 
     ``template`` is the path of its route, `NO_ROUTE` before one is found; ``status`` 0 until an answer begins;
     ``is_stale`` whether the answer may be older than what is stored; ``browser_key`` the id of the key of a page, whose
-    refusals are counted.
+    refusals are counted; ``access`` who was let in already, where a request is part of another one; ``challenge`` what
+    a refusal of the key says it wants.
     """
 
     def __init__(self, scope: Scope, services: Services, receive: Receive, send: Send) -> None:
@@ -83,6 +85,8 @@ class RequestExchange:
         self.is_stale = False
         self.rate: RateState | None = None
         self.browser_key: str | None = None
+        self.access: Access | None = None
+        self.challenge = CHALLENGE
         self._uncount: list[Callable[[], None]] = []
         self._send = send
         self._body_bytes = 0
@@ -160,6 +164,19 @@ class RequestExchange:
         if self._pace.is_too_slow(size, time.monotonic() - began):
             raise ClientDisconnect
 
+    async def answer_by(self, answering: Awaitable[None], base_path: str) -> None:
+        """Have a request answered, with a problem where that fails."""
+        try:
+            await answering
+        except ClientDisconnect:
+            self.status = 499  # nobody is there to read an answer
+        except PenchantError as error:
+            await self.send_problem(error, base_path)
+        except Exception:  # noqa: BLE001  # the process must outlive any request
+            self.services.metrics.failures.labels("request").inc()
+            logger.exception("request failed")
+            await self.send_problem(PenchantError("Something failed inside."), base_path)
+
     async def send_problem(self, error: PenchantError, base_path: str) -> None:
         """Answer with an error; where an answer has begun already, raise it, which cuts the connection short."""
         if self.status:
@@ -176,7 +193,7 @@ class RequestExchange:
             # Whole seconds, and never 0, which would ask for a retry at once.
             headers["retry-after"] = str(max(1, round(error.retry_after_s)))
         if status == 401:
-            headers["www-authenticate"] = 'ApiKey realm="penchant", header="x-api-key"'
+            headers["www-authenticate"] = self.challenge
         if isinstance(error, WrongMethod):
             headers["allow"] = error.allow
         if self.is_stale and status < 500:

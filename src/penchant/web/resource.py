@@ -118,10 +118,11 @@ async def _admit(
 ) -> AdmittedCaller:
     """Return who sends a request, after the checks of key, rate, origin, role, scope, plan and source, in turn."""
     services = exchange.services
-    access = await _authenticate(exchange, query)
+    access = exchange.access or await _authenticate(exchange, query)
     _require_signed(exchange, operation, access, path, query)
-    await _count_request(exchange, access)
-    services.access.require_origin(access, exchange.headers.get("origin"))
+    if exchange.access is None:
+        await count_request(exchange, access)
+        services.access.require_origin(access, exchange.headers.get("origin"))
     if operation.admin:
         services.access.require_admin(access)
         return AdmittedCaller(access=access)
@@ -142,24 +143,34 @@ async def _admit(
 
 async def _authenticate(exchange: RequestExchange, query: QueryParameters) -> Access:
     """Return who sends a request."""
-    control = exchange.services.access
     keys = exchange.headers.getlist(KEY_HEADER)
     in_query = [] if keys else query.values(KEY_PARAMETER)
+    access = await authenticate(exchange, keys or in_query)
+    if in_query and not access.is_browser:
+        # Addresses are logged and shown: only a key that is public anyway may be in one.
+        raise Unauthenticated("Only a browser key may be given in the query; send the header x-api-key.")
+    return access
+
+
+async def authenticate(exchange: RequestExchange, keys: list[str]) -> Access:
+    """Return who sends a request with these keys.
+
+    Raises:
+        Unauthenticated: not exactly one key, or one that is not known, after a while.
+    """
+    control = exchange.services.access
     try:
-        access = await control.authenticate(keys or in_query)
+        access = await control.authenticate(keys)
     except Unauthenticated:
         # Only a refusal waits: a right key from the same address is answered at once.
         await control.failed_keys.slow_down(exchange.client_address())
         raise
-    if in_query and not access.is_browser:
-        # Addresses are logged and shown: only a key that is public anyway may be in one.
-        raise Unauthenticated("Only a browser key may be given in the query; send the header x-api-key.")
     if access.is_browser:
         exchange.browser_key = access.key_id
     return access
 
 
-async def _count_request(exchange: RequestExchange, access: Access) -> None:
+async def count_request(exchange: RequestExchange, access: Access) -> None:
     """Count a request against the rate of its key and, of a browser key, against that of the address it came from."""
     control = exchange.services.access
     exchange.rate = await control.count_request(access)

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from penchant.settings import NodeSettings
 from penchant.web.administration import ADMINISTRATION
+from penchant.web.agents import agent_operations
 from penchant.web.content import CONTENT
 from penchant.web.curation import CURATION
 from penchant.web.dashboard import dashboard_operations
@@ -63,5 +64,6 @@ def served_operations(settings: NodeSettings) -> tuple[Operation, ...]:
         COVER,
         *(dashboard_operations(base_path) if settings.dashboard else ()),
         *example_operations(base_path, pages=settings.example),
+        *(agent_operations(OPERATIONS) if settings.mcp else ()),
         *(LEGACY_OPERATIONS if settings.legacy_paths else ()),
     )

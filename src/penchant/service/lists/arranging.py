@@ -95,6 +95,10 @@ class PieceOrder(Protocol):
         """Return pieces as the list has them."""
         ...
 
+    def worth(self, piece: RankedPiece) -> int:
+        """Return what a piece counts for by the order: never more than one before it."""
+        ...
+
     def raised(self, best: Sequence[RankedPiece]) -> list[RankedPiece]:
         """Return those of the best pieces that come first, whatever the order says."""
         ...
@@ -199,17 +203,18 @@ class _Arranger:
         owners, numbers, names, units = self._order.view.snapshot.keyword_pairs(
             Strings.of(each.id for each in pieces), vectors_under
         )
-        measure = self._measure(best)
+        worth = self._order.worth
+        measure = [worth(each) for each in self._measure(best)] or [0]
         order = ListOrder(
-            units=np.fromiter((each.units for each in pieces), np.int64, len(pieces)),
+            units=np.fromiter((worth(each) for each in pieces), np.int64, len(pieces)),
             raised=len(raised),
             keywords=PieceKeywords(count=len(pieces), owners=owners, numbers=numbers, names=names, units=units),
             fixed={pin.position - 1: places[pin.piece_id] for pin in self._shown_pins},
             quotas=[QuotaCount(least=each.at_least, of=each.of) for each in self._quotas],
             counted=np.fromiter((self._bits[each.id] for each in pieces), np.int64, len(pieces)),
             listed=len(self._listed),
-            best=measure[0].units if measure else 0,
-            spread=measure[0].units - measure[-1].units if measure else 0,
+            best=measure[0],
+            spread=measure[0] - measure[-1],
         )
         return pieces, arranged(order, self._variety, self._take)
 

@@ -5,7 +5,7 @@ in the order of recommendations. Rules of the source (whitelist, variety) do not
 to be shown; those of a placement do.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
@@ -82,6 +82,14 @@ class PickRanking(PersonalRanking):
         # A stable sort: ties stay as given. What is pinned and was not given has its place by its pin alone.
         others = [each for each in best if each.id not in places]
         return [*sorted(given, key=lambda each: places[each.id]), *others]
+
+    def worth(self, piece: RankedPiece) -> int:
+        """Return what a piece counts for by the order: of picks that stand as given the less, the later they are."""
+        return super().worth(piece) if self._weight == 1 else -self._given_at.get(piece.id, len(self._given))
+
+    @cached_property
+    def _given_at(self) -> Mapping[str, int]:
+        return {each: place for place, each in enumerate(self._given)}
 
     def result(self, *, explain: bool = False) -> RankResult:
         """Return the pieces that may be shown, and of the others why they may not."""

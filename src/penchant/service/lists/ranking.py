@@ -242,6 +242,10 @@ class ListRanking(ABC, Generic[Query]):
         """Return pieces as the list has them."""
         return sorted(pieces, key=lambda each: (-each.units, each.id))
 
+    def worth(self, piece: RankedPiece) -> int:
+        """Return what a piece counts for by the order of the list: never more than one before it."""
+        return piece.units
+
     def raised(self, best: Sequence[RankedPiece]) -> list[RankedPiece]:
         """Return those of the best pieces that the whitelist raises, in its order."""
         if not (self.has_whitelist and self.view.whitelist):
@@ -319,9 +323,10 @@ class ListRanking(ABC, Generic[Query]):
         # From the end: a piece was preferred where a better one comes after it. Whitelisted and placed ones have
         # their own rules.
         for each in reversed(listed):
-            if each.units < best and each.id not in self.view.whitelist and each.id not in self.arrangement.moved:
+            worth = self.worth(each)
+            if worth < best and each.id not in self.view.whitelist and each.id not in self.arrangement.moved:
                 preferred.add(each.id)
-            best = max(best, each.units)
+            best = max(best, worth)
         return frozenset(preferred)
 
     def _order_rules(self, piece_id: str) -> Iterator[MovingRule]:

@@ -27,7 +27,7 @@ from penchant.service.lists.personal import PersonalRanking
 from penchant.service.lists.requests import PersonalRequest, SimilarRequest
 from penchant.service.lists.similar import SimilarRanking
 from penchant.service.lists.tastes import LEAST_SHOWN, ShownPieces, liked_by_score
-from penchant.wire import ListSeed, PlacedPiece
+from penchant.wire import ListSeed, PlacedPiece, UnmetRule
 
 CHOSEN_FROM = 3
 """Seeds for each row among which those of the day are chosen (interface, section 10)."""
@@ -146,12 +146,13 @@ def rows_by_keyword(inputs: SeedInputs, request: PersonalRequest, audience: Audi
 
 
 class ShownRow(NamedTuple):
-    """A row that is shown, its pieces, the version of the interactions of which it knows, and whether it goes on."""
+    """A row that is shown: its pieces, what it knows of people, whether it goes on, and what it does not meet."""
 
     row: SeededRow
     content: Sequence[PlacedPiece]
     audience_version: int | None
     goes_on: bool
+    unmet: list[UnmetRule]
 
 
 Entries = Callable[..., Awaitable[Sequence[PlacedPiece]]]
@@ -166,7 +167,7 @@ async def shown_row(
     content = await entries(ranking, explain=explain)
     answered = len(ranking.request.listed) + min(take, len(content))
     goes_on = answered < MAX_LISTED and (ranking.goes_on or len(content) > take)
-    return ShownRow(row, content, ranking.audience_version, goes_on)
+    return ShownRow(row, content, ranking.audience_version, goes_on, ranking.unmet)
 
 
 class RowChoice:

@@ -266,10 +266,11 @@ async def _made(inputs: ListInputs, entries: Entries, name: PlacementKind, wish:
                 version,
                 row.seed,
                 UNSET if row.since is None else format_timestamp(row.since),
+                unmet=unmet or UNSET,
                 goes_on=goes_on,
                 mark=row.mark,
             )
-            for row, content, version, goes_on in await kind.choose(inputs, wish, entries)
+            for row, content, version, goes_on, unmet in await kind.choose(inputs, wish, entries)
         ]
     ranking = await _ranked(inputs, kind, wish)
     if ranking is None:

@@ -9,8 +9,9 @@ import msgspec
 
 from penchant.errors import InvalidInput, InvalidSyntax
 from penchant.live.views import View
+from penchant.service import Services
 from penchant.service.desk import SeenFigures
-from penchant.service.health import Findings
+from penchant.service.health import AudienceStanding, Findings
 from penchant.vocabulary import AliasChange, Vocabulary
 from penchant.web.dashboard.rows.drafting import SETTINGS, draft_called, keep_in_draft, own_draft
 from penchant.web.dashboard.site import PageAnswer, Visit, faults_of
@@ -120,13 +121,7 @@ async def _page(
     status: int = 200,
 ) -> PageAnswer:
     """Show the findings about a view, and what became of a change."""
-    standing, likes = await visit.services.audience_health.standing(view)
-    findings = visit.services.health.findings(view, likes)
-    deadline = asyncio.get_running_loop().time() + WAIT_S
-    while not findings.done and asyncio.get_running_loop().time() < deadline:
-        await asyncio.sleep(STEP_S)
-        # The same view each time: findings are of one version.
-        findings = visit.services.health.findings(view, likes)
+    findings, standing = await findings_by_now(visit.services, view)
     vocabulary = view.settings.vocabulary
     seen = await visit.services.desk.seen(view)
     values = {
@@ -147,6 +142,18 @@ async def _page(
         "faults": list(faults),
     }
     return PageAnswer(template="health.html", values=values, status=status)
+
+
+async def findings_by_now(services: Services, view: View) -> tuple[Findings, AudienceStanding]:
+    """Return what is found about a source, waiting a little for what is being made, and how its audience stands."""
+    standing, likes = await services.audience_health.standing(view)
+    findings = services.health.findings(view, likes)
+    deadline = asyncio.get_running_loop().time() + WAIT_S
+    while not findings.done and asyncio.get_running_loop().time() < deadline:
+        await asyncio.sleep(STEP_S)
+        # The same view each time: findings are of one version.
+        findings = services.health.findings(view, likes)
+    return findings, standing
 
 
 def _examples(findings: Findings, seen: SeenFigures | None) -> list[str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 PACKAGED = Path(__file__).parents[2] / "documents"
 CHECKOUT = Path(__file__).parents[4]
-HOME, API, SEARCH = "", "api", "search"
+HOME, API, SEARCH, GUIDE = "", "api", "search", "llms.txt"
 """The names of the pages that are no documents; the reference has a page for each tag: ``api-content``."""
 INTERFACE = (
     "docs/interface.md",
@@ -46,6 +46,7 @@ _SHELF: Mapping[str, Sequence[str]] = {
         "docs/editors.md",
         "docs/keys.md",
         "docs/browser.md",
+        "docs/agents.md",
         "docs/privacy.md",
         "docs/operations.md",
         "docs/deploying.md",

@@ -16,7 +16,7 @@ from markupsafe import Markup, escape
 from penchant import __version__
 from penchant.errors import UnknownRoute
 from penchant.web.operations import body_tag
-from penchant.web.site.library import API, HOME, KINDS, SEARCH, Document, Library
+from penchant.web.site.library import API, GUIDE, HOME, KINDS, SEARCH, Document, Library
 from penchant.web.site.reference import TAG_TITLES, Json, OperationSection, described
 from penchant.web.site.rendering import RenderedPage, code_block, plain_file, rendered
 
@@ -117,6 +117,13 @@ def _excerpt(text: str, patterns: Sequence[re.Pattern[str]]) -> Markup:
 
 
 _HERE = Path(__file__).parent
+_MARKDOWN = "text/markdown; charset=utf-8"
+_LINK = re.compile(r"\]\((?P<target>[^)#\s:]+)(?P<anchor>#[^)\s]*)?\)")
+"""A link of Markdown to a file of the project."""
+_GUIDE_TITLE = """# penchant
+
+> A content recommendation service that you run yourself: similar pieces, recommendations for people, both exact, with
+> reasons, over HTTP."""
 _HTML = "text/html; charset=utf-8"
 HEADERS = {
     "content-security-policy": "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
@@ -164,7 +171,8 @@ class DocumentSite:
         Raises:
             UnknownRoute: there is none.
         """
-        page: DocumentPage = self._once(f"page {name}", lambda: self._made(name))
+        make = self._made_markdown if name == GUIDE or name.endswith(".md") else self._made
+        page: DocumentPage = self._once(f"page {name}", lambda: make(name))
         return page
 
     def has(self, name: str) -> bool:
@@ -238,6 +246,39 @@ class DocumentSite:
         # Kept apart from the page, since the search wants its sections.
         page = self.rendering(document)
         return self._filled("document.html", title=document.title, current=name, page=page)
+
+    def _made_markdown(self, name: str) -> DocumentPage:
+        text = self._guide() if name == GUIDE else self._as_written(name.removesuffix(".md"))
+        return _page(text.encode(), media_type=_MARKDOWN)
+
+    def _as_written(self, name: str) -> str:
+        """Return a document in Markdown, with links that lead to others in Markdown.
+
+        Raises:
+            UnknownRoute: there is none.
+        """
+        document = self.library.documents.get(name)
+        if document is None or not document.is_markdown:
+            raise UnknownRoute(f"No document in Markdown has this name; {self._base}/{GUIDE} lists them all.")
+
+        def led(link: re.Match[str]) -> str:
+            slug = self.library.slug_of(link["target"], seen_from=document.path)
+            if slug is None:
+                return link.group()
+            leads_to = self.library.documents.get(slug)
+            suffix = ".md" if leads_to is not None and leads_to.is_markdown else ""
+            return f"]({self.address(slug)}{suffix}{link['anchor'] or ''})"
+
+        return _LINK.sub(led, document.text)
+
+    def _guide(self) -> str:
+        """Return the list of all documents for language models, in the form of llmstxt.org."""
+        lines = [_GUIDE_TITLE]
+        for kind, documents in self._shelves().items():
+            lines += [f"\n## {kind}\n"]
+            lines += [f"- [{each.title}]({self.address(each.slug)}.md): {each.summary}" for each in documents]
+        lines += ["\n## Description of the interface\n", f"- [OpenAPI]({self._base}/-/openapi.json): every operation"]
+        return "\n".join([*lines, ""])
 
     def _filled(self, template: str, **values: Any) -> DocumentPage:
         # The sheet's tag is in its address, so that a page of a new release never meets an old sheet.

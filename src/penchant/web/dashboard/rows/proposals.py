@@ -39,7 +39,7 @@ from penchant.wire import (
 
 TAKE = 10
 """Entries of each list that are compared."""
-MOST_LISTS = 8
+MOST_LISTS = 6
 """Lists of people that a page shows, those that move most first."""
 MAX_SHOWN = 50
 """Drafts that are over and shown."""
