@@ -20,6 +20,8 @@ LONGEST = (
     "tests/acceptance/test_workers.py",
     "tests/hostile/test_fuzzing.py",
     "tests/faults/test_database.py",
+    "tests/faults/test_histories.py",
+    "tests/faults/test_power.py",
     "tests/acceptance/test_process.py",
 )
 """What takes a minute and more, longest first: begun late, one of them would run alone at the end."""

@@ -57,6 +57,32 @@ def own_folder(folder: Path) -> Path:
     return real
 
 
+def sync(path: Path) -> None:
+    """Have a file's bytes, or a folder's names, on the disk.
+
+    Raises:
+        OSError: it cannot be opened to be read, or the disk fails.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder for its owner only, and those above that are missing, so that power can be cut and it is there.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for each in missing:
+        # What is synced in a folder is worth nothing without the folder's own name.
+        sync(each.parent)
+
+
 @contextlib.contextmanager
 def whole_file(path: Path) -> Iterator[BinaryIO]:
     """Give a file that is ``path`` at the end, synced: a crash leaves the former file or the new one, and no half.

@@ -35,7 +35,7 @@ import itertools, time
 time.time = lambda: {NOW.timestamp()}
 time.time_ns = itertools.count({int(NOW.timestamp())} * 10**9).__next__
 """
-DRAWN = re.compile(rb'"(?:listId|keyId|history|instance)":"[^"]*"')
+DRAWN = re.compile(rb'"(?:listId|keyId|history|instance|next)":"[^"]*"')
 HEADERS = ("content-type", "x-penchant-ignored", "x-penchant-version", "x-penchant-audience-version", "retry-after")
 SETTINGS = {
     "categoryWeights": {"genre": 2, "decade": 0.5},

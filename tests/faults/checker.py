@@ -3,8 +3,8 @@
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
 from urllib.parse import quote
 
 from faults.client import Answer, Client, Unanswered
@@ -17,7 +17,16 @@ CONNECTIONS = 4
 """Connections that an audit asks over, so that every worker is asked."""
 EXAMPLES = 20
 
-Score = tuple[str, float]
+
+class Asked(Protocol):
+    """What can be asked: a service elsewhere, or one in this process."""
+
+    def ask(self, method: str, path: str) -> Answer:
+        """Return what is answered.
+
+        Raises:
+            Unanswered: there was no whole answer.
+        """
 
 
 class Findings:
@@ -92,6 +101,12 @@ class Checker:
     def audit(self, ports: list[int], key: str, sources: Iterable[str]) -> None:
         """Compare all that is stored with the ledger, and what each worker answers with what is stored."""
         clients = [Client(ports, key) for _ in range(CONNECTIONS)]
+        self.compare(clients, sources)
+        for client in clients:
+            client.close()
+
+    def compare(self, clients: Sequence[Asked], sources: Iterable[str]) -> None:
+        """Compare, as `audit`, what is answered to clients."""
         for source in sources:
             stored = {each["id"]: each for each in ask(clients[0], f"/{source}/content").json()["content"]}
             status = ask(clients[0], f"/{source}").json()
@@ -103,11 +118,9 @@ class Checker:
                     for client in clients:
                         self._audit_similar(client, thing, state)
             self._audit_people(clients[0], source)
-        for client in clients:
-            client.close()
 
     def _audit_thing(
-        self, client: Client, thing: Thing, history: History, stored: Mapping[str, dict[str, Any]]
+        self, client: Asked, thing: Thing, history: History, stored: Mapping[str, dict[str, Any]]
     ) -> State:
         states: set[State]
         if thing.kind == "blacklist":
@@ -124,19 +137,23 @@ class Checker:
         history.settle(found)
         return found
 
-    def _audit_similar(self, client: Client, thing: Thing, state: State) -> None:
+    def _audit_similar(self, client: Asked, thing: Thing, state: State) -> None:
         place = len(thing.ids()) - 1
         answer = ask(client, similar_path(thing, place), accepted=(200, 404))
         if answer.is_stale or not _fits(thing, place, "similar", state, answer):
             found = answer.body[:300].decode(errors="replace")
             self.findings.note("wrong", f"{thing} is stored as {state}, but similar answers {answer.status} {found}")
 
-    def _audit_people(self, client: Client, source: str) -> None:
+    def _audit_people(self, client: Asked, source: str) -> None:
         for (of, user), person in list(self.ledger.people.items()):
-            if of != source or person.audited == len(person.sent):
+            if of != source or person.audited == len(person.sent) + (person.erasure == "acknowledged"):
                 continue
-            person.audited = len(person.sent)
+            person.audited = len(person.sent) + (person.erasure == "acknowledged")
             found = Counter(each["contentId"] for each in listed_interactions(client, source, user))
+            if person.erasure == "acknowledged" and found:
+                self.findings.note("lost", f"the erasure of {source}/{user}: there are {sorted(found)[:5]}")
+            if person.erasure != "none" and not found:
+                continue
             for missing in person.acknowledged - found.keys():
                 self.findings.note("lost", f"the interaction of {source}/{user} with {missing}")
             for content, times in found.items():
@@ -156,7 +173,7 @@ def piece_path(thing: Thing, place: int) -> str:
     return f"/{thing.source}/content/{quote(thing.ids()[place])}"
 
 
-def ask(client: Client, path: str, *, accepted: tuple[int, ...] = (200,)) -> Answer:
+def ask(client: Asked, path: str, *, accepted: tuple[int, ...] = (200,)) -> Answer:
     """Ask until there is an answer."""
     deadline = time.monotonic() + SETTLING_S
     while True:
@@ -171,7 +188,7 @@ def ask(client: Client, path: str, *, accepted: tuple[int, ...] = (200,)) -> Ans
         time.sleep(0.1)
 
 
-def listed_interactions(client: Client, source: str, user: str) -> list[dict[str, Any]]:
+def listed_interactions(client: Asked, source: str, user: str) -> list[dict[str, Any]]:
     """Return all interactions of a person."""
     found: list[dict[str, Any]] = []
     while True:

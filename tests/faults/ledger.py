@@ -4,11 +4,12 @@ Every thing that is changed has one writer, so that its states follow each other
 not be stored: a read may then answer the last acknowledged state, or any that was sent after it.
 """
 
+import functools
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
 
 BATCH = 200
 """Pieces of one submission that all carry its number."""
@@ -18,6 +19,12 @@ TAKE = 30
 Kind = Literal["trio", "batch", "blacklist"]
 State = int | None
 """The number of the change that made it, ``None`` where it does not exist."""
+Note = Callable[..., None]
+"""Takes each entry of a ledger, by name, when it is made: before what is sent, behind what is acknowledged."""
+
+
+def _forget(**_entry: object) -> None:
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +67,8 @@ class Thing:
 class History:
     """The states that a thing was brought to, in order, and which of them was acknowledged last."""
 
-    def __init__(self) -> None:
+    def __init__(self, note: Note = _forget) -> None:
+        self._note = note
         self._states: list[State] = [None]
         self._ever: set[State] = {None}
         self._first = 0
@@ -69,6 +77,7 @@ class History:
 
     def begin(self, state: State) -> int:
         """Note that a state is being sent; return its place."""
+        self._note(sent=state)
         with self._guard:
             self._states.append(state)
             self._ever.add(state)
@@ -78,6 +87,7 @@ class History:
         """Note that a state is stored."""
         with self._guard:
             self._known = max(self._known, place)
+        self._note(stored=place)
 
     def settle(self, state: State) -> None:
         """Note that this state was found while nothing was being sent: no other one can come any more."""
@@ -101,22 +111,40 @@ class History:
             return set(self._ever)
 
 
-@dataclass(slots=True)
 class Person:
-    """Interactions of one person, each with a content id of its own.
+    """Interactions of one person, each with a content id of its own, and perhaps an erasure after all of them.
 
-    ``sent`` were answered by an error or not at all: each is stored once or not at all.
+    ``sent`` were answered by an error or not at all, or not yet: each is stored once or not at all.
     """
 
-    acknowledged: set[str] = field(default_factory=set)
-    sent: set[str] = field(default_factory=set)
-    audited: int = 0
+    def __init__(self, note: Note = _forget) -> None:
+        self._note = note
+        self.acknowledged: set[str] = set()
+        self.sent: set[str] = set()
+        self.audited = -1
+        self.erasure: Literal["none", "sent", "acknowledged"] = "none"
+
+    def send(self, content: str) -> None:
+        """Note that an interaction is being sent."""
+        self._note(sent=content)
+        self.sent.add(content)
+
+    def acknowledge(self, content: str) -> None:
+        """Note that an interaction is stored."""
+        self.acknowledged.add(content)
+        self._note(stored=content)
+
+    def erase(self, state: Literal["sent", "acknowledged"]) -> None:
+        """Note that an erasure is being sent, or is stored."""
+        self.erasure = state
+        self._note(erasure=state)
 
 
 class Ledger:
     """All things of all sources, the interactions, and the versions that acknowledgements named."""
 
-    def __init__(self) -> None:
+    def __init__(self, note: Note = _forget) -> None:
+        self._note = note
         self._guard = threading.Lock()
         self._things: dict[Thing, History] = {}
         self._versions: dict[str, int] = defaultdict(int)
@@ -127,7 +155,7 @@ class Ledger:
     def history(self, thing: Thing) -> History:
         """Return the history of a thing, which is made if it is missing."""
         with self._guard:
-            return self._things.setdefault(thing, History())
+            return self._things.setdefault(thing, History(self._noting(thing=[thing.source, thing.kind, thing.name])))
 
     def things(self, source: str) -> Iterator[tuple[Thing, History]]:
         """Yield the things of a source with their histories."""
@@ -138,7 +166,7 @@ class Ledger:
     def person(self, source: str, user: str) -> Person:
         """Return what is known of a person."""
         with self._guard:
-            return self.people.setdefault((source, user), Person())
+            return self.people.setdefault((source, user), Person(self._noting(person=[source, user])))
 
     def acknowledge(self, source: str, version: int) -> bool:
         """Note the version of an acknowledged change; tell whether no other change had it."""
@@ -146,9 +174,34 @@ class Ledger:
             self.changes += 1
             self._versions[source] = max(self._versions[source], version)
             self._acknowledged[source, version] += 1
-            return self._acknowledged[source, version] == 1
+            is_first = self._acknowledged[source, version] == 1
+        self._note(source=source, version=version)
+        return is_first
 
     def version(self, source: str) -> int:
         """Return the highest acknowledged version: a read that begins now has to be at it at least."""
         with self._guard:
             return self._versions[source]
+
+    def _noting(self, **about: object) -> Note:
+        return functools.partial(self._note, **about)
+
+
+def replayed(entries: Iterable[Mapping[str, Any]]) -> Ledger:
+    """Return the ledger of which these are the entries."""
+    ledger = Ledger()
+    for entry in entries:
+        match entry:
+            case {"thing": [source, kind, name], "sent": state}:
+                ledger.history(Thing(source, kind, name)).begin(state)
+            case {"thing": [source, kind, name], "stored": place}:
+                ledger.history(Thing(source, kind, name)).acknowledge(place)
+            case {"person": [source, user], "sent": content}:
+                ledger.person(source, user).send(content)
+            case {"person": [source, user], "stored": content}:
+                ledger.person(source, user).acknowledge(content)
+            case {"person": [source, user], "erasure": state}:
+                ledger.person(source, user).erase(state)
+            case {"source": source, "version": version}:
+                ledger.acknowledge(source, version)
+    return ledger

@@ -78,11 +78,11 @@ class _Gate:
 class Load:
     """Threads that change and read, until it is closed."""
 
-    def __init__(self, target: Target, size: Size | None = None) -> None:
+    def __init__(self, target: Target, size: Size | None = None, ledger: Ledger | None = None) -> None:
         size = size or Size()
         self.target = target
         self.name = f"r{next(_RUNS)}"
-        self.ledger = Ledger()
+        self.ledger = ledger or Ledger()
         self.findings = Findings()
         self.checker = Checker(self.ledger, self.findings)
         self._gate = _Gate()
@@ -140,6 +140,7 @@ class _Writer:
         self._client = Client(load.target.ports, load.target.key)
         self._next = 0
         self._events = 0
+        self._people = 0
 
     def run(self) -> None:
         """Change one thing after the other until the end."""
@@ -164,6 +165,8 @@ class _Writer:
         elif chosen < 0.65 and self._has_list:
             thing = Thing(self._source, "blacklist", "blacklist")
             self._bring(thing, self._next, "PUT", f"/{self._source}/blacklist", [f"n:{self._next}"])
+        elif chosen < 0.67:
+            self._erase()
         else:
             self._record()
 
@@ -189,18 +192,28 @@ class _Writer:
         """Record an interaction: with an event id until it is acknowledged, without one once."""
         self._events += 1
         with_id = self._random.random() < 0.7
-        user = f"{self._name}-{self._events // FOLLOWING}"
+        user = f"{self._name}-{self._people}"
         content = f"x{self._events}"
         person = self._ledger.person(self._source, user)
         path = f"/{self._source}/users/{user}/interactions/Click/content/{content}"
-        person.sent.add(content)
+        person.send(content)
         if with_id:
             answer = self._until_acknowledged("POST", f"{path}?event-id={user}-{content}", None)
         else:
             answer = self._once("POST", path, None)
         if answer is not None:
-            person.acknowledged.add(content)
+            person.acknowledge(content)
             self._check_own(person, user, content)
+        if len(person.sent) >= FOLLOWING:
+            self._people += 1
+
+    def _erase(self) -> None:
+        """Erase the person of whom the last interactions were; the next ones are another's."""
+        user, self._people = f"{self._name}-{self._people}", self._people + 1
+        person = self._ledger.person(self._source, user)
+        person.erase("sent")
+        if self._until_acknowledged("DELETE", f"/{self._source}/users/{user}", None) is not None:
+            person.erase("acknowledged")
 
     def _check_own(self, person: Person, user: str, content: str) -> None:
         """A person's own interactions are seen in the very next request."""

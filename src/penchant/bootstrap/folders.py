@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from penchant.errors import StorageUnavailable
 from penchant.live.compiling import find_fault
 from penchant.live.election import Election
+from penchant.owned_folders import make_folder
 from penchant.settings import (
     NodeSettings,
     named_cache_folder,
@@ -64,7 +65,7 @@ def data_folder(settings: NodeSettings) -> Path:
     """
     folder = Path(settings.data)
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(folder)
         status = folder.stat()
     except OSError as error:
         raise StorageUnavailable(f"The data folder {folder} cannot be made ({error.strerror}).") from error

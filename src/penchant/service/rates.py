@@ -75,9 +75,13 @@ class CountingTable:
     def _extend(self, size: int) -> None:
         """Write the file at its whole size: a mapped page that the disk has no room for would be fatal later."""
         present = os.fstat(self._descriptor).st_size
+        is_short = present < size
         # Only what is missing is written, at the end: the counts of a file that is there stay.
         while present < size:
             present += os.pwrite(self._descriptor, bytes(size - present), present)
+        if is_short:
+            # Else a cut of power may leave what lay there on the disk before, which would be taken for counts.
+            os.fsync(self._descriptor)
 
     def __enter__(self) -> None:
         # The file's lock belongs to this open file, so that it keeps processes apart, but not the threads of one.

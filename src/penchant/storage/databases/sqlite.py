@@ -25,6 +25,7 @@ from sqlalchemy.dialects import sqlite as dialect
 from sqlalchemy.pool import QueuePool
 
 from penchant.errors import StorageIncompatible, StorageUnavailable
+from penchant.owned_folders import make_folder
 from penchant.storage import statements
 from penchant.storage.records import PieceRow
 
@@ -67,7 +68,7 @@ class SqliteDatabase:
     def _prepare(self, folder: Path) -> None:
         """Make the files for the owner only, whatever the process's umask is."""
         try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_folder(folder)
             for path in (self.path, folder / LOCK_NAME):
                 os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         except OSError as error:

@@ -16,6 +16,7 @@ from sqlalchemy import Engine, NullPool, case, create_engine, func, literal, sel
 from sqlalchemy.exc import SQLAlchemyError
 
 from penchant.errors import Refused, StorageIncompatible, StorageUnavailable
+from penchant.owned_folders import make_folder, sync
 from penchant.storage import migrations
 from penchant.storage.databases.opening import now_ms
 from penchant.storage.databases.sqlite import BUSY_TIMEOUT_S, FILE_NAME, exclusive
@@ -112,7 +113,7 @@ def restore(file: Path, folder: Path, *, replace: bool) -> BackupContents:
     """
     database = folder / FILE_NAME
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(folder)
     except OSError as error:
         raise StorageUnavailable(f"The data folder {folder} cannot be made ({error.strerror}).") from error
     with exclusive(folder):
@@ -140,11 +141,13 @@ def _written(file: Path) -> Iterator[Path]:
         with _claimed(temporary):
             try:
                 yield temporary
-                _sync(temporary)
-                # A log that an earlier file of this name has left would be applied to this one.
+                sync(temporary)
+                # A log that an earlier file of this name has left would be applied to this one, also one that is back
+                # after a cut of power since only the new name had come to the disk.
                 _remove_logs(file)
+                sync(file.parent)
                 temporary.replace(file)
-                _sync(file.parent)
+                sync(file.parent)
             finally:
                 temporary.unlink(missing_ok=True)
                 _remove_logs(temporary)
@@ -191,14 +194,6 @@ def _is_locked(descriptor: int, path: Path) -> bool:
 def _remove_logs(file: Path) -> None:
     for log in LOGS:
         file.with_name(file.name + log).unlink(missing_ok=True)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _copy(original: Path, copy: Path) -> None:

@@ -72,6 +72,7 @@ _SHELF: Mapping[str, Sequence[str]] = {
         "docs/quality.md",
         "docs/performance.md",
         "docs/faults.md",
+        "docs/trust.md",
         "docs/decisions.md",
     ),
 }
