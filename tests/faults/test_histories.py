@@ -211,7 +211,8 @@ class Actor:
         path = f"/{source}/users/{person}"
         liked = f"{path}/interactions/RateLike/content/{content}"
         if chosen < 0.5:
-            begin, answer = time.monotonic(), self._ask("GET", f"{path}/interactions", None)
+            # All of them: of the latest ten alone, an older like is missing.
+            begin, answer = time.monotonic(), self._ask("GET", f"{path}/interactions?take=1000", None)
             if answer is not None and answer.status == 200:
                 seen = {each["contentId"] for each in answer.json()}
                 self._note(person, "read", begin, 0, {name: 1 if name in seen else None for name in CONTENTS})
