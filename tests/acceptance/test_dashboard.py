@@ -406,8 +406,9 @@ def test_the_whitelist_is_ordered_without_scripts(opening: Opening, server: Serv
     page.get_by_role("button", name="Move up: Neuromancer").click()
     page.get_by_role("button", name="Move to the top: Neuromancer").click()
     page.get_by_role("button", name="Remove: Dune").click()
-    page.get_by_label("Add titles or ids").fill("Jane Eyre\ndracula")
-    page.get_by_label("Add titles or ids").press("Tab")
+    page.get_by_text("Several at once").click()
+    page.get_by_label("Titles, one a line").fill("Jane Eyre\ndracula")
+    page.get_by_label("Titles, one a line").press("Tab")
     page.get_by_role("button", name="Save the list").click()
 
     assert whitelist(server) == ["neuromancer", "blade-runner", "gone", "jane-eyre", "dracula"]

@@ -275,7 +275,7 @@ COUNTS_LIFE_S = 15.0
 """How long counts of interactions are shown, in seconds, once there are new ones."""
 COUNTING_WAIT_S = 0.3
 """How long an answer waits for counts; they go on being made, for the next one."""
-MAX_OFFERED = 150
+MAX_OFFERED = 120
 """Titles that a field offers: 7 KB of a page."""
 MAX_TITLED = 8
 """Sources whose titles are remembered, each until its next version."""
