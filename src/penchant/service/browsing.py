@@ -275,8 +275,8 @@ COUNTS_LIFE_S = 15.0
 """How long counts of interactions are shown, in seconds, once there are new ones."""
 COUNTING_WAIT_S = 0.3
 """How long an answer waits for counts; they go on being made, for the next one."""
-MAX_OFFERED = 120
-"""Titles that a field offers: 7 KB of a page."""
+MAX_OFFERED, OFFERED_CHARACTERS = 120, 4_000
+"""Titles that a field offers, and how long all of them may be: 7 KB of a page."""
 MAX_TITLED = 8
 """Sources whose titles are remembered, each until its next version."""
 MAX_TITLES = 20_000
@@ -567,7 +567,9 @@ class SourceBrowser:
                 label = decode_stored_label(row.body)
                 if label is not None:
                     found.setdefault(label.casefold(), LabelledPiece(id=row.id, label=label))
-        offered = sorted(each.label or "" for each in itertools.islice(found.values(), MAX_OFFERED))
+        labels = [each.label or "" for each in itertools.islice(found.values(), MAX_OFFERED)]
+        lengths = itertools.accumulate(len(each) for each in labels)
+        offered = sorted(each for each, end in zip(labels, lengths, strict=True) if end <= OFFERED_CHARACTERS)
         pieces = dict(sorted(found.items()))
         return PieceTitles(offered=offered, pieces=pieces, after=after if count == MAX_SCANNED else None)
 
