@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from answers import placed_taste, stored
@@ -145,6 +145,17 @@ def everything_in_order(ranking: PersonalRanking) -> list[RankedPiece]:
     days=st.lists(st.integers(-2, 3), min_size=40, max_size=40),
     calibration=CALIBRATIONS,
     grades=GRADES,
+)
+@example(  # the best six give the five of the list, and no sixth
+    pieces=[{"genre": genre.split(), "tag": tag.split()} for genre, tag in zip("   a  a", " aa    ", strict=True)],
+    most={"genre": 1},
+    diversity=0.3,
+    named=[],
+    sinking={},
+    fill=True,
+    days=[0] * 40,
+    calibration=0.0,
+    grades={},
 )
 def test_a_list_is_that_of_the_whole_catalogue_in_order(
     *,

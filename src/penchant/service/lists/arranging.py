@@ -157,10 +157,13 @@ class _Arranger:
         count = CANDIDATES if self._variety else self._take - len(self._listed)
         self._search(self._classes, self._shown, count)
         pieces, found = self._choose()
+        block: Arrangement | None = None
         for _ in range(MAX_SEARCHES):
             wanting = self._wanting(found)
             if not wanting:
                 break
+            if block is None and self._is_whole(found):
+                block = self._arrangement(pieces, found)
             if self._variety.is_mixed:
                 count *= MORE_CANDIDATES
                 self._search(self._classes, self._shown, count)
@@ -169,7 +172,13 @@ class _Arranger:
                 omitted = self._shown.omitted.union(self._candidates)
                 self._search(wanting, replace(self._shown, omitted=omitted, without=frozenset(found.full)), count)
             pieces, found = self._choose()
-        return self._arrangement(pieces, found)
+        arrangement = self._arrangement(pieces, found)
+        return replace(block, goes_on=arrangement.goes_on) if block else arrangement
+
+    def _is_whole(self, found: ArrangedList) -> bool:
+        """Return whether a block is as it ought to be: more candidates tell no more than whether the list goes on."""
+        is_met = all(promised >= each.at_least for promised, each in zip(found.promised, self._quotas, strict=True))
+        return is_met and len(found.pieces) >= self._end
 
     def _wanting(self, found: ArrangedList) -> AbstractSet[int]:
         """Return the classes of which more candidates may make another list."""
