@@ -289,11 +289,14 @@ def test_an_erased_person_was_never_there(service: Service) -> None:
     pieces = [piece(name, "x", name) for name in "abcde"]
     service.submit("s", *pieces)
     service.submit("t", *pieces)
-    for user, liked in (("1", "ab"), ("2", "abc"), ("gone", "ade"), ("u", "a")):
-        for piece_id in liked:
-            interact_version(service, user, piece_id)
-            if user != "gone":
-                liked_last = service.post(f"/t/users/{user}/interactions/RateLike/content/{piece_id}")
+    # At the same moments in both: gaps that are equal by chance would mean made-up times in one of them.
+    begun = datetime.now(UTC) - timedelta(minutes=5)
+    liked = [each.split(".") for each in ("1.a", "1.b", "2.a", "2.b", "2.c", "gone.a", "gone.d", "gone.e", "u.a")]
+    for second, (user, piece_id) in enumerate(liked):
+        at = {"timestamp": (begun + timedelta(seconds=second * second)).isoformat()}
+        for source in "st" if user != "gone" else "s":
+            path = f"/{source}/users/{user}/interactions/RateLike/content/{piece_id}"
+            liked_last = service.post(path, params=at)
 
     erased = service.delete("/s/users/gone")
 
