@@ -181,7 +181,9 @@ def problems() -> str:
 
 def operations(table: Sequence[Operation] = OPERATIONS) -> str:
     """Return the requests of operations, and the options of all, those included that ``flows.py`` takes."""
-    described = [each for each in (*table, *document_operations(table, "")) if "{page}" not in each.path]
+    # Pages, and what is for language models, are in no client.
+    pages = [each for each in document_operations(table, "") if each.name not in {"docsPage", "guide"}]
+    described = [*table, *pages]
     elsewhere = (FOLDER / "flows.py").read_text()
     own = [each for each in described if f"def {snake(each.name)}(" not in elsewhere]
     options = Options([each for each in described if each in own or _options_name(each) in elsewhere])

@@ -780,11 +780,6 @@ def docs() -> Request[str]:
     return request_of("GET", "/-/docs", str, {})
 
 
-def guide() -> Request[str]:
-    """The documents, listed for language models."""
-    return request_of("GET", "/llms.txt", str, {})
-
-
 class OperationMethods:
     """A method for each."""
 
@@ -846,4 +841,3 @@ class OperationMethods:
     publish_draft = RequestMethod(publish_draft)
     undo_draft = RequestMethod(undo_draft)
     docs = RequestMethod(docs)
-    guide = RequestMethod(guide)
