@@ -388,3 +388,21 @@ def test_a_pin_may_be_of_a_piece_that_was_not_picked(service: Service) -> None:
     content = service.get("/s/placements/row/list?explain=true").json()["content"]
     assert [(each["id"], each.get("rule")) for each in content] == [("d", "pin"), ("c", None), ("a", None)]
     assert content[0]["displaced"] == "c"
+
+
+def test_a_better_piece_behind_a_hundred_of_one_author_is_found_beside_a_quota(service: Service) -> None:
+    authors = [*["one"] * 150, "two", *(f"other {number}" for number in range(40))]
+    pieces = [
+        {
+            "id": f"p{number:03}",
+            "categories": {"author": [author]},
+            "filters": {"availableFrom": f"{2020 - number}-01-01T00:00:00Z"},
+            "extras": {"language": "de" if author.startswith("other") else "en"},
+        }
+        for number, author in enumerate(authors)
+    ]
+    service.submit("s", *pieces)
+    ok(service.put("/s/settings", json={"attributes": LANGUAGE}))
+    put(service, kind="new", maxPerValue={"author": 1}, quotas=[{"filter": GERMAN, "atLeast": 1, "of": 10}])
+
+    assert ids(listed(service))[:4] == ["p000", "p150", "p151", "p152"]

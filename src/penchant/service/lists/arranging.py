@@ -176,15 +176,21 @@ class _Arranger:
         return replace(block, goes_on=arrangement.goes_on) if block else arrangement
 
     def _is_whole(self, found: ArrangedList) -> bool:
-        """Return whether a block is as it ought to be: more candidates tell no more than whether the list goes on."""
-        is_met = all(promised >= each.at_least for promised, each in zip(found.promised, self._quotas, strict=True))
-        return is_met and len(found.pieces) >= self._end
+        """Return whether a mixed block is done: more candidates would tell whether it goes on, and change it.
+
+        In the plain order it is not: a better piece may come, of a kind whose candidates are all too much alike.
+        """
+        return self._variety.is_mixed and not self._short(found) and len(found.pieces) >= self._end
+
+    def _short(self, found: ArrangedList) -> list[int]:
+        """Return the quotas that are promised less than they ask for."""
+        return [number for number, each in enumerate(self._quotas) if found.promised[number] < each.at_least]
 
     def _wanting(self, found: ArrangedList) -> AbstractSet[int]:
         """Return the classes of which more candidates may make another list."""
         if not self._variety.most:
             return set()
-        short = [number for number, each in enumerate(self._quotas) if found.promised[number] < each.at_least]
+        short = self._short(found)
 
         def is_wanting(bits: int) -> bool:
             return bits in found.wanting or any(bits >> number & 1 for number in short)
