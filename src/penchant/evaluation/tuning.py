@@ -439,7 +439,6 @@ class _Search:
                 yield number
 
     def run(self, tell: Tell) -> None:
-        """Try changes until the time or the candidates are used up."""
         number = -1
         while not self.is_over:
             number = next(self.candidates(number + 1), -1)

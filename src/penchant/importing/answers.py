@@ -47,7 +47,6 @@ def read_answer(files: Files, file: InputFile) -> Iterator[AnswerEntry]:
 
 
 def _lists(text: bytes) -> dict[str, bytes | memoryview]:
-    """Return the lists of an answer by the member that holds them."""
     start = text.lstrip()[:1]
     if start == b"[":
         return {"": text}

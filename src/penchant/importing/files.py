@@ -114,7 +114,6 @@ def _inside(folder: Path) -> Iterator[Path]:
 
 
 def _unpacked(file: InputFile) -> Iterator[InputFile]:
-    """Yield a file, or the members of an archive."""
     if file.path.suffix.lower() != ".zip":
         yield file
         return
@@ -172,11 +171,9 @@ class _UnpackedStream(io.RawIOBase):
         self._unpacked = 0
 
     def readable(self) -> bool:
-        """Whether it can be read: always."""
         return True
 
     def tell(self) -> int:
-        """Return how many bytes were read."""
         return self._unpacked
 
     def readinto(self, buffer: Any) -> int:
@@ -202,7 +199,6 @@ class _RowLines:
         self.begin_row()
 
     def begin_row(self) -> None:
-        """Have what comes now count as another row."""
         self._letters = self._columns = self._quotes = 0
 
     def __iter__(self) -> "_RowLines":

@@ -198,7 +198,6 @@ class PieceBuilder:
         return Draft(DraftKind.PIECE, self._file, self._first_line, encode(self._piece | members))
 
     def _set(self, members: dict[str, Any], field: str, member: str, value: Any, where: str = "") -> None:
-        """Set a member that has one value."""
         if members.setdefault(member, value) == value:
             self._take(field, where + member)
         else:

@@ -231,7 +231,6 @@ class Import:
         tally.unstored += stored.unstored
 
     def _show(self, checked: CheckedBatch) -> None:
-        """Keep the first rows of each kind as they would be stored."""
         room = max(0, SHOWN_EXAMPLES - len(self.examples))
         if checked.kind is DraftKind.PIECE:
             self.examples += [piece.body for piece in checked.items[:room]]

@@ -347,7 +347,6 @@ def _picture_hosts(sample: ImportSample, source: JudgedSource) -> list[str]:
 
 
 def _weight_advice(spread: Sequence[CategorySpread], weights: Any) -> list[str]:
-    """Return which categories should weigh nothing."""
     noise = [each.name for each in spread if each.is_noise and each.once <= each.keywords / 2]
     idle = [name for name in noise if weights.get(name, 1)]
     return [

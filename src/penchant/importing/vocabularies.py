@@ -222,7 +222,6 @@ class _Thesaurus:
         self._left: Mapping[str, list[str]] = {}
 
     def add(self, labels: Sequence[_ConceptLabel]) -> None:
-        """Add the labels of a concept."""
         chosen = [each for each in labels if each.text and self._rank(each.language) is not None]
         preferred = [each for each in chosen if each.kind == _PREFERRED]
         if not preferred:

@@ -97,7 +97,6 @@ class _InteractionRecorder:
         self.events: list[dict[str, Any]] = []
 
     def take(self, command: RecordInteractions) -> Outcome:
-        """Return what a command does."""
         before, unstored_before = len(self.stored), self._unstored
         answered = tuple(self._take(each, by_page=command.by_page) for each in command.interactions)
         unstored = self._unstored - unstored_before
@@ -274,7 +273,6 @@ def _clock_of(connection: Connection, source: int) -> int:
 
 
 def _raise_version(connection: Connection, source: int, version: int, now: int, **others: int) -> None:
-    """Set the version, the clock and other columns."""
     connection.execute(
         update(counters)
         .where(counters.c.source_id == source, counters.c.kind == INTERACTIONS)

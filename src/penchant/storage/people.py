@@ -215,6 +215,5 @@ def _rows_at_once(
 
 
 def _preferences(connection: Connection, source: int, user_id: str) -> bytes:
-    """Return a person's preferences as stored JSON, empty for none."""
     parameters = {"source": source, "user": user_key(source, user_id)}
     return bytes(connection.execute(_PREFERENCES, parameters).scalar_one_or_none() or b"")

@@ -399,7 +399,6 @@ class WriteTransaction:
         return Outcome(version=self._raise_version(row, 1, self._moment(row)))
 
     def _store_list(self, row: Any, command: SourceCommand, kind: ListKind, ids: Sequence[str]) -> None:
-        """Replace a list as a whole; its order is that of the ids."""
         own = (lists.c.source_id == row.source_id) & (lists.c.kind == kind.value)
         self.connection.execute(delete(lists).where(own))
         if ids:
@@ -602,7 +601,6 @@ class WriteTransaction:
         )
 
     def _bodies(self, row: Any, ids: Sequence[str]) -> dict[str, bytes | None]:
-        """Return the bodies of pieces as JSON, ``None`` of those that are not there."""
         bodies: dict[str, bytes | None] = dict.fromkeys(ids)
         reader = BodyReader(self.connection, row.source_id, self.dictionaries)
         live = (pieces.c.source_id == row.source_id) & pieces.c.deleted.is_(False) & (pieces.c.version > row.cleared_at)
@@ -640,13 +638,11 @@ class WriteTransaction:
 
 
 def _require_room(most: int | None, live: int, created: int) -> None:
-    """Raise `TooManyPieces` where new pieces take a source past the most that a plan allows."""
     if most is not None and created and live > most:
         raise TooManyPieces(f"The plan allows {most} pieces in a source; it would have {live}.")
 
 
 def _require_places(command: PublishDraft, in_force: Collection[str]) -> None:
-    """Raise `TooManyPlacements` where a publication gives a source more placements than one may have."""
     stored = {each.name for each in command.placements if each.body is not None}
     removed = {each.name for each in command.placements if each.body is None}
     if len((set(in_force) - removed) | stored) > max(len(in_force), command.max_placements):

@@ -235,7 +235,6 @@ def _is_plain_filters(filters: _Filters) -> bool:
 
 
 def _may_hold_control(encoded: bytes) -> bool:
-    """Return whether a text in JSON that `encode` wrote may hold a control character."""
     found = _BACKSLASH in encoded or _DELETE in encoded or _BEFORE_C1 in encoded
     return found and _CONTROL.search(encoded) is not None
 

@@ -113,8 +113,6 @@ def _read_catalogs(value: Any, where: str, faults: Faults) -> Any:
 
 
 def _own_ids(most: int) -> Shape:
-    """Return the shape of an array of up to so many ids, each once."""
-
     def read(value: Any, where: str, faults: Faults) -> Any:
         if not isinstance(value, list) or len(value) > most:
             faults.add(where, f"Found no array of up to {most} ids.")
@@ -611,7 +609,6 @@ def _variant(entry: Mapping[str, Any], base: ListRules, where: str, faults: Faul
 
 
 def _require_picks(rules: ListRules, where: str, faults: Faults) -> None:
-    """Note where a list that may be shown picks pieces, and none are named."""
     if PlacementKind.PICKS in rules.kinds and rules.content is None:
         faults.add(f"{where}/content", "Found no ids; the kind picks needs those of the pieces that it shows.")
 

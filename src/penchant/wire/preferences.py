@@ -40,7 +40,6 @@ def _categories(value: Any, where: str, faults: Faults) -> Iterator[tuple[str, s
 
 
 def _read_names(value: Any, where: str, faults: Faults) -> Any:
-    """Return the distinct names of categories, in order."""
     if not isinstance(value, list):
         faults.add(where, f"Found {kind_of(value)}; an array of categories is accepted.")
         return UNSET

@@ -185,7 +185,6 @@ def decode_interaction_lines(body: bytes, now: int, read_origin: ReadOrigin = _n
 
 
 def _lines(body: bytes) -> Iterator[tuple[int, msgspec.Raw]]:
-    """Yield the lines that are not blank with their numbers from 1."""
     number, end = 1, 0
     for found in _LINE.finditer(body):
         number += body.count(b"\n", end, found.start())

@@ -153,7 +153,6 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _parameters(event: Mapping[str, Any]) -> dict[str, str]:
-    """Return the parameters of an event that are texts or whole numbers."""
     found = {}
     for parameter in _listed(event.get("event_params")):
         key, value = (parameter.get("key"), parameter.get("value")) if isinstance(parameter, dict) else (None, None)

@@ -48,7 +48,6 @@ def _names(builder: PieceBuilder, field: str, value: str) -> None:
 
 
 def _shelves(builder: PieceBuilder, field: str, value: str) -> None:
-    """Take the shelves that say something of the book."""
     named = [shelf for shelf in parts(value, ",") if shelf not in _SHELVES]
     telling = [shelf for shelf in named if shelf not in PERSONAL_SHELVES]
     builder.keywords(field, "shelf", telling)
@@ -255,7 +254,6 @@ class _Column:
         )
 
     def values(self, database: sqlite3.Connection, book: int) -> list[Any]:
-        """Return the values of a book that are not empty."""
         return [value for (value,) in database.execute(self._query, (book,)) if value not in (None, "")]
 
 
@@ -288,7 +286,6 @@ class _LibraryReader:
         ]
 
     def books(self) -> Iterator[Draft]:
-        """Yield the books by their number, which stands for a line."""
         if self._id not in _IDS:
             raise UnreadableFile(f"{self._file}: --id-column takes one of {', '.join(_IDS)}.")
         # A rowid is a number whatever the file declares its columns to be.

@@ -108,7 +108,6 @@ def _take(builder: PieceBuilder, element: Element, field: str) -> None:
 
 
 def _take_medium(builder: PieceBuilder, element: Element, field: str) -> None:
-    """Take the first picture, and the first address of sound or film."""
     address = element.get("url") or element.get("href")
     member = "image" if _is_picture(element, field) else "enclosure"
     if not builder.has_extra(member):

@@ -28,7 +28,6 @@ _NO_PIECE = "neither a piece nor a part of one"
 
 
 def _names(category: str) -> FieldTaker:
-    """Return what takes the names of objects as keywords of a category."""
     return lambda builder, field, value: builder.keywords(field, category, _names_in(value))
 
 
@@ -37,7 +36,6 @@ def _names_in(values: Any) -> list[Any]:
 
 
 def _people(builder: PieceBuilder, field: str, value: Any) -> None:
-    """Take those who made a piece, of actors the first ones."""
     by_role: dict[str, list[Any]] = {}
     for person in value if isinstance(value, list) else []:
         if isinstance(person, dict):
@@ -279,7 +277,6 @@ class _Folders:
 
 
 def _by_name(item: Element) -> dict[str, list[Element]]:
-    """Return the elements directly in an item by their names."""
     named: dict[str, list[Element]] = {}
     for element in item:
         named.setdefault(local_name(element.tag).lower(), []).append(element)
@@ -322,7 +319,6 @@ def _piece_id(tag: str, ids: Mapping[str, str], title: str, year: str) -> str:
 
 
 def _take_elements(builder: PieceBuilder, name: str, found: list[Element]) -> None:
-    """Take the elements of one name into a piece."""
     texts = [text for element in found if (text := text_of(element))]
     if name in _NFO_ELEMENTS:
         _NFO_ELEMENTS[name](builder, name, found)
@@ -337,7 +333,6 @@ def _take_elements(builder: PieceBuilder, name: str, found: list[Element]) -> No
 
 
 def _first_text(member: str) -> FieldTaker:
-    """Return what keeps the first of several texts."""
     return lambda builder, field, values: builder.keep(field, member, values[0])
 
 

@@ -262,7 +262,6 @@ def _take_date(builder: PieceBuilder, field: str, date: Element) -> None:
 
 
 def _named(category: str, path: str) -> FieldTaker:
-    """Return what takes a name inside an element as a keyword."""
     return lambda builder, field, element: builder.keywords(
         field, category, [name] if (name := _text(element, path)) else []
     )
@@ -414,13 +413,11 @@ def _dewey(number: str) -> list[str]:
 
 
 def _congress(number: str) -> list[str]:
-    """Return the letters of a class of the Library of Congress."""
     match = _CLASS.match(number)
     return [match[0]] if match else []
 
 
 def _take_scheme(builder: PieceBuilder, tag: str, field: Element) -> None:
-    """Take the number of another classification, as a keyword of its name."""
     builder.keywords(tag, _first(field, "2") or "classification", _subfields(field, "a"))
 
 

@@ -113,7 +113,6 @@ class _SavedPage:
     problems: list[str] = field(default_factory=list)
 
     def add(self, text: bytes) -> None:
-        """Add the things of a document, or its problem."""
         try:
             self.nodes += _nodes(_decoded(text))
         except UNREADABLE:
@@ -178,7 +177,6 @@ class _ScriptCollector(HTMLParser):
         self._is_inside = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Begin a script, or take the canonical address."""
         values = dict(attrs)
         if tag == "script" and (values.get("type") or "").strip().lower() == "application/ld+json":
             self._is_inside = True
@@ -189,17 +187,14 @@ class _ScriptCollector(HTMLParser):
             self.address = self.address or values.get("content") or ""
 
     def handle_data(self, data: str) -> None:
-        """Take the text of a script."""
         if self._is_inside:
             self.found[-1] += data
 
     def handle_endtag(self, tag: str) -> None:
-        """End a script."""
         self._is_inside = self._is_inside and tag != "script"
 
 
 def _nodes(value: Any) -> Iterator[_Node]:
-    """Yield the things of a document, those of lists and graphs one by one."""
     for node in _listed(value):
         if not isinstance(node, dict):
             continue

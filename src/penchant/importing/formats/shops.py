@@ -76,7 +76,6 @@ def read_shopify(files: Files, options: ImportOptions, notes: Notes) -> Iterator
 
 
 def _noting_filled(rows: Iterable[TableRow], file: str, notes: Notes) -> Iterator[TableRow]:
-    """Yield rows, noting those that end early."""
     for row in rows:
         if row.filled:
             notes.left_out(file, "(row)", "ends early; the cells that are missing at its end count as empty", row.line)
@@ -92,7 +91,6 @@ class _ShopifyProducts:
         self._options: dict[str, str] = {}
 
     def take(self, builder: PieceBuilder, values: Mapping[str, Any]) -> None:
-        """Take a row."""
         # The names of another product's options do not count for this one.
         if values[self._id_column] != self._product:
             self._product, self._options = values[self._id_column], {}
@@ -113,7 +111,6 @@ _COMMA = re.compile(r"(?<!\\),")
 
 
 def _values(text: str) -> list[str]:
-    """Return the values in a cell of WooCommerce."""
     values = (part.replace("\\,", ",").strip() for part in _COMMA.split(text))
     return [part for part in values if part]
 

@@ -180,7 +180,6 @@ _NOT_THEIRS = re.compile(r"(hidden|comments|likes|notes|network)\b", re.IGNORECA
 
 
 def _ids(builder: PieceBuilder, name: str, value: Any) -> None:
-    """Keep the ids that others know a film or show by."""
     for service in ("imdb", "tmdb", "tvdb"):
         if isinstance(value, dict) and value.get(service):
             builder.keep(f"{name}/{service}", f"{service}Id", value[service])
@@ -250,7 +249,6 @@ class _TraktReader:
 
     @property
     def knows_any(self) -> bool:
-        """Whether any piece was read."""
         return bool(self._members)
 
     def piece(self, file: InputFile, entry: AnswerEntry) -> Draft | None:

@@ -88,7 +88,6 @@ def read_wxr(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Dra
 
 
 def _gather(element: Element, site: _Site) -> None:
-    """Note the name of an author, or the address of a picture."""
     if local_name(element.tag) == "author":
         if name := _value(element, "author_display_name"):
             site.authors[_value(element, "author_login")] = plain_text(name)
@@ -154,7 +153,6 @@ class _ItemReader:
             builder.leave("content:encoded", "of a post that is not public")
 
     def _time(self, builder: PieceBuilder) -> None:
-        """Take when the item was or will be published."""
         moment = _value(self._item, "post_date_gmt")
         if moment and not moment.startswith(_NO_TIME):
             builder.moment("post_date_gmt", "availableFrom", moment)
@@ -207,7 +205,6 @@ class _ItemReader:
 
 
 def _take_term(builder: PieceBuilder, element: Element, value: str) -> None:
-    """Take a term of a taxonomy as a keyword of the category that is called so."""
     domain = element.get("domain") or "category"
     field = f"category ({domain})"
     if domain in _INTERNAL:
