@@ -311,7 +311,7 @@ class ImpressionLedger:
         if changed:
             self._connection.execute(_UPDATE, [self._to_change(each) for each in changed])
         if self._changed_parts:
-            statement = statements.upsert(self._database.insert, statements.PEOPLE_KEY)
+            statement = statements.upsert(self._database.insert, placement_people)
             self._connection.execute(statement, [self._to_part_row(each) for each in sorted(self._changed_parts)])
         self._counts.store(self._connection, self._database.insert, self._source, self._incarnation)
 

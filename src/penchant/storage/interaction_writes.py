@@ -65,7 +65,7 @@ def record(
     _insert(connection, row.source_id, recording.stored)
     # Replaced, not only inserted: a row of this key may be left from before a clearing, which does not count.
     if recording.events:
-        connection.execute(statements.upsert(database.insert, statements.EVENTS_KEY), recording.events)
+        connection.execute(statements.upsert(database.insert, event_ids), recording.events)
     if recording.stored:
         recorded = zip(recording.stored, recording.shown, recording.by_page, strict=True)
         # Of nothing of a piece nothing came (D188 of docs/decisions.md).
@@ -185,7 +185,7 @@ def take_back(connection: Connection, database: AnyDatabase, row: Any, command: 
         events = [{"source_id": source, "event_key": bytes(each), "user_key": key} for each in keys]
         if events:
             noted = [each | {"version": erased_at, "taken_at": now} for each in events]
-            connection.execute(statements.upsert(database.insert, statements.TAKEN_BACK_KEY), noted)
+            connection.execute(statements.upsert(database.insert, taken_back), noted)
         gone = (interactions.c.source_id == source) & interactions.c.version.in_(some)
         connection.execute(delete(interactions).where(gone))
     moved = [
@@ -247,7 +247,7 @@ def replace_preferences(
             "body": command.preferences,
             "off_person": None if command.is_personal else off_person(connection, insert_into, key),
         }
-        connection.execute(statements.upsert(insert_into, statements.PREFERENCES_KEY), stored)
+        connection.execute(statements.upsert(insert_into, preferences), stored)
     elif not _remove_preferences(connection, row, key):
         return version - 1
     _raise_version(connection, row.source_id, version, max(now, _clock_of(connection, row.source_id)))

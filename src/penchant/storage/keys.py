@@ -1,7 +1,5 @@
 """API keys as they are stored: by their hashes, each of an account and in a plan."""
 
-from typing import Any
-
 from sqlalchemy import Connection, Update, insert, select, update
 
 from penchant.storage.accounts import ensure_account, note
@@ -9,22 +7,9 @@ from penchant.storage.databases.opening import Transactions, now_ms
 from penchant.storage.records import KeyRecord
 from penchant.storage.schema import accounts, keys
 
-_KEY = select(
-    keys.c.key_id,
-    keys.c.account_id,
-    accounts.c.name.label("account"),
-    keys.c.plan,
-    keys.c.admin,
-    keys.c.secret_hash,
-    keys.c.created_at,
-    keys.c.expires_at,
-    keys.c.revoked_at,
-    keys.c.scopes,
-    keys.c.origins,
-    keys.c.requests_per_second,
-    keys.c.requests_per_month,
-    accounts.c.signing_secret,
-).join(accounts, accounts.c.account_id == keys.c.account_id)
+_KEY = select(*keys.c, accounts.c.name.label("account"), accounts.c.signing_secret).join(
+    accounts, accounts.c.account_id == keys.c.account_id
+)
 
 
 class KeyStore:
@@ -59,7 +44,10 @@ class KeyStore:
     def list_all(self) -> list[KeyRecord]:
         """Return every key, oldest first; revoked ones stay listed until housekeeping removes them."""
         with self._transactions.read() as connection:
-            return [_record(row) for row in connection.execute(_KEY.order_by(keys.c.created_at, keys.c.key_id))]
+            return [
+                KeyRecord(**row._asdict())
+                for row in connection.execute(_KEY.order_by(keys.c.created_at, keys.c.key_id))
+            ]
 
     def _change(self, key_id: str, statement: Update, actor: str, action: str) -> bool:
         """Change a key where there is something to change, with an entry in the audit log."""
@@ -74,12 +62,4 @@ class KeyStore:
 
 def _find(connection: Connection, key_id: str) -> KeyRecord | None:
     row = connection.execute(_KEY.where(keys.c.key_id == key_id)).one_or_none()
-    return None if row is None else _record(row)
-
-
-def _record(row: Any) -> KeyRecord:
-    fields = dict(row._mapping)  # noqa: SLF001  # SQLAlchemy's public name for a row as a mapping
-    fields["secret_hash"] = bytes(fields["secret_hash"])
-    if fields["signing_secret"] is not None:
-        fields["signing_secret"] = bytes(fields["signing_secret"])
-    return KeyRecord(**fields)
+    return None if row is None else KeyRecord(**row._asdict())

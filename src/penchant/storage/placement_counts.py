@@ -157,7 +157,7 @@ class CountAdditions:
                 | {"numbers": (self._added[key] + stored.get(key, 0)).astype(_DTYPE).tobytes()}
                 for key in portion
             ]
-            connection.execute(statements.upsert(insert, statements.COUNTS_KEY), rows)
+            connection.execute(statements.upsert(insert, placement_counts), rows)
 
 
 def read_counts(

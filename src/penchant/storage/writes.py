@@ -14,8 +14,9 @@ A follower with the cursor 3 reads the rows above 3, which is b alone. One with 
 again from all live rows. Housekeeping removes cleared rows later, chunk by chunk (`storage.upkeep`).
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, ClassVar
 
 import msgspec
 from sqlalchemy import Connection, delete, func, insert, select, update
@@ -104,61 +105,14 @@ class WriteTransaction:
         self.dictionaries = dictionaries
         self.now = now
 
-    def execute(self, command: Command) -> Outcome:  # noqa: C901, PLR0911, PLR0912  # one line each
+    def execute(self, command: Command) -> Outcome:
         """Carry out a command.
 
         Raises:
             UnknownSource, TooManySources, TooManyPieces, TooManyPlacements, PlacementChanged: it may not be done;
                 nothing was written for it.
         """
-        match command:
-            case SubmitPieces():
-                return self._write_pieces(command)
-            case DeletePieces():
-                return self._delete(command)
-            case ClearPieces():
-                return self._clear(command)
-            case DeleteSource():
-                return self._delete_source(command)
-            case ReplaceList():
-                return self._replace_list(command)
-            case EditList():
-                return self._edit_list(command)
-            case ReplaceSettings():
-                return self._replace_settings(command)
-            case StoreWords():
-                return self._store_words(command)
-            case PutPlacement():
-                return self._put_placement(command)
-            case DeletePlacement():
-                return self._delete_placement(command)
-            case SaveDraft():
-                return self._save_draft(command)
-            case DeleteDraft():
-                return self._delete_draft(command)
-            case MoveDraft():
-                return self._move_draft(command)
-            case PublishDraft():
-                return self._publish_draft(command)
-            case RecordInteractions():
-                return self.record([command])[0]
-            case ReplacePreferences():
-                return self._replace_preferences(command)
-            case RecordImpressions():
-                return self.record_impressions([command])[0]
-            case TakeBack():
-                row = self._require(command, INTERACTIONS)
-                return take_back(self.connection, self.database, row, command, self.now)
-            case EraseUser():
-                return self._erase(command)
-            case AddUsage():
-                fields = {
-                    "account_id": command.account_id,
-                    "month": command.month,
-                    "answers": command.answers,
-                }
-                self.connection.execute(statements.add_usage(self.database.insert), fields)
-                return Outcome()
+        return self._WRITES[type(command)](self, command)
 
     def record(self, commands: Sequence[RecordInteractions]) -> list[Outcome]:
         """Carry out commands of one source together.
@@ -179,6 +133,20 @@ class WriteTransaction:
         row = self._require(commands[0], INTERACTIONS)
         return record_impressions(self.connection, self.database, row, commands)
 
+    def _record(self, command: RecordInteractions) -> Outcome:
+        return self.record([command])[0]
+
+    def _record_impressions(self, command: RecordImpressions) -> Outcome:
+        return self.record_impressions([command])[0]
+
+    def _take_back(self, command: TakeBack) -> Outcome:
+        row = self._require(command, INTERACTIONS)
+        return take_back(self.connection, self.database, row, command, self.now)
+
+    def _add_usage(self, command: AddUsage) -> Outcome:
+        self.connection.execute(statements.add_usage(self.database.insert), asdict(command))
+        return Outcome()
+
     def _replace_preferences(self, command: ReplacePreferences) -> Outcome:
         row = self._require(command, INTERACTIONS)
         version = replace_preferences(self.connection, self.database.insert, row, command, self.now)
@@ -191,7 +159,7 @@ class WriteTransaction:
         was_shown = forget_impressions(self.connection, row, command.user_id)
         if version is None and not was_shown:
             return Outcome(version=row.version, interactions_version=row.interactions_version)
-        note(self.connection, command.account_id, command.actor, "user.erase", command.source, now=self.now)
+        self._note(command, "user.erase")
         return Outcome(version=row.version, interactions_version=version or row.interactions_version)
 
     def _row(self, command: SourceCommand, *kinds: int) -> Any:
@@ -319,7 +287,7 @@ class WriteTransaction:
                 counter = dict.fromkeys(("version", "cleared_at", "purged_below", "live", "clock", "erased_at"), 0)
                 counter |= {"source_id": number, "kind": kind, "version": floor if kind == CONTENT else 0}
                 self.connection.execute(statements.insert_missing(self.database.insert, counters), counter)
-        note(self.connection, command.account_id, command.actor, "source.create", command.source, now=self.now)
+        self._note(command, "source.create")
         return self._row(command, CONTENT)
 
     def _version_floor(self, account_id: int) -> int:
@@ -364,7 +332,7 @@ class WriteTransaction:
         # A clearing costs the same for ten pieces and for a million: it moves a bound, and leaves the rows alone.
         version = self._raise_version(row, 1, self._moment(row), live=0, clear=True)
         forget_dictionaries(self.connection, row.source_id)
-        note(self.connection, command.account_id, command.actor, "source.clear", command.source, now=self.now)
+        self._note(command, "source.clear")
         return Outcome(version=version, deleted=row.live)
 
     def _delete_source(self, command: DeleteSource) -> Outcome:
@@ -390,7 +358,7 @@ class WriteTransaction:
             .where(sources.c.source_id == row.source_id)
             .values(deleted=True, settings=b"", words=None, words_wanted=None)
         )
-        note(self.connection, command.account_id, command.actor, "source.delete", command.source, now=self.now)
+        self._note(command, "source.delete")
         return Outcome(version=version, deleted=row.live)
 
     def _replace_list(self, command: ReplaceList) -> Outcome:
@@ -407,7 +375,7 @@ class WriteTransaction:
                 for offset, piece_id in enumerate(ids)
             ]
             self.connection.execute(insert(lists), rows)
-        note(self.connection, command.account_id, command.actor, f"{kind.value}.replace", command.source, now=self.now)
+        self._note(command, f"{kind.value}.replace")
 
     def _edit_list(self, command: EditList) -> Outcome:
         """Put a piece on a list or take it off, in the audit log under its id."""
@@ -432,7 +400,7 @@ class WriteTransaction:
     def _replace_settings(self, command: ReplaceSettings) -> Outcome:
         row = self._require(command, CONTENT)
         if command.expected is None:
-            note(self.connection, command.account_id, command.actor, "settings.replace", command.source, now=self.now)
+            self._note(command, "settings.replace")
         elif stored_settings(self.connection, row.source_id) != command.expected:
             return Outcome(version=row.version)
         is_pending = self._store_settings(row, command.settings, command.words, row.live)
@@ -551,7 +519,7 @@ class WriteTransaction:
         is_pending = False
         if command.settings is not None:
             is_pending = self._store_settings(row, command.settings, command.word_rule, live)
-            note(self.connection, command.account_id, command.actor, "settings.replace", command.source, now=self.now)
+            self._note(command, "settings.replace")
         for kind, ids in command.lists.items():
             self._store_list(row, command, kind, ids)
         version = self._raise_version(row, len(command.pieces) + len(gone), now, live=live)
@@ -610,8 +578,9 @@ class WriteTransaction:
                 bodies[piece_id] = reader.read(codec, bytes(body))
         return bodies
 
-    def _note(self, command: SourceCommand, action: str, name: str) -> None:
-        subject = f"{command.source}/{name}"
+    def _note(self, command: SourceCommand, action: str, name: str | None = None) -> None:
+        """Write into the audit log what was done, to the source or to what is called so in it."""
+        subject = command.source if name is None else f"{command.source}/{name}"
         note(self.connection, command.account_id, command.actor, action, subject, now=self.now)
 
     def _moment(self, row: Any) -> int:
@@ -635,6 +604,30 @@ class WriteTransaction:
         )
         self.connection.execute(update(sources).where(sources.c.source_id == row.source_id).values(changed_at=now))
         return version
+
+    _WRITES: ClassVar[Mapping[type[Command], Callable[["WriteTransaction", Any], Outcome]]] = {
+        SubmitPieces: _write_pieces,
+        DeletePieces: _delete,
+        ClearPieces: _clear,
+        DeleteSource: _delete_source,
+        ReplaceList: _replace_list,
+        EditList: _edit_list,
+        ReplaceSettings: _replace_settings,
+        StoreWords: _store_words,
+        PutPlacement: _put_placement,
+        DeletePlacement: _delete_placement,
+        SaveDraft: _save_draft,
+        DeleteDraft: _delete_draft,
+        MoveDraft: _move_draft,
+        PublishDraft: _publish_draft,
+        RecordInteractions: _record,
+        RecordImpressions: _record_impressions,
+        ReplacePreferences: _replace_preferences,
+        TakeBack: _take_back,
+        EraseUser: _erase,
+        AddUsage: _add_usage,
+    }
+    """What carries out each command."""
 
 
 def _require_room(most: int | None, live: int, created: int) -> None:

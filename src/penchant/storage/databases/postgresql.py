@@ -218,7 +218,7 @@ class PostgresqlDatabase:
     def upsert_pieces(self, connection: Connection, rows: Sequence[PieceRow]) -> None:
         """Insert or replace rows of pieces: many through COPY into a temporary table."""
         if len(rows) < COPY_FROM_ROWS:
-            connection.execute(statements.upsert(self.insert, statements.PIECES_KEY), [row._asdict() for row in rows])
+            connection.execute(statements.upsert(self.insert, pieces), [row._asdict() for row in rows])
             return
         # COPY knows no conflicts, so that rows go through a table of this session. It is emptied first: this may be the
         # second submission of a transaction.
@@ -227,7 +227,7 @@ class PostgresqlDatabase:
         _copy(connection, "staged_pieces", pieces, rows)
         names = [column.name for column in pieces.columns]
         staged: Any = select(*map(column, names)).select_from(table("staged_pieces"))
-        connection.execute(statements.upsert(self.insert, statements.PIECES_KEY).from_select(names, staged))
+        connection.execute(statements.upsert(self.insert, pieces).from_select(names, staged))
 
     def append_rows(self, connection: Connection, table: Table, rows: Sequence[Sequence[Any]]) -> None:
         """Insert rows, their values in the order of the table's columns, whose keys are new."""

@@ -28,6 +28,7 @@ from penchant.errors import StorageIncompatible, StorageUnavailable
 from penchant.owned_folders import make_folder
 from penchant.storage import statements
 from penchant.storage.records import PieceRow
+from penchant.storage.schema import pieces
 
 FILE_NAME = "penchant.db"
 LOCK_NAME = f"{FILE_NAME}.lock"
@@ -59,7 +60,7 @@ class SqliteDatabase:
         # pieces are many: all of it goes to the driver without SQLAlchemy.
         self._head_sql = str(statements.HEAD.compile(dialect=dialect.dialect()))
         self._recorded_sql = str(statements.RECORDED.compile(dialect=dialect.dialect(paramstyle="named")))
-        upsert = statements.upsert(self.insert, statements.PIECES_KEY)
+        upsert = statements.upsert(self.insert, pieces)
         self._upsert_sql = str(upsert.compile(dialect=dialect.dialect()))
         self._local = threading.local()
         self._guard = threading.Lock()
