@@ -136,6 +136,12 @@ def text_of(element: Element) -> str:
     return "".join(element.itertext()).strip()
 
 
+def child_text(element: Element, *names: str) -> str:
+    """Return the first text that is not empty of the elements directly in one, by the first of these names."""
+    texts = (text_of(child) for name in names for child in element if local_name(child.tag) == name)
+    return next((text for text in texts if text), "")
+
+
 class _ItemCollector:
     """Builds the items that a parser meets, and forgets everything around them."""
 

@@ -92,21 +92,18 @@ def _read_share(value: Any, where: str, faults: Faults) -> int:
 def _read_fraction(value: Any, where: str, faults: Faults) -> Any:
     if is_number(value) and 0 <= value <= 1:
         return float(value)
-    faults.add(where, "Found another value; a number from 0 to 1 is accepted.")
-    return UNSET
+    return faults.refuse(where, "Found another value; a number from 0 to 1 is accepted.")
 
 
 def _read_half_life(value: Any, where: str, faults: Faults) -> Any:
     if type(value) is int and 0 <= value <= MAX_DAYS:
         return value
-    faults.add(where, f"Found another value; an integer from 0 to {MAX_DAYS} is accepted.")
-    return UNSET
+    return faults.refuse(where, f"Found another value; an integer from 0 to {MAX_DAYS} is accepted.")
 
 
 def _read_catalogs(value: Any, where: str, faults: Faults) -> Any:
     if not isinstance(value, list) or not 1 <= len(value) <= MAX_CATALOGS:
-        faults.add(where, f"Found no array of 1 to {MAX_CATALOGS} names of catalogs.")
-        return UNSET
+        return faults.refuse(where, f"Found no array of 1 to {MAX_CATALOGS} names of catalogs.")
     for place, name in enumerate(value):
         _CATALOG.read(name, f"{where}/{place}", faults)
     return frozenset(name for name in value if isinstance(name, str))
@@ -115,8 +112,7 @@ def _read_catalogs(value: Any, where: str, faults: Faults) -> Any:
 def _own_ids(most: int) -> Shape:
     def read(value: Any, where: str, faults: Faults) -> Any:
         if not isinstance(value, list) or len(value) > most:
-            faults.add(where, f"Found no array of up to {most} ids.")
-            return UNSET
+            return faults.refuse(where, f"Found no array of up to {most} ids.")
         check_ids(value, where, faults, unique=True)
         return tuple(each for each in value if isinstance(each, str))
 
@@ -129,8 +125,7 @@ def _as_given(kind: type, accepted: str, schema: Json) -> Shape:
     def read(value: Any, where: str, faults: Faults) -> Any:
         if isinstance(value, kind):
             return value
-        faults.add(where, f"Found {kind_of(value)}; {accepted} is accepted.")
-        return UNSET
+        return faults.refuse(where, f"Found {kind_of(value)}; {accepted} is accepted.")
 
     return Shape(read, schema)
 
@@ -139,8 +134,7 @@ def _read_moment(value: Any, where: str, faults: Faults) -> Any:
     try:
         return parse_timestamp(value if isinstance(value, str) else "")
     except ValueError:
-        faults.add(where, "Found no moment; a timestamp such as 2026-01-31T18:00:00Z (RFC 3339) is accepted.")
-        return UNSET
+        return faults.refuse(where, "Found no moment; a timestamp such as 2026-01-31T18:00:00Z (RFC 3339) is accepted.")
 
 
 _MOMENT = Shape(_read_moment, {"type": "string", "format": "date-time"})
@@ -171,8 +165,7 @@ def _read_entries(body: Body[Any], most: int, value: Any, where: str, faults: Fa
     """Return the records of an array; UNSET with the faults noted."""
     if not isinstance(value, list) or len(value) > most:
         found = f"{len(value)} entries" if isinstance(value, list) else kind_of(value)
-        faults.add(where, f"Found {found}; an array of up to {most} is accepted.")
-        return UNSET
+        return faults.refuse(where, f"Found {found}; an array of up to {most} is accepted.")
     count = len(faults.found)
     entries = [body.read(entry, f"{where}/{place}", faults) for place, entry in enumerate(value)]
     return UNSET if len(faults.found) > count else tuple(body.record(**entry) for entry in entries)
@@ -356,8 +349,7 @@ def _read_variants(value: Any, where: str, faults: Faults) -> Any:
     if isinstance(value, list) and len(value) <= MAX_VARIANTS:
         return value
     found = f"{len(value)} entries" if isinstance(value, list) else kind_of(value)
-    faults.add(where, f"Found {found}; an array of up to {MAX_VARIANTS} is accepted.")
-    return UNSET
+    return faults.refuse(where, f"Found {found}; an array of up to {MAX_VARIANTS} is accepted.")
 
 
 class Placement(ListMembers, frozen=True, kw_only=True, rename="camel"):
@@ -690,16 +682,14 @@ _ROW = Body(PageRow)
 
 def _read_rows(value: Any, where: str, faults: Faults) -> Any:
     if not isinstance(value, list):
-        faults.add(where, f"Found {kind_of(value)}; an array of requests for lists is accepted.")
-        return UNSET
+        return faults.refuse(where, f"Found {kind_of(value)}; an array of requests for lists is accepted.")
     rows = [_ROW.read(entry, f"{where}/{place}", faults) for place, entry in enumerate(value)]
     return UNSET if faults.found else tuple(PageRow(**row) for row in rows)
 
 
 def _read_include(value: Any, where: str, faults: Faults) -> Any:
     if not isinstance(value, list):
-        faults.add(where, f"Found {kind_of(value)}; an array of names is accepted.")
-        return UNSET
+        return faults.refuse(where, f"Found {kind_of(value)}; an array of names is accepted.")
     for place, name in enumerate(value):
         problem = include_problem(name) if isinstance(name, str) else f"Found {kind_of(name)}; a string is accepted."
         if problem:

@@ -4,8 +4,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from msgspec import UNSET
-
 from penchant.errors import TooManyEntries
 from penchant.model import NO_PREFERENCES, Preferences, Term
 from penchant.wire.fields import BOOLEAN, ID_SCHEMA, Body, Description, Example, Json, Shape, is_category, is_number
@@ -41,8 +39,7 @@ def _categories(value: Any, where: str, faults: Faults) -> Iterator[tuple[str, s
 
 def _read_names(value: Any, where: str, faults: Faults) -> Any:
     if not isinstance(value, list):
-        faults.add(where, f"Found {kind_of(value)}; an array of categories is accepted.")
-        return UNSET
+        return faults.refuse(where, f"Found {kind_of(value)}; an array of categories is accepted.")
     names = []
     for place, name in enumerate(value):
         if not isinstance(name, str):

@@ -62,6 +62,11 @@ class Faults:
         if len(self.found) < MAX_FAULTS:
             self.found.append(Fault(pointer=pointer, detail=detail))
 
+    def refuse(self, pointer: str, detail: str) -> msgspec.UnsetType:
+        """Note one fault of a value, and return what stands in its place."""
+        self.add(pointer, detail)
+        return msgspec.UNSET
+
     def only(self, members: Iterable[str], names: Collection[str], where: str) -> None:
         """Note every member of the object at ``where`` that has none of the accepted names."""
         for name in members:

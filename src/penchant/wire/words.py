@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, cast
 
 import msgspec
-from msgspec import UNSET
 
 from penchant.vocabulary import MAX_ENTRIES, Vocabulary
 from penchant.wire.fields import Body, Example, Json, Shape, described, integer, ref
@@ -37,8 +36,7 @@ def _read_members(value: Any, where: str, faults: Faults) -> Any:
     accepted = f"an array of 1 to {MAX_MEMBERS} different members, `label` or `extras.NAME`, is accepted."
     is_list = isinstance(value, list) and 0 < len(value) <= MAX_MEMBERS
     if not is_list or len({each for each in value if isinstance(each, str)}) < len(value):
-        faults.add(where, f"Found {kind_of(value)}; {accepted}")
-        return UNSET
+        return faults.refuse(where, f"Found {kind_of(value)}; {accepted}")
     for place, member in enumerate(value):
         name = member.removeprefix(_EXTRAS)
         if member != "label" and (name == member or name_problem(name)):
@@ -49,8 +47,7 @@ def _read_members(value: Any, where: str, faults: Faults) -> Any:
 def _read_language(value: Any, where: str, faults: Faults) -> Any:
     if isinstance(value, str) and value in {AUTO, NONE, *LANGUAGES}:
         return value
-    faults.add(where, f"Found another language; accepted are {', '.join((AUTO, NONE, *LANGUAGES))}.")
-    return UNSET
+    return faults.refuse(where, f"Found another language; accepted are {', '.join((AUTO, NONE, *LANGUAGES))}.")
 
 
 class WordSettings(Record, frozen=True, kw_only=True):
@@ -149,8 +146,7 @@ VOCABULARY = Body(
 
 def _read_vocabulary(value: Any, where: str, faults: Faults) -> Any:
     if not isinstance(value, dict):
-        faults.add(where, f"Found {kind_of(value)}; an object is accepted.")
-        return UNSET
+        return faults.refuse(where, f"Found {kind_of(value)}; an object is accepted.")
     faults.only(value, VOCABULARY.members, where)
     aliases: dict[str, str] = {}
     places: dict[str, str] = {}

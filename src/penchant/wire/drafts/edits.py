@@ -47,8 +47,7 @@ def _read_moment(value: Any, where: str, faults: Faults) -> Any:
     try:
         return parse_timestamp(value if isinstance(value, str) else "")
     except ValueError as error:
-        faults.add(where, str(error))
-        return UNSET
+        return faults.refuse(where, str(error))
 
 
 _MOMENT = Shape(_read_moment, {"type": ["string", "null"], "format": "date-time"})
