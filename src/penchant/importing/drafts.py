@@ -100,7 +100,7 @@ def interaction_draft(
             return problem_draft(DraftKind.INTERACTION, where, field, str(error))
         if moment is not None:
             members["timestamp"] = moment
-    members |= {name: told for name, told in (more or {}).items() if told is not None}
+    members |= {name: given for name, given in (more or {}).items() if given is not None}
     return Draft(DraftKind.INTERACTION, *where, encode(members))
 
 

@@ -82,16 +82,16 @@ def gather(paths: Sequence[Path]) -> list[InputFile]:
     Raises:
         Refused: there is none.
     """
-    found: list[InputFile] = []
+    files: list[InputFile] = []
     for path in paths:
         if path.is_dir():
             for inner in _inside(path):
-                found += _unpacked(InputFile(inner, is_named=False))
+                files += _unpacked(InputFile(inner, is_named=False))
         else:
-            found += _unpacked(InputFile(path))
-    if not found:
+            files += _unpacked(InputFile(path))
+    if not files:
         raise Refused("There is no file to import.")
-    return found
+    return files
 
 
 def save_standard_input(stream: BinaryIO, folder: Path) -> InputFile:

@@ -189,9 +189,9 @@ class PieceBuilder:
         """Return the piece."""
         categories = {
             category: [
-                keyword if weight is None else {"key": keyword, "weight": weight} for keyword, weight in found.items()
+                keyword if weight is None else {"key": keyword, "weight": weight} for keyword, weight in weights.items()
             ]
-            for category, found in self._categories.items()
+            for category, weights in self._categories.items()
         }
         filters = ({"catalogs": list(self._catalogs)} if self._catalogs else {}) | self._filters
         members = {"categories": categories, "filters": filters, "extras": self._extras}

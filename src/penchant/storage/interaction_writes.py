@@ -307,8 +307,8 @@ def _find_taken_back(connection: Connection, row: Any, events: Sequence[tuple[st
         keys[event_key(source, *event)].append(event)
         keys[shared_event_key(source, event[1])].append(event)
     for some in statements.portions(keys):
-        found = select(taken_back).where(taken_back.c.source_id == source, taken_back.c.event_key.in_(some))
-        for each in connection.execute(found):
+        statement = select(taken_back).where(taken_back.c.source_id == source, taken_back.c.event_key.in_(some))
+        for each in connection.execute(statement):
             if each.version > row.interactions_cleared_at:
                 key, owner = bytes(each.event_key), bytes(each.user_key)
                 own = [event for event in keys[key] if user_key(source, event[0]) == owner]

@@ -382,13 +382,13 @@ class WriteTransaction:
         row = self._require(command, CONTENT)
         kind = command.kind.value
         own = (lists.c.source_id == row.source_id) & (lists.c.kind == kind)
-        found = self.connection.execute(select(lists.c.position, lists.c.piece_id).where(own)).all()
-        if any(each.piece_id == command.piece_id for each in found) == command.is_listed:
+        entries = self.connection.execute(select(lists.c.position, lists.c.piece_id).where(own)).all()
+        if any(each.piece_id == command.piece_id for each in entries) == command.is_listed:
             return Outcome(version=row.version)
-        if command.is_listed and len(found) >= MAX_LIST_LENGTH:
-            raise TooManyEntries(f"The list has {len(found)} ids already; {MAX_LIST_LENGTH} are accepted.")
+        if command.is_listed and len(entries) >= MAX_LIST_LENGTH:
+            raise TooManyEntries(f"The list has {len(entries)} ids already; {MAX_LIST_LENGTH} are accepted.")
         if command.is_listed:
-            position = max((each.position for each in found), default=-1) + 1
+            position = max((each.position for each in entries), default=-1) + 1
             entry = {"source_id": row.source_id, "kind": kind, "position": position, "piece_id": command.piece_id}
             self.connection.execute(insert(lists), entry)
         else:
@@ -546,7 +546,7 @@ class WriteTransaction:
         now = self._standing(row, subjects)
         marks = {} if now.settings is None else {"settings": mark_of(now.settings)}
         marks |= {kind: mark_list(ids) for kind, ids in now.lists.items()}
-        marks |= {f"placements/{name}": mark_of(found and found[0]) for name, found in now.placements.items()}
+        marks |= {f"placements/{name}": mark_of(row and row[0]) for name, row in now.placements.items()}
         return marks | {f"content/{piece_id}": mark_of(body) for piece_id, body in now.pieces.items()}
 
     def _standing(self, row: Any, subjects: Iterable[str]) -> ReplacedState:

@@ -245,10 +245,10 @@ def weight(least: float, most: float) -> Shape:
     plain = number(least, most)
 
     def read(value: Any, where: str, faults: Faults) -> Any:
-        found = plain.read(value, where, faults)
-        if found is not UNSET and hundredths_of(found) is None:
-            faults.add(where, f"Found {found}; at most two decimals are accepted.")
-        return found
+        number_read = plain.read(value, where, faults)
+        if number_read is not UNSET and hundredths_of(number_read) is None:
+            faults.add(where, f"Found {number_read}; at most two decimals are accepted.")
+        return number_read
 
     return Shape(read, plain.schema)
 

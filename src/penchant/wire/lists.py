@@ -134,8 +134,8 @@ def ids(
 def _read_take(value: Any, where: str, faults: Faults) -> Any:
     if type(value) is int and value >= 1:
         return min(value, MAX_TAKE)
-    found = value if type(value) is int else kind_of(value)
-    return faults.refuse(where, f"Found {found}; 1 to {MAX_TAKE} is accepted.")
+    shown = value if type(value) is int else kind_of(value)
+    return faults.refuse(where, f"Found {shown}; 1 to {MAX_TAKE} is accepted.")
 
 
 TAKE = Shape(_read_take, {"type": "integer", "minimum": 1})

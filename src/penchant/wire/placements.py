@@ -164,8 +164,8 @@ _PIN, _QUOTA = Body(PlacementPin), Body(PlacementQuota)
 def _read_entries(body: Body[Any], most: int, value: Any, where: str, faults: Faults) -> Any:
     """Return the records of an array; UNSET with the faults noted."""
     if not isinstance(value, list) or len(value) > most:
-        found = f"{len(value)} entries" if isinstance(value, list) else kind_of(value)
-        return faults.refuse(where, f"Found {found}; an array of up to {most} is accepted.")
+        kind = f"{len(value)} entries" if isinstance(value, list) else kind_of(value)
+        return faults.refuse(where, f"Found {kind}; an array of up to {most} is accepted.")
     count = len(faults.found)
     entries = [body.read(entry, f"{where}/{place}", faults) for place, entry in enumerate(value)]
     return UNSET if len(faults.found) > count else tuple(body.record(**entry) for entry in entries)
@@ -348,8 +348,8 @@ def _read_variants(value: Any, where: str, faults: Faults) -> Any:
     """Return variants as they were given; what they mean depends on their placement."""
     if isinstance(value, list) and len(value) <= MAX_VARIANTS:
         return value
-    found = f"{len(value)} entries" if isinstance(value, list) else kind_of(value)
-    return faults.refuse(where, f"Found {found}; an array of up to {MAX_VARIANTS} is accepted.")
+    kind = f"{len(value)} entries" if isinstance(value, list) else kind_of(value)
+    return faults.refuse(where, f"Found {kind}; an array of up to {MAX_VARIANTS} is accepted.")
 
 
 class Placement(ListMembers, frozen=True, kw_only=True, rename="camel"):
@@ -729,8 +729,8 @@ def decode_page(body: bytes) -> PageWish:
     value = decode_object(body)
     lists, excluded = (len(each) if isinstance(each := value.get(key), list) else 0 for key in ("lists", "exclude"))
     if lists > MAX_LISTS or excluded > MAX_EXCLUDED:
-        found = f"Found {lists} lists and {excluded} excluded ids"
-        raise TooManyEntries(f"{found}; up to {MAX_LISTS} and {MAX_EXCLUDED} are accepted.")
+        problem = f"Found {lists} lists and {excluded} excluded ids"
+        raise TooManyEntries(f"{problem}; up to {MAX_LISTS} and {MAX_EXCLUDED} are accepted.")
     # A body without lists is told so first.
     is_listed = isinstance(value.get("lists"), list)
     first = ("exclude", "lists") if is_listed else ("lists", "exclude")

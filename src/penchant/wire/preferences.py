@@ -68,8 +68,8 @@ def _read_weights(value: Any, where: str, faults: Faults) -> dict[Term, float]:
 def _weight_problem(weight: Any) -> str | None:
     if is_number(weight) and -1 <= weight <= 1:
         return None
-    found = weight if is_number(weight) else kind_of(weight)
-    return f"Found {found}; a number from -1 (disliked) to 1 (liked) is accepted."
+    shown = weight if is_number(weight) else kind_of(weight)
+    return f"Found {shown}; a number from -1 (disliked) to 1 (liked) is accepted."
 
 
 def _read_terms(value: Any, where: str, faults: Faults) -> tuple[Term, ...]:
@@ -163,8 +163,8 @@ def read_preferences(value: Mapping[str, Any]) -> Preferences:
     members = PREFERENCES.read(value, "", faults)
     preferences = Preferences(stated=members.pop("keywords", {}), **members)
     if len(preferences) > MAX_SAID:
-        found = f"Found {len(preferences)} keywords, pieces and categories"
-        raise TooManyEntries(f"{found}; up to {MAX_SAID} together are accepted.")
+        problem = f"Found {len(preferences)} keywords, pieces and categories"
+        raise TooManyEntries(f"{problem}; up to {MAX_SAID} together are accepted.")
     faults.raise_any()
     return preferences
 

@@ -105,9 +105,9 @@ def decode_word_rule(stored: bytes) -> WordRule | None:
     """Return a rule that storage keeps; ``None`` for none."""
     if not stored:
         return None
-    found = msgspec.json.decode(stored)
-    numbers = {name: found.pop(name) for name in ("number", "tables")}
-    return WordRule(**WORDS.read(found, "", Faults()), **numbers)
+    members = msgspec.json.decode(stored)
+    numbers = {name: members.pop(name) for name in ("number", "tables")}
+    return WordRule(**WORDS.read(members, "", Faults()), **numbers)
 
 
 _KEYWORD = described({"type": "string", "minLength": 3, "maxLength": MAX_KEYWORD_NAME, "pattern": "^[^/]+/."})
@@ -273,13 +273,13 @@ def encode_words(body: bytes, rules: Iterable[bytes], stored: bytes = b"") -> by
     Lines that are ``stored`` already stay as they are.
     """
     lines = {line.partition(b" ")[0]: line for line in stored.split(b"\n")}
-    found = {}
+    kept = {}
     for each in dict.fromkeys(rules):
         rule = decode_word_rule(each)
         if rule is not None:
             key = key_of_rule(each)
-            found[key] = lines.get(key) or b" ".join((key, " ".join(words_of_piece(body, rule).words).encode()))
-    return b"\n".join(found.values())
+            kept[key] = lines.get(key) or b" ".join((key, " ".join(words_of_piece(body, rule).words).encode()))
+    return b"\n".join(kept.values())
 
 
 def decode_words(stored: bytes, key: bytes) -> Sequence[str]:

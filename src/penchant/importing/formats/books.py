@@ -177,11 +177,11 @@ _KEYWORD_TYPES = {"text", "enumeration", "series"}
 
 def read_calibre(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     """Yield the books of libraries, then what their owner, the person of ``--user``, rated."""
-    found = [file for file in files.all if file.is_named or file.name.lower() == "metadata.db"]
-    if not found:
+    libraries = [file for file in files.all if file.is_named or file.name.lower() == "metadata.db"]
+    if not libraries:
         raise UnreadableFile("Found no metadata.db; name that file of the library, or the library's folder.")
     opinions = Opinions(options, notes)
-    for file in found:
+    for file in libraries:
         with _database(files, file) as database:
             yield from _LibraryReader(database, file, options, notes, opinions).books()
     yield from opinions.drafts()

@@ -46,7 +46,7 @@ def _found(files: Files, file: InputFile) -> str:
 
 
 def _piece(entry: Element, where: tuple[str, int], options: ImportOptions, notes: Notes) -> Draft:
-    name, piece_id = next(((field, found) for field in _IDS if (found := _first(entry, field))), ("", ""))
+    name, piece_id = next(((field, value) for field in _IDS if (value := _first(entry, field))), ("", ""))
     if not piece_id:
         detail = "Found an entry without an id; one of guid, id and link is accepted."
         return problem_draft(DraftKind.PIECE, where, "", detail)

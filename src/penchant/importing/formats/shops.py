@@ -265,13 +265,13 @@ def _feed_items(files: Files, file: InputFile, id_field: str) -> Iterator[TableR
 
     Items are called by any name, within any root, if they have the names of Google's fields.
     """
-    found = outline(files, file)
+    outlined = outline(files, file)
     tags = [
         name
-        for name, fields in found.children.items()
-        if name != found.root and not fields.isdisjoint({_ID, id_field}) and not _NAMING.isdisjoint(fields)
+        for name, fields in outlined.children.items()
+        if name != outlined.root and not fields.isdisjoint({_ID, id_field}) and not _NAMING.isdisjoint(fields)
     ]
-    files.findings[file] = lambda: f"{found}; {_ACCEPTED}"
+    files.findings[file] = lambda: f"{outlined}; {_ACCEPTED}"
     for line, item in read_items(files, file, tags or ("item", "entry")):
         values: dict[str, Any] = {}
         for element in item:

@@ -115,8 +115,8 @@ class _ItemReader:
     def piece(self, kind: str) -> Draft:
         """Return the piece, or the problem of an item without an id."""
         names = (self._options.id_column,) if self._options.id_column else _IDS
-        found = ((name, child_text(self._item, name)) for name in names)
-        name, piece_id = next(((name, each) for name, each in found if each), ("", ""))
+        ids = ((name, child_text(self._item, name)) for name in names)
+        name, piece_id = next(((name, each) for name, each in ids if each), ("", ""))
         if not piece_id:
             return problem_draft(DraftKind.PIECE, self._where, "", f"Found an item without {' or '.join(names)}.")
         builder = PieceBuilder(self._notes, *self._where, piece_id, options=self._options)
@@ -163,7 +163,7 @@ class _ItemReader:
         featured = self._site.attachments.get(self._meta().get(_THUMBNAIL, ""))
         uploaded = self._site.pictures.get(child_text(self._item, "post_id"))
         texts = (text_of(each) for each in self._item if is_shown and local_name(each.tag) == "encoded")
-        inside = next((found for text in texts if (found := _IMAGE.search(text))), None)
+        inside = next((match for text in texts if (match := _IMAGE.search(text))), None)
         builder.keep("picture", "image", featured or uploaded or (html.unescape(inside[1]) if inside else None))
 
     def _meta(self) -> dict[str, str]:
