@@ -257,6 +257,18 @@ LABEL: FieldTaker = PieceBuilder.label
 DESCRIPTION: FieldTaker = PieceBuilder.description
 
 
+def take_label(builder: PieceBuilder, field: str, value: Any) -> None:
+    """Take a member as the label, which in JSON may be anything."""
+    if isinstance(value, str):
+        builder.label(field, value)
+    else:
+        builder.leave(field, "no label: not a text.")
+
+
+def skip_field(_builder: PieceBuilder, _field: str, _value: Any) -> None:
+    """Take nothing of a field that is read elsewhere, or says what others do."""
+
+
 def leave_field(builder: PieceBuilder, field: str, _value: Any) -> None:
     """Note that a field, of which a table says nothing, has no place in a piece."""
     builder.leave(field)

@@ -14,7 +14,7 @@ from penchant.importing.files import MAX_LINE_BYTES, Files, InputFile, Unreadabl
 from penchant.importing.formats.research import OF_THE_OWNER, PERSONAL_SHELVES
 from penchant.importing.opinions import Attitude, Opinions
 from penchant.importing.options import ImportOptions
-from penchant.importing.pieces import FieldTaker, PieceBuilder, keywords, leave_field, merge_rows, parts
+from penchant.importing.pieces import FieldTaker, PieceBuilder, keywords, leave_field, merge_rows, parts, skip_field
 from penchant.importing.report import Notes
 from penchant.importing.texts import plain_text
 
@@ -80,10 +80,6 @@ def _number(member: str) -> FieldTaker:
     return take
 
 
-def _skip(_builder: PieceBuilder, _field: str, _value: Any) -> None:
-    """Take nothing of a field that says what others do, or that is read as an opinion."""
-
-
 _GOODREADS: Mapping[str, FieldTaker] = {
     "Title": _title,
     "Author": _names,
@@ -99,7 +95,7 @@ _GOODREADS: Mapping[str, FieldTaker] = {
     "Year Published": _number("editionYear"),
     "My Review": lambda builder, field, value: builder.keep(field, "review", plain_text(value)),
     "Private Notes": lambda builder, field, _value: builder.leave(field, "private"),
-    **dict.fromkeys((_BOOK_ID, "Author l-f", "Bookshelves with positions", _RATING, _SHELF, *_TIMES), _skip),
+    **dict.fromkeys((_BOOK_ID, "Author l-f", "Bookshelves with positions", _RATING, _SHELF, *_TIMES), skip_field),
 }
 
 

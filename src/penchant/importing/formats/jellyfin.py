@@ -6,14 +6,23 @@ from pathlib import PurePath
 from typing import Any
 from xml.etree.ElementTree import Element  # what the safe parser gives
 
-from penchant.importing.answers import AnswerEntry, read_answer, take_label
 from penchant.importing.drafts import Draft, DraftKind, problem_draft, share_of
-from penchant.importing.files import Files, InputFile, UnreadableFile
+from penchant.importing.files import AnswerEntry, Files, InputFile, UnreadableFile, read_answer
 from penchant.importing.formats.films import ACTORS
 from penchant.importing.markup import local_name, read_items, text_of
 from penchant.importing.opinions import Attitude, Opinions
 from penchant.importing.options import ImportOptions
-from penchant.importing.pieces import DESCRIPTION, FieldTaker, PieceBuilder, extra, keywords, leave_field, parts
+from penchant.importing.pieces import (
+    DESCRIPTION,
+    FieldTaker,
+    PieceBuilder,
+    extra,
+    keywords,
+    leave_field,
+    parts,
+    skip_field,
+    take_label,
+)
 from penchant.importing.report import Notes
 from penchant.importing.texts import plain_text
 
@@ -64,10 +73,6 @@ def _day(builder: PieceBuilder, field: str, value: Any) -> None:
     builder.keep(field, "releaseDate", str(value)[:10])
 
 
-def _skip(_builder: PieceBuilder, _field: str, _value: Any) -> None:
-    """Take nothing of a member that is read as the id or as an opinion, or says what others do."""
-
-
 _ITEM: Mapping[str, FieldTaker] = {
     "Name": take_label,
     "Overview": DESCRIPTION,
@@ -90,7 +95,7 @@ _ITEM: Mapping[str, FieldTaker] = {
     "RunTimeTicks": _minutes,
     "ProviderIds": _provider_ids,
     "ImageTags": lambda builder, field, _value: builder.leave(field, "pictures without the address of their server"),
-    **dict.fromkeys(("Id", "GenreItems", "AlbumArtist", "ArtistItems", "UserData"), _skip),
+    **dict.fromkeys(("Id", "GenreItems", "AlbumArtist", "ArtistItems", "UserData"), skip_field),
 }
 
 

@@ -20,6 +20,7 @@ from penchant.importing.pieces import (
     leave_field,
     merge_rows,
     parts,
+    skip_field,
     window,
 )
 from penchant.importing.report import Notes
@@ -31,10 +32,6 @@ FEED_ENDINGS = ("xml", "tsv", "txt", "csv")
 
 def _hide_if(is_hidden: Callable[[str], bool]) -> FieldTaker:
     return lambda builder, field, value: builder.hide(field) if is_hidden(value) else None
-
-
-def _skip(_builder: PieceBuilder, _field: str, _value: Any) -> None:
-    """Take nothing of a field that has done its work."""
 
 
 _SHOPIFY_IDS = ("handle", "urlhandle")
@@ -124,8 +121,8 @@ _WOO_IDS = ("id", "sku", "handle", "slug", "permalink")
 """Columns that name a product, the first that does."""
 _WOO_VISIBILITY = _hide_if(lambda value: value not in {"visible", "catalog", "search"})
 _WOOCOMMERCE: Mapping[str, FieldTaker] = {
-    "id": _skip,
-    "type": _skip,
+    "id": skip_field,
+    "type": skip_field,
     "name": LABEL,
     "description": DESCRIPTION,
     "shortdescription": lambda builder, field, value: builder.keep(field, "shortDescription", plain_text(value)),
