@@ -236,11 +236,6 @@ def move_draft(
             connection.execute(delete(drafts).where(drafts.c.source_id == row.source_id, drafts.c.name.in_(surplus)))
 
 
-def forget_drafts(connection: Connection, source_id: int) -> None:
-    """Remove all drafts of a source."""
-    connection.execute(delete(drafts).where(drafts.c.source_id == source_id))
-
-
 def list_kinds(subjects: Iterable[str]) -> list[ListKind]:
     """Return the lists among subjects."""
     named = set(subjects)

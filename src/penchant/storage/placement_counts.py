@@ -17,7 +17,7 @@ as reported by keys of servers.
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 import numpy as np
@@ -99,15 +99,7 @@ class CountsTable:
 
     def only(self, rows: npt.NDArray[np.bool_]) -> "CountsTable":
         """Return some of the rows."""
-        return CountsTable(
-            self.variants[rows],
-            self.days[rows],
-            self.kinds[rows],
-            self.stages[rows],
-            self.by_page[rows],
-            self.positions[rows],
-            self.groups[rows],
-        )
+        return CountsTable(*(getattr(self, column.name)[rows] for column in fields(self)))
 
     @property
     def pinned(self) -> "CountsTable":

@@ -105,11 +105,5 @@ def remove_placement(connection: Connection, source_id: int, name: str) -> bool:
     return any(removed)
 
 
-def forget_placements(connection: Connection, source_id: int) -> None:
-    """Remove all placements of a source."""
-    for table in (placements, placement_versions):
-        connection.execute(delete(table).where(table.c.source_id == source_id))
-
-
 def _of_name(source_id: int, name: str) -> ColumnElement[bool]:
     return (placement_versions.c.source_id == source_id) & (placement_versions.c.name == name)

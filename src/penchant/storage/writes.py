@@ -38,7 +38,6 @@ from penchant.storage.databases.opening import AnyDatabase
 from penchant.storage.drafts import (
     PUBLISHED,
     UNDONE,
-    forget_drafts,
     list_kinds,
     mark_list,
     mark_of,
@@ -54,7 +53,6 @@ from penchant.storage.hashing import source_id, user_key
 from penchant.storage.impression_ledger import forget_impressions, record_impressions
 from penchant.storage.interaction_writes import erase, record, replace_preferences, take_back
 from penchant.storage.placements import (
-    forget_placements,
     placements_in_force,
     read_placements,
     remove_placement,
@@ -92,7 +90,20 @@ from penchant.storage.records import (
     WordRules,
     WordRulesChanged,
 )
-from penchant.storage.schema import CODEC_JSON, CONTENT, INTERACTIONS, accounts, counters, lists, pieces, sources
+from penchant.storage.schema import (
+    CODEC_JSON,
+    CONTENT,
+    INTERACTIONS,
+    accounts,
+    counters,
+    dictionaries,
+    drafts,
+    lists,
+    pieces,
+    placement_versions,
+    placements,
+    sources,
+)
 from penchant.storage.source_reader import rules_of, stored_settings
 
 
@@ -342,7 +353,6 @@ class WriteTransaction:
         """
         row = self._require(command, CONTENT, INTERACTIONS)
         version = self._raise_version(row, 1, self._moment(row), live=0, clear=True)
-        forget_dictionaries(self.connection, row.source_id)
         # The interactions are cleared in the same way; they have no ``live`` that would have to be set.
         raised = row.interactions_version + 1
         self.connection.execute(
@@ -350,9 +360,8 @@ class WriteTransaction:
             .where(counters.c.source_id == row.source_id, counters.c.kind == INTERACTIONS)
             .values(version=raised, cleared_at=raised)
         )
-        self.connection.execute(delete(lists).where(lists.c.source_id == row.source_id))
-        forget_placements(self.connection, row.source_id)
-        forget_drafts(self.connection, row.source_id)
+        for table in (lists, placements, placement_versions, drafts, dictionaries):
+            self.connection.execute(delete(table).where(table.c.source_id == row.source_id))
         self.connection.execute(
             update(sources)
             .where(sources.c.source_id == row.source_id)
