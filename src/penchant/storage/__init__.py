@@ -24,7 +24,6 @@ from penchant.storage.records import (
     DraftAct,
     DraftBasis,
     DraftRow,
-    DraftStep,
     DueDraft,
     EditList,
     EraseUser,
@@ -37,7 +36,6 @@ from penchant.storage.records import (
     MoveDraft,
     Outcome,
     PieceChange,
-    PieceListing,
     PlacementEdit,
     PlacementRow,
     PublishDraft,
@@ -50,7 +48,6 @@ from penchant.storage.records import (
     ReplacePreferences,
     ReplaceSettings,
     SaveDraft,
-    SourceCommand,
     SourceCuration,
     SourceExport,
     SourceHead,
@@ -60,7 +57,6 @@ from penchant.storage.records import (
     TakeBack,
     WordRules,
     WordRulesChanged,
-    WordsState,
 )
 from penchant.storage.sessions import SessionRecord
 from penchant.storage.storage import Storage, open_storage
