@@ -272,7 +272,7 @@ def _function(operation: Operation, options: str | None) -> str:
     arguments = [f"{snake(place)}: str" for place in places]
     answer = _answer(operation)
     words = [f'"{operation.method}"', f'"{operation.path}"', answer]
-    words.append("{" + ", ".join(f'"{place}": {snake(place)}' for place in places) + "}")
+    words += map(snake, places)
     if operation.body in {"IdArray", "ContentIds"}:
         arguments.append("ids: Iterable[str]")
         words.append("body=ids_body(ids)")

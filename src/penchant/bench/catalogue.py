@@ -87,13 +87,11 @@ def ids_of(batch: Sequence[bytes]) -> list[str]:
 
 
 def _slope(kind: MadeCategory) -> NDArray[np.float64]:
-    """Return the cumulative frequencies of a category's keywords, the most frequent first."""
     frequencies = (np.arange(kind.keywords) + 2.0) ** -kind.exponent
     return np.cumsum(frequencies / frequencies.sum())
 
 
 def _draw(random: np.random.Generator, kind: MadeCategory, slope: NDArray[np.float64], count: int) -> list[list[int]]:
-    """Return distinct keywords for each of so many pieces."""
     many = np.clip(random.poisson(kind.mean - 1, count) + 1, 1, kind.most)
     keywords = np.minimum(np.searchsorted(slope, random.random(int(many.sum()))), kind.keywords - 1).tolist()
     ends = np.cumsum(many).tolist()

@@ -7,11 +7,12 @@ import importlib.util
 import math
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from statistics import median
 from typing import Any
 
 import numpy as np
 
-from penchant.bench.report import BenchReport, alternated, median, p99
+from penchant.bench.report import BenchReport, alternated, p99
 from penchant.bench.server import BenchTarget
 from penchant.index import (
     BlendFactors,

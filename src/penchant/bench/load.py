@@ -124,7 +124,6 @@ class _Connection(asyncio.Protocol):
         self._transport: Any = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the connection."""
         self._transport = transport
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002  # the protocol's
@@ -152,5 +151,4 @@ class _Connection(asyncio.Protocol):
             self._waiting.set_result(int(buffer[9:12]))
 
     def close(self) -> None:
-        """Close the connection."""
         self._transport.close()

@@ -26,7 +26,6 @@ _MERGE = (
 
 
 def _driver() -> Any:
-    """Return PostgreSQL's driver."""
     import psycopg  # noqa: PLC0415  # only a run on PostgreSQL needs it, and it takes 0.1 s
 
     return psycopg

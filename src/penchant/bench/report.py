@@ -2,7 +2,6 @@
 
 import os
 import platform
-import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -28,7 +27,6 @@ class BenchFigure(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
     baseline: str | None = None
     baseline_value: float | None = None
     ratio: float | None = None
-    note: str = ""
 
 
 class BenchReport(msgspec.Struct, kw_only=True, rename="camel"):
@@ -88,11 +86,6 @@ def alternated(
                 ask(query)
                 times[name].append((time.perf_counter() - began) * 1000)
     return times
-
-
-def median(values: Sequence[float]) -> float:
-    """Return the median."""
-    return statistics.median(values)
 
 
 def p99(values: Sequence[float]) -> float:

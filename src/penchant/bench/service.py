@@ -130,7 +130,6 @@ def _run(load: LoadPlan) -> LoadResult:
 
 
 def _answers(server: Server, path: str, headers: Mapping[str, str] | None = None) -> bool:
-    """Return whether a list is answered."""
     try:
         server.ask("GET", path, headers=headers)
     except BenchFailed:
@@ -252,14 +251,12 @@ def _wait_for_index(report: BenchReport, server: Server, ids: Sequence[str], wor
 
 
 def _built(folder: Path) -> int:
-    """Return up to which version the segment file reaches."""
     files = SegmentFiles(folder / "index")
     stamps = [published.stamp for source_id in files.sources() for published in files.published(source_id)]
     return max((stamp.version for stamp in stamps), default=0)
 
 
 def _similar(report: BenchReport, server: Server, ids: Sequence[str], seconds: float) -> None:
-    """Add the figures of similar pieces: throughput with 32 connections, latency with one."""
     random = np.random.default_rng(SEED)
     chosen = [ids[place] for place in random.permutation(len(ids))[:QUERIES]]
     for algorithm in ("jaccard", "cosine"):

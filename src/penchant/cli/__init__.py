@@ -83,8 +83,10 @@ class LateGroup(SentenceGroup):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Return the names of commands that begin so, with their sentences, and options of the program itself."""
-        found = {name: text for group in self.sentences(ctx).values() for name, text in group.items()}
-        names = [CompletionItem(name, help=found[name]) for name in sorted(found) if name.startswith(incomplete)]
+        sentences = {name: text for group in self.sentences(ctx).values() for name, text in group.items()}
+        names = [
+            CompletionItem(name, help=sentences[name]) for name in sorted(sentences) if name.startswith(incomplete)
+        ]
         return names + click.Command.shell_complete(self, ctx, incomplete)
 
 

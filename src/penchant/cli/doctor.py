@@ -44,14 +44,14 @@ def doctor(*, location: DataLocation, quick: bool, as_json: bool) -> None:
     finds something.
     """
     settings = location.settings()
-    told = {"versions": _versions(), "machine": _machine(settings), "settings": _settings(settings)}
-    found = _stored(settings, quick=quick)
-    told |= found | {"lastErrors": msgspec.to_builtins(last_errors(Path(settings.data) / ERRORS_FILE))}
+    report = {"versions": _versions(), "machine": _machine(settings), "settings": _settings(settings)}
+    stored = _stored(settings, quick=quick)
+    report |= stored | {"lastErrors": msgspec.to_builtins(last_errors(Path(settings.data) / ERRORS_FILE))}
     if as_json:
-        click.echo(encode(told).decode())
+        click.echo(encode(report).decode())
     else:
-        _show(told)
-    if found["checks"]["problems"]:
+        _show(report)
+    if stored["checks"]["problems"]:
         sys.exit(1)
 
 
@@ -79,14 +79,14 @@ def _machine(settings: NodeSettings) -> dict[str, Any]:
 def _settings(settings: NodeSettings) -> dict[str, Any]:
     """Return the settings that are not the default; of what may be secret or name somebody only that it is set."""
     default = NodeSettings()
-    told: dict[str, Any] = {}
+    changed: dict[str, Any] = {}
     for field in msgspec.structs.fields(NodeSettings):
         value = getattr(settings, field.name)
         if value == getattr(default, field.name):
             continue
         is_plain = isinstance(value, bool | int | float) or field.name in PLAIN
-        told[field.encode_name] = value if is_plain else "set" if isinstance(value, str) else f"set, {len(value)}"
-    return told
+        changed[field.encode_name] = value if is_plain else "set" if isinstance(value, str) else f"set, {len(value)}"
+    return changed
 
 
 def _stored(settings: NodeSettings, *, quick: bool) -> dict[str, Any]:
@@ -133,13 +133,13 @@ def _size(path: Path) -> int:
     return sum(each.stat().st_size for each in (path, *path.rglob("*")) if each.is_file())
 
 
-def _show(told: Mapping[str, Any]) -> None:
-    for heading, members in told.items():
+def _show(report: Mapping[str, Any]) -> None:
+    for heading, members in report.items():
         click.echo(f"{heading}:")
         rows = members.items() if isinstance(members, Mapping) else [("", " ".join(each.values())) for each in members]
         for name, value in rows:
             click.echo(f"  {name}: {value}" if name else f"  {value}")
         if not members:
             click.echo("  none")
-    if told["checks"]["problems"]:
+    if report["checks"]["problems"]:
         click.echo("`penchant check` names the problems.")

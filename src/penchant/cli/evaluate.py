@@ -58,7 +58,6 @@ class _Numbers(click.ParamType[tuple[int, ...]]):
         self._least, self._most = least, most
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
-        """Return the numbers."""
         words = [word.strip() for word in str(value).split(",")]
         if not all(word.isascii() and word.isdigit() and self._least <= int(word) <= self._most for word in words):
             self.fail(
@@ -288,7 +287,6 @@ def show(evaluated: Evaluation) -> None:
 
 
 def _show_beside(evaluated: Sequence[Evaluation]) -> None:
-    """Print NDCG@10 of several evaluations beside each other."""
     table = Table("NDCG@10", *(each.name for each in evaluated[0].methods))
     for each in evaluated:
         table.add_row(_known(each), *(_interval(method.warm_people.ndcg10) for method in each.methods))

@@ -56,27 +56,27 @@ def list_variants(*, location: DataLocation, account: str, source: str, output: 
     """
     with ExitStack() as stack:
         settings, storage = stack.enter_context(location.opened())
-        found = variants(view_of(storage, Path(settings.data), account, source).snapshot)
+        alike = variants(view_of(storage, Path(settings.data), account, source).snapshot)
         file: TextIO = sys.stdout
         if output is not None:
             file = stack.enter_context(output.open("w", encoding="utf-8", newline=""))
-        rows = _rows(found)
+        rows = _rows(alike)
         write_table(rows, file)
-    groups, useless = len(found.groups), len(found.useless)
+    groups, useless = len(alike.groups), len(alike.useless)
     click.echo(f"{source}: keywords written in several ways: {groups}, saying nothing: {useless}", err=True)
-    if not found.complete:
+    if not alike.complete:
         click.echo("There are more keywords than are looked at; the rest is left out.", err=True)
     if len(rows) > MAX_ENTRIES:
         click.echo(f"A vocabulary has up to {MAX_ENTRIES} keywords; keep those that most pieces have.", err=True)
 
 
-def _rows(found: KeywordVariants) -> list[VariantRow]:
+def _rows(alike: KeywordVariants) -> list[VariantRow]:
     """Return the rows of a table: what stands for the first of its group, and what is to be ignored."""
     rows = []
-    for first, *others in found.groups:
+    for first, *others in alike.groups:
         target = keyword_name(*first.term)
         rows += [VariantRow(keyword_name(*each.term), target, each.pieces) for each in others]
-    return rows + [VariantRow(keyword_name(*each.term), "", each.pieces) for each in found.useless]
+    return rows + [VariantRow(keyword_name(*each.term), "", each.pieces) for each in alike.useless]
 
 
 @keywords.command()

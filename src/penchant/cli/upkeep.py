@@ -222,7 +222,6 @@ def _show_compared(compared: Iterable[TableComparison]) -> None:
 
 
 def _build_anew(builders: Iterable[FileBuilder[Any]], source_id: int | None) -> int:
-    """Build the files of all sources, or of one; return how many sources have any."""
     built = set()
     for builder in builders:
         with builder.writing():

@@ -160,7 +160,7 @@ def _batch(
         "POST",
         template,
         answer,
-        {"source": source},
+        source,
         options=options or {},
         body=batch.body(),
         reads=reads and options is not None,
@@ -220,26 +220,24 @@ def iterate_ids(source: str, **options: Unpack[ListIdsOptions]) -> ListingReques
 def delete_content(source: str, ids: Iterable[str]) -> Flow[None]:
     """Delete the pieces with these ids, 2,000 at a time; unknown ones are no error, and no ids delete nothing."""
     for batch in batches(several(ids), MAX_PIECES):
-        yield request_of("DELETE", "/{source}/content", NoneType, {"source": source}, body=batch.body())
+        yield request_of("DELETE", "/{source}/content", NoneType, source, body=batch.body())
 
 
 def clear_content(source: str) -> Request[None]:
     """Delete all pieces of a source."""
     # Not repeated, as the removal of a source is not: what came in after it would go as well.
-    return request_of("DELETE", "/{source}/content", NoneType, {"source": source}, repeatable=False)
+    return request_of("DELETE", "/{source}/content", NoneType, source, repeatable=False)
 
 
 def get_source(source: str, *, at_least: int = 0) -> Request[SourceStatus[datetime]]:
     """Read where a source stands, once it has reached the version ``at_least``."""
-    return replace(
-        request_of("GET", "/{source}", SourceStatus[datetime], {"source": source}, reads=True), at_least=at_least
-    )
+    return replace(request_of("GET", "/{source}", SourceStatus[datetime], source, reads=True), at_least=at_least)
 
 
 def delete_source(source: str, *, confirm: str) -> Request[None]:
     """Delete a source with everything in it; ``confirm`` is its name once more."""
     options = {"confirm": confirm}
-    return request_of("DELETE", "/{source}", NoneType, {"source": source}, options=options, repeatable=False)
+    return request_of("DELETE", "/{source}", NoneType, source, options=options, repeatable=False)
 
 
 def record_interaction(
@@ -254,7 +252,10 @@ def record_interaction(
         "POST",
         "/{source}/users/{userID}/interactions/{type}/content/{contentID}",
         RecordedInteraction[datetime],
-        {"source": source, "userID": user_id, "type": type, "contentID": content_id},
+        source,
+        user_id,
+        type,
+        content_id,
         options=options,
         repeatable=options.get("event_id") is not None,
     )
@@ -272,7 +273,10 @@ def take_back(
         "DELETE",
         "/{source}/users/{userID}/interactions/{type}/content/{contentID}",
         Removal,
-        {"source": source, "userID": user_id, "type": type, "contentID": content_id},
+        source,
+        user_id,
+        type,
+        content_id,
         options=options,
     )
 
@@ -404,7 +408,8 @@ def rank(
         "POST",
         "/{source}/users/{userID}/rank",
         RankedPieces,
-        {"source": source, "userID": user_id},
+        source,
+        user_id,
         body=encode({"content": list(several(ids)), "weight": weight}),
         options=options,
         reads=True,
@@ -430,9 +435,7 @@ def preview_settings(source: str, **options: Unpack[PreviewOptions]) -> Request[
         for name, value in given.items()
         if value is not None
     }
-    return request_of(
-        "POST", "/{source}/preview/settings", SettingsPreview, {"source": source}, body=encode(body), reads=True
-    )
+    return request_of("POST", "/{source}/preview/settings", SettingsPreview, source, body=encode(body), reads=True)
 
 
 def roll_back_placement(source: str, name: str, *, version: int | None = None) -> Request[Placement]:
@@ -441,7 +444,8 @@ def roll_back_placement(source: str, name: str, *, version: int | None = None) -
         "POST",
         "/{source}/placements/{name}/rollback",
         Placement,
-        {"source": source, "name": name},
+        source,
+        name,
         options={"version": version},
         # A second time without a version it would lead back to where it began.
         repeatable=version is not None,
@@ -475,7 +479,8 @@ def _step(
         "POST",
         "/{source}/drafts/{name}/" + step,
         answer,
-        {"source": source, "name": name},
+        source,
+        name,
         body=encode(body),
         options=options or {},
         # A second time it would be refused, in the state to which the first one has led.
@@ -508,9 +513,7 @@ def page_lists(
     if options.get("include") is not None:
         body["include"] = list(several(options["include"] or ()))
     query = {name: options.get(name) for name in ("explain", "min_audience_version")}
-    return request_of(
-        "POST", "/{source}/lists", PageResult, {"source": source}, body=encode(body), options=query, reads=True
-    )
+    return request_of("POST", "/{source}/lists", PageResult, source, body=encode(body), options=query, reads=True)
 
 
 class PlacementPreviewOptions(TypedDict, total=False):
@@ -531,9 +534,7 @@ def preview_placement(
     for option, value in given.items():
         if value is not None:
             body[option] = list(several(value)) if option == "users" else value
-    return request_of(
-        "POST", "/{source}/preview/placement", PlacementPreview, {"source": source}, body=encode(body), reads=True
-    )
+    return request_of("POST", "/{source}/preview/placement", PlacementPreview, source, body=encode(body), reads=True)
 
 
 def placement_results(
@@ -551,8 +552,7 @@ def placement_results(
     which the others differ. In the query the days are called ``from`` and ``to``, which Python keeps for itself.
     """
     options = {"from": since, "to": until, "type": type, "base": base}
-    places = {"source": source, "name": name}
-    return request_of("GET", "/{source}/placements/{name}/results", PlacementResults, places, options=options)
+    return request_of("GET", "/{source}/placements/{name}/results", PlacementResults, source, name, options=options)
 
 
 class KeyOptions(TypedDict, total=False):
@@ -577,16 +577,16 @@ def create_key(account: str, **options: Unpack[KeyOptions]) -> Request[IssuedKey
     for member, name in _KEY_MEMBERS.items():
         wish[member] = wish.pop(name, None)
     # Not repeatable: where the answer is lost, another attempt would make a second key.
-    return request_of("POST", "/-/admin/keys", IssuedKeyAnswer[datetime], {}, body=encode(wish), repeatable=False)
+    return request_of("POST", "/-/admin/keys", IssuedKeyAnswer[datetime], body=encode(wish), repeatable=False)
 
 
 def set_plan(key_id: str, plan: str) -> Request[KeyAnswer[datetime]]:
     """Put a key into another plan."""
     body = encode({"plan": plan})
-    return request_of("PUT", "/-/admin/keys/{keyID}/plan", KeyAnswer[datetime], {"keyID": key_id}, body=body)
+    return request_of("PUT", "/-/admin/keys/{keyID}/plan", KeyAnswer[datetime], key_id, body=body)
 
 
 def openapi(*, generators: bool = False) -> Request[dict[str, Any]]:
     """Read the interface as an OpenAPI 3.1 document, or as 3.0.3 for tools that take no values of several forms."""
     options = {"for": "generators"} if generators else {}
-    return request_of("GET", "/-/openapi.json", dict[str, Any], {}, options=options)
+    return request_of("GET", "/-/openapi.json", dict[str, Any], options=options)

@@ -60,7 +60,6 @@ def _pieces(frame: Any, columns: FrameOptions) -> Iterator[dict[str, Any]]:
 
 
 def _rows(frame: Any) -> Iterable[Mapping[str, Any]]:
-    """Return the rows of a frame as mappings."""
     # By what it can do, not by its type: neither polars (first) nor pandas has to be installed.
     if hasattr(frame, "iter_rows"):
         rows: Iterable[Mapping[str, Any]] = frame.iter_rows(named=True)

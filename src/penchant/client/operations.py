@@ -341,155 +341,121 @@ class RecommendOptions(PreviewRecommendationOptions, total=False):
 
 def addresses() -> Request[Addresses]:
     """Where the documents, the dashboard and the OpenAPI document are; a browser is sent to the dashboard."""
-    return request_of("GET", "/", Addresses, {})
+    return request_of("GET", "/", Addresses)
 
 
 def live() -> Request[Health]:
     """Whether the process runs."""
-    return request_of("GET", "/-/health/live", Health, {})
+    return request_of("GET", "/-/health/live", Health)
 
 
 def ready() -> Request[Health]:
     """Whether requests can be served."""
-    return request_of("GET", "/-/health/ready", Health, {})
+    return request_of("GET", "/-/health/ready", Health)
 
 
 def metrics() -> Request[str]:
     """The metrics, in the Prometheus text form."""
-    return request_of("GET", "/-/metrics", str, {})
+    return request_of("GET", "/-/metrics", str)
 
 
 def problem(code: str) -> Request[str]:
     """A page that explains an error."""
-    return request_of("GET", "/-/problems/{code}", str, {"code": code})
+    return request_of("GET", "/-/problems/{code}", str, code)
 
 
 def usage(**options: Unpack[UsageOptions]) -> Request[UsageReport]:
     """Recommendation answers of a month by account, with the account's sources and pieces."""
-    return request_of("GET", "/-/admin/usage", UsageReport, {}, options=options)
+    return request_of("GET", "/-/admin/usage", UsageReport, options=options)
 
 
 def audit(**options: Unpack[AuditOptions]) -> Request[AuditLog[datetime]]:
     """Who changed what, newest first."""
-    return request_of("GET", "/-/admin/audit", AuditLog[datetime], {}, options=options)
+    return request_of("GET", "/-/admin/audit", AuditLog[datetime], options=options)
 
 
 def list_keys() -> Request[KeyList[datetime]]:
     """Every key by its id, oldest first; revoked ones stay listed."""
-    return request_of("GET", "/-/admin/keys", KeyList[datetime], {})
+    return request_of("GET", "/-/admin/keys", KeyList[datetime])
 
 
 def roll_secret(account: str) -> Request[SigningSecret]:
     """Give an account another secret to sign people with; what the old one signed ends."""
-    return request_of(
-        "POST", "/-/admin/accounts/{account}/secret", SigningSecret, {"account": account}, repeatable=False
-    )
+    return request_of("POST", "/-/admin/accounts/{account}/secret", SigningSecret, account, repeatable=False)
 
 
 def revoke_key(key_id: str) -> Request[KeyAnswer[datetime]]:
     """Revoke a key, which may be revoked already; it stops working within a second."""
-    return request_of("DELETE", "/-/admin/keys/{keyID}", KeyAnswer[datetime], {"keyID": key_id})
+    return request_of("DELETE", "/-/admin/keys/{keyID}", KeyAnswer[datetime], key_id)
 
 
 def preview_words(source: str, texts: Texts | Mapping[str, object]) -> Request[WordsPreview]:
     """The words that up to 100 pieces would get; nothing is stored."""
-    return request_of(
-        "POST", "/{source}/preview/words", WordsPreview, {"source": source}, body=encode(texts), repeatable=False
-    )
+    return request_of("POST", "/{source}/preview/words", WordsPreview, source, body=encode(texts), repeatable=False)
 
 
 def list_ids(source: str, **options: Unpack[ListIdsOptions]) -> Request[IdList]:
     """List and count the ids, ascending."""
-    return request_of("GET", "/{source}/ids", IdList, {"source": source}, options=options, reads=True)
+    return request_of("GET", "/{source}/ids", IdList, source, options=options, reads=True)
 
 
 def list_content(source: str, **options: Unpack[ListIdsOptions]) -> Request[ContentList[datetime]]:
     """List the pieces, ascending by id."""
-    return request_of(
-        "GET", "/{source}/content", ContentList[datetime], {"source": source}, options=options, reads=True
-    )
+    return request_of("GET", "/{source}/content", ContentList[datetime], source, options=options, reads=True)
 
 
 def list_changes(source: str, **options: Unpack[ListChangesOptions]) -> Request[list[ChangeLine]]:
     """What became of the pieces after a version, one change a line; waits for the next one where asked to."""
-    return request_of(
-        "GET", "/{source}/changes", list[ChangeLine], {"source": source}, options=options, reads=True, lines=True
-    )
+    return request_of("GET", "/{source}/changes", list[ChangeLine], source, options=options, reads=True, lines=True)
 
 
 def get_content(source: str, content_id: str) -> Request[Piece]:
     """Read one piece."""
-    return request_of(
-        "GET", "/{source}/content/{contentID}", Piece, {"source": source, "contentID": content_id}, reads=True
-    )
+    return request_of("GET", "/{source}/content/{contentID}", Piece, source, content_id, reads=True)
 
 
 def read_content(source: str, ids: Iterable[str]) -> Request[PiecesById]:
     """Read up to 1,000 pieces by their ids, in the order asked."""
-    return request_of("POST", "/{source}/content/read", PiecesById, {"source": source}, body=ids_body(ids), reads=True)
+    return request_of("POST", "/{source}/content/read", PiecesById, source, body=ids_body(ids), reads=True)
 
 
 def delete_one_content(source: str, content_id: str) -> Request[None]:
     """Delete one piece."""
-    return request_of("DELETE", "/{source}/content/{contentID}", NoneType, {"source": source, "contentID": content_id})
+    return request_of("DELETE", "/{source}/content/{contentID}", NoneType, source, content_id)
 
 
 def similar_content(source: str, content_id: str, **options: Unpack[SimilarContentOptions]) -> Request[SimilarPieces]:
     """The nearest pieces, nearest first."""
     return request_of(
-        "GET",
-        "/{source}/content/{contentID}/similar",
-        SimilarPieces,
-        {"source": source, "contentID": content_id},
-        options=options,
-        reads=True,
+        "GET", "/{source}/content/{contentID}/similar", SimilarPieces, source, content_id, options=options, reads=True
     )
 
 
 def recommend(source: str, user_id: str, **options: Unpack[RecommendOptions]) -> Request[PersonalPieces]:
     """What this person may like, best first."""
     return request_of(
-        "GET",
-        "/{source}/users/{userID}/recommendation",
-        PersonalPieces,
-        {"source": source, "userID": user_id},
-        options=options,
-        reads=True,
+        "GET", "/{source}/users/{userID}/recommendation", PersonalPieces, source, user_id, options=options, reads=True
     )
 
 
 def again_content(source: str, user_id: str, **options: Unpack[AgainContentOptions]) -> Request[KnownPieces]:
     """What this person began or keeps coming back to."""
     return request_of(
-        "GET",
-        "/{source}/users/{userID}/again",
-        KnownPieces,
-        {"source": source, "userID": user_id},
-        options=options,
-        reads=True,
+        "GET", "/{source}/users/{userID}/again", KnownPieces, source, user_id, options=options, reads=True
     )
 
 
 def get_profile(source: str, user_id: str) -> Request[list[Profile]]:
     """This person's taste."""
     return request_of(
-        "GET",
-        "/{source}/users/{userID}/recommendation/profile",
-        list[Profile],
-        {"source": source, "userID": user_id},
-        reads=True,
+        "GET", "/{source}/users/{userID}/recommendation/profile", list[Profile], source, user_id, reads=True
     )
 
 
 def list_segments(source: str, user_id: str, **options: Unpack[ListSegmentsOptions]) -> Request[TasteSegments]:
     """The keywords of a category that this person likes, with enough pieces to show."""
     return request_of(
-        "GET",
-        "/{source}/users/{userID}/segments",
-        TasteSegments,
-        {"source": source, "userID": user_id},
-        options=options,
-        reads=True,
+        "GET", "/{source}/users/{userID}/segments", TasteSegments, source, user_id, options=options, reads=True
     )
 
 
@@ -501,7 +467,8 @@ def list_interactions(
         "GET",
         "/{source}/users/{userID}/interactions",
         list[InteractionAnswer[datetime]],
-        {"source": source, "userID": user_id},
+        source,
+        user_id,
         options=options,
         reads=True,
     )
@@ -509,13 +476,7 @@ def list_interactions(
 
 def get_preferences(source: str, user_id: str) -> Request[PersonPreferences]:
     """What this person has said: keywords liked and disliked, pieces hidden, categories never used."""
-    return request_of(
-        "GET",
-        "/{source}/users/{userID}/preferences",
-        PersonPreferences,
-        {"source": source, "userID": user_id},
-        reads=True,
-    )
+    return request_of("GET", "/{source}/users/{userID}/preferences", PersonPreferences, source, user_id, reads=True)
 
 
 def put_preferences(
@@ -523,104 +484,76 @@ def put_preferences(
 ) -> Request[PersonPreferences]:
     """Replace what this person has said; an empty object removes it."""
     return request_of(
-        "PUT",
-        "/{source}/users/{userID}/preferences",
-        PersonPreferences,
-        {"source": source, "userID": user_id},
-        body=encode(preferences),
+        "PUT", "/{source}/users/{userID}/preferences", PersonPreferences, source, user_id, body=encode(preferences)
     )
 
 
 def delete_preferences(source: str, user_id: str) -> Request[PersonPreferences]:
     """Remove what this person has said."""
-    return request_of(
-        "DELETE", "/{source}/users/{userID}/preferences", PersonPreferences, {"source": source, "userID": user_id}
-    )
+    return request_of("DELETE", "/{source}/users/{userID}/preferences", PersonPreferences, source, user_id)
 
 
 def erase_user(source: str, user_id: str) -> Request[None]:
     """Erase all that is stored of a person."""
-    return request_of("DELETE", "/{source}/users/{userID}", NoneType, {"source": source, "userID": user_id})
+    return request_of("DELETE", "/{source}/users/{userID}", NoneType, source, user_id)
 
 
 def export_user(source: str, user_id: str) -> Request[UserExport[datetime]]:
     """Export all that is stored of a person."""
-    return request_of(
-        "GET",
-        "/{source}/users/{userID}/export",
-        UserExport[datetime],
-        {"source": source, "userID": user_id},
-        reads=True,
-    )
+    return request_of("GET", "/{source}/users/{userID}/export", UserExport[datetime], source, user_id, reads=True)
 
 
 def popular_content(source: str, **options: Unpack[PopularContentOptions]) -> Request[AnonymousPieces]:
     """What most people like, the most popular first; whoever asks."""
-    return request_of("GET", "/{source}/popular", AnonymousPieces, {"source": source}, options=options, reads=True)
+    return request_of("GET", "/{source}/popular", AnonymousPieces, source, options=options, reads=True)
 
 
 def new_content(source: str, **options: Unpack[NewContentOptions]) -> Request[AnonymousPieces]:
     """What became available last, the newest first."""
-    return request_of("GET", "/{source}/new", AnonymousPieces, {"source": source}, options=options, reads=True)
+    return request_of("GET", "/{source}/new", AnonymousPieces, source, options=options, reads=True)
 
 
 def content_audience(source: str, content_id: str, **options: Unpack[ContentAudienceOptions]) -> Request[ProspectList]:
     """Which people would like this piece most, for a newsletter or a push."""
     return request_of(
-        "GET",
-        "/{source}/content/{contentID}/audience",
-        ProspectList,
-        {"source": source, "contentID": content_id},
-        options=options,
-        reads=True,
+        "GET", "/{source}/content/{contentID}/audience", ProspectList, source, content_id, options=options, reads=True
     )
 
 
 def list_placements(source: str) -> Request[StoredPlacements]:
     """The placements of the source, ascending by name."""
-    return request_of("GET", "/{source}/placements", StoredPlacements, {"source": source}, reads=True)
+    return request_of("GET", "/{source}/placements", StoredPlacements, source, reads=True)
 
 
 def get_placement(source: str, name: str) -> Request[Placement]:
     """Read a placement."""
-    return request_of("GET", "/{source}/placements/{name}", Placement, {"source": source, "name": name}, reads=True)
+    return request_of("GET", "/{source}/placements/{name}", Placement, source, name, reads=True)
 
 
 def put_placement(source: str, name: str, placement: Placement | Mapping[str, object]) -> Request[Placement]:
     """Store a placement; members left out are as the source has them."""
-    return request_of(
-        "PUT", "/{source}/placements/{name}", Placement, {"source": source, "name": name}, body=encode(placement)
-    )
+    return request_of("PUT", "/{source}/placements/{name}", Placement, source, name, body=encode(placement))
 
 
 def delete_placement(source: str, name: str) -> Request[None]:
     """Delete a placement with all its versions."""
-    return request_of("DELETE", "/{source}/placements/{name}", NoneType, {"source": source, "name": name})
+    return request_of("DELETE", "/{source}/placements/{name}", NoneType, source, name)
 
 
 def list_placement_versions(source: str, name: str) -> Request[PlacementVersions]:
     """The versions of a placement, newest first, with who stored them and when."""
-    return request_of(
-        "GET", "/{source}/placements/{name}/versions", PlacementVersions, {"source": source, "name": name}, reads=True
-    )
+    return request_of("GET", "/{source}/placements/{name}/versions", PlacementVersions, source, name, reads=True)
 
 
 def placement_card(source: str, name: str) -> Request[PlacementCard[datetime]]:
     """What a placement is and does: in words, and by figures of whole weeks in which nobody can be seen."""
-    return request_of(
-        "GET", "/{source}/placements/{name}/card", PlacementCard[datetime], {"source": source, "name": name}, reads=True
-    )
+    return request_of("GET", "/{source}/placements/{name}/card", PlacementCard[datetime], source, name, reads=True)
 
 
 def placement_list(source: str, name: str, **options: Unpack[PlacementListOptions]) -> Request[PlacementResult]:
     """The list of a placement, for a person and beside a piece."""
     return request_of(
-        "GET",
-        "/{source}/placements/{name}/list",
-        PlacementResult,
-        {"source": source, "name": name},
-        options=options,
-        reads=True,
+        "GET", "/{source}/placements/{name}/list", PlacementResult, source, name, options=options, reads=True
     )
 
 
@@ -632,7 +565,9 @@ def why_similar(
         "GET",
         "/{source}/content/{contentID}/why/{other}",
         SimilarPlace,
-        {"source": source, "contentID": content_id, "other": other},
+        source,
+        content_id,
+        other,
         options=options,
         reads=True,
     )
@@ -646,7 +581,9 @@ def why_recommended(
         "GET",
         "/{source}/users/{userID}/why/{contentID}",
         PersonalPlace,
-        {"source": source, "userID": user_id, "contentID": content_id},
+        source,
+        user_id,
+        content_id,
         options=options,
         reads=True,
     )
@@ -657,13 +594,7 @@ def preview_similar(
 ) -> Request[DraftNeighbours]:
     """The neighbours that a piece would have, with reasons; it is not stored."""
     return request_of(
-        "POST",
-        "/{source}/preview/similar",
-        DraftNeighbours,
-        {"source": source},
-        body=encode(piece),
-        options=options,
-        reads=True,
+        "POST", "/{source}/preview/similar", DraftNeighbours, source, body=encode(piece), options=options, reads=True
     )
 
 
@@ -675,7 +606,7 @@ def preview_recommendation(
         "POST",
         "/{source}/preview/recommendation",
         AnonymousPieces,
-        {"source": source},
+        source,
         body=encode(likings),
         options=options,
         reads=True,
@@ -684,100 +615,86 @@ def preview_recommendation(
 
 def get_whitelist(source: str) -> Request[list[str]]:
     """Read the whitelist."""
-    return request_of("GET", "/{source}/whitelist", list[str], {"source": source}, reads=True)
+    return request_of("GET", "/{source}/whitelist", list[str], source, reads=True)
 
 
 def put_whitelist(source: str, ids: Iterable[str]) -> Request[list[str]]:
     """Replace the whitelist: up to 10,000 ids, order kept."""
-    return request_of("PUT", "/{source}/whitelist", list[str], {"source": source}, body=ids_body(ids))
+    return request_of("PUT", "/{source}/whitelist", list[str], source, body=ids_body(ids))
 
 
 def delete_whitelist(source: str) -> Request[list[str]]:
     """Empty the whitelist."""
-    return request_of("DELETE", "/{source}/whitelist", list[str], {"source": source})
+    return request_of("DELETE", "/{source}/whitelist", list[str], source)
 
 
 def get_blacklist(source: str) -> Request[list[str]]:
     """Read the blacklist."""
-    return request_of("GET", "/{source}/blacklist", list[str], {"source": source}, reads=True)
+    return request_of("GET", "/{source}/blacklist", list[str], source, reads=True)
 
 
 def put_blacklist(source: str, ids: Iterable[str]) -> Request[list[str]]:
     """Replace the blacklist: up to 10,000 ids, order kept."""
-    return request_of("PUT", "/{source}/blacklist", list[str], {"source": source}, body=ids_body(ids))
+    return request_of("PUT", "/{source}/blacklist", list[str], source, body=ids_body(ids))
 
 
 def delete_blacklist(source: str) -> Request[list[str]]:
     """Empty the blacklist."""
-    return request_of("DELETE", "/{source}/blacklist", list[str], {"source": source})
+    return request_of("DELETE", "/{source}/blacklist", list[str], source)
 
 
 def get_settings(source: str) -> Request[Settings]:
     """Read the settings of the source."""
-    return request_of("GET", "/{source}/settings", Settings, {"source": source}, reads=True)
+    return request_of("GET", "/{source}/settings", Settings, source, reads=True)
 
 
 def put_settings(source: str, settings: Settings | Mapping[str, object]) -> Request[Settings]:
     """Replace the settings; members left out return to their defaults."""
-    return request_of("PUT", "/{source}/settings", Settings, {"source": source}, body=encode(settings))
+    return request_of("PUT", "/{source}/settings", Settings, source, body=encode(settings))
 
 
 def list_drafts(source: str) -> Request[DraftListing[datetime]]:
     """The drafts of the source, those of which something was done last first."""
-    return request_of("GET", "/{source}/drafts", DraftListing[datetime], {"source": source})
+    return request_of("GET", "/{source}/drafts", DraftListing[datetime], source)
 
 
 def get_draft(source: str, name: str) -> Request[SourceDraft]:
     """Read a draft: what it edits, and where it stands."""
-    return request_of("GET", "/{source}/drafts/{name}", SourceDraft, {"source": source, "name": name})
+    return request_of("GET", "/{source}/drafts/{name}", SourceDraft, source, name)
 
 
 def put_draft(source: str, name: str, edits: DraftMembers | Mapping[str, object]) -> Request[SourceDraft]:
     """Store a draft; nothing of it is in force before it is published."""
-    return request_of(
-        "PUT", "/{source}/drafts/{name}", SourceDraft, {"source": source, "name": name}, body=encode(edits)
-    )
+    return request_of("PUT", "/{source}/drafts/{name}", SourceDraft, source, name, body=encode(edits))
 
 
 def delete_draft(source: str, name: str) -> Request[None]:
     """Delete a draft; what was published with it stays in force."""
-    return request_of("DELETE", "/{source}/drafts/{name}", NoneType, {"source": source, "name": name})
+    return request_of("DELETE", "/{source}/drafts/{name}", NoneType, source, name)
 
 
 def draft_effect(source: str, name: str, wish: EffectWish | Mapping[str, object]) -> Request[DraftEffect]:
     """Lists as they are and as they would be after a draft, and what becomes of all pieces; nothing is stored."""
     return request_of(
-        "POST",
-        "/{source}/drafts/{name}/effect",
-        DraftEffect,
-        {"source": source, "name": name},
-        body=encode(wish),
-        reads=True,
+        "POST", "/{source}/drafts/{name}/effect", DraftEffect, source, name, body=encode(wish), reads=True
     )
 
 
 def publish_draft(source: str, name: str, **options: Unpack[PublishDraftOptions]) -> Request[PublishedVersion]:
     """Put all that a draft edits in force at once, as one version, or nothing of it."""
     return request_of(
-        "POST",
-        "/{source}/drafts/{name}/publish",
-        PublishedVersion,
-        {"source": source, "name": name},
-        options=options,
-        repeatable=False,
+        "POST", "/{source}/drafts/{name}/publish", PublishedVersion, source, name, options=options, repeatable=False
     )
 
 
 def undo_draft(source: str, name: str) -> Request[PublishedVersion]:
     """Take a published draft back as one version, while nothing of it has changed."""
-    return request_of(
-        "POST", "/{source}/drafts/{name}/undo", PublishedVersion, {"source": source, "name": name}, repeatable=False
-    )
+    return request_of("POST", "/{source}/drafts/{name}/undo", PublishedVersion, source, name, repeatable=False)
 
 
 def docs() -> Request[str]:
     """The documents and this reference, as pages."""
-    return request_of("GET", "/-/docs", str, {})
+    return request_of("GET", "/-/docs", str)
 
 
 class OperationMethods:

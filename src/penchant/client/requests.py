@@ -89,20 +89,19 @@ def request_of(  # noqa: PLR0913  # what a request has
     method: str,
     template: str,
     answer: type[Answered],
-    places: Mapping[str, str],
-    *,
+    *places: str,
     options: Mapping[str, Any] = MappingProxyType({}),
     body: bytes | None = None,
     reads: bool = False,
     repeatable: bool = True,
     lines: bool = False,
 ) -> Request[Answered]:
-    """Return a request, whose options are in its query and its headers."""
+    """Return a request; ``places`` are in the order of the template, options in its query and its headers."""
     return Request(
         method=method,
         template=template,
         answer=answer,
-        places=places,
+        places=dict(zip(_PLACE.findall(template), places, strict=True)),
         query=query_of(options),
         headers=headers_of(options),
         body=body,

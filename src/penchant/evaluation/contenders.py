@@ -8,7 +8,7 @@ Each scores all pieces for some people; `best_unseen` makes lists of the scores.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -221,28 +221,46 @@ PENCHANT, CONTENT, POPULAR = "penchant", "content", "popular"
 VALIDATION_PEOPLE = 300
 VALIDATION_PIECES = 2_000
 """Pieces, those liked most, among which the parameters of fitted methods are chosen: dense matrices of them."""
-FITTED = {
-    "item-kNN": (0.0, 5.0, 50.0),
-    "RP3beta": (0.2, 0.4, 0.6),
-    "EASE": (50.0, 200.0, 800.0),
-    "iALS": (0.1, 0.3, 1.0),
-    "Markov": (1.0, 3.0, 10.0),
-    "STAN": (5.0, 20.0, 100.0),
-    "SLIT": (1.0, 5.0, 20.0),
+
+
+class FittedMethod(NamedTuple):
+    """A method with a parameter: its name, the values that are tried, and what fits it to likes of some pieces.
+
+    What ``is_dense`` holds a matrix of all pieces by all pieces.
+    """
+
+    parameter: str
+    values: Sequence[float]
+    fit: Callable[[Knowledge, IntArray, float], Score]
+    is_dense: bool = True
+
+
+def _fit_neighbours(knowledge: Knowledge, pieces: IntArray, damping: float) -> Score:
+    return by_neighbours(knowledge, pieces, shared_likes(knowledge, pieces), damping)
+
+
+def _fit_walks(knowledge: Knowledge, pieces: IntArray, beta: float) -> Score:
+    return by_walks(knowledge, pieces, shared_likes(knowledge, pieces, by_person=True), beta)
+
+
+def _fit_ease(knowledge: Knowledge, pieces: IntArray, penalty: float) -> Score:
+    return by_ease(knowledge, pieces, shared_likes(knowledge, pieces), penalty)
+
+
+def _fit_transitions(knowledge: Knowledge, pieces: IntArray, reach: float) -> Score:
+    return by_transitions(knowledge, pieces, int(reach))
+
+
+FITTED: Mapping[str, FittedMethod] = {
+    "item-kNN": FittedMethod("damping", (0.0, 5.0, 50.0), _fit_neighbours),
+    "RP3beta": FittedMethod("beta", (0.2, 0.4, 0.6), _fit_walks),
+    "EASE": FittedMethod("penalty", (50.0, 200.0, 800.0), _fit_ease),
+    "iALS": FittedMethod("unliked", (0.1, 0.3, 1.0), by_factors, is_dense=False),
+    "Markov": FittedMethod("reach", (1.0, 3.0, 10.0), _fit_transitions),
+    "STAN": FittedMethod("decay", (5.0, 20.0, 100.0), by_sessions, is_dense=False),
+    "SLIT": FittedMethod("decay", (1.0, 5.0, 20.0), by_order),
 }
-"""Methods with a parameter, and the values that are tried."""
 METHODS = ("random", POPULAR, CONTENT, PENCHANT, *FITTED)
-PARAMETERS = {
-    "item-kNN": "damping",
-    "RP3beta": "beta",
-    "EASE": "penalty",
-    "iALS": "unliked",
-    "Markov": "reach",
-    "STAN": "decay",
-    "SLIT": "decay",
-}
-_SPARSE = ("iALS", "STAN")
-"""Fitted methods without a matrix of all pieces by all pieces."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -303,7 +321,7 @@ def taking_part(knowledge: Knowledge, request: EvaluationRequest) -> tuple[list[
     for name in METHODS:
         if not request.includes(name):
             continue
-        hindrance = _hindrance(knowledge, request) if name in FITTED and name not in _SPARSE else None
+        hindrance = _hindrance(knowledge, request) if name in FITTED and FITTED[name].is_dense else None
         if hindrance is None:
             methods.append(name)
         else:
@@ -322,15 +340,16 @@ def _hindrance(knowledge: Knowledge, request: EvaluationRequest) -> str | None:
 
 def _fitted(knowledge: Knowledge, request: EvaluationRequest, name: str) -> Contender:
     """Return a method that is fitted to likes, with the parameter of these values that does best."""
-    value, narrow = _chosen(knowledge, request, name, FITTED[name])
+    value, narrow = _chosen(knowledge, request, name)
     known = _narrowed(knowledge, request.relevant) if narrow else knowledge
-    parameters = f"{PARAMETERS[name]} {value:g}, {'relevant' if narrow else 'all'} likes"
+    parameters = f"{FITTED[name].parameter} {value:g}, {'relevant' if narrow else 'all'} likes"
     score = _fit(known, name, value, np.flatnonzero(known.liked_counts))
     return Contender(lists=_ranking(score, knowledge), parameters=parameters)
 
 
-def _chosen(knowledge: Knowledge, request: EvaluationRequest, name: str, values: Sequence[float]) -> tuple[float, bool]:
+def _chosen(knowledge: Knowledge, request: EvaluationRequest, name: str) -> tuple[float, bool]:
     """Return the parameter that does best on a part of what is known, and whether only relevant types are likes."""
+    values = FITTED[name].values
     # Within what is known, as in tuning: what is held out from everybody must not choose a parameter either.
     inner = replace(knowledge.history, events=knowledge.shared)
     parts = split(inner.events, replace(request.split, cold=0.0), request.relevant)
@@ -356,19 +375,7 @@ def _mean_of(lists: Lists, judges: JudgedPeople) -> float:
 
 
 def _fit(knowledge: Knowledge, name: str, value: float, pieces: IntArray) -> Score:
-    return or_popular(_FITS[name](knowledge, pieces, value), knowledge)
-
-
-_FITS: Mapping[str, Callable[[Knowledge, IntArray, float], Score]] = {
-    "item-kNN": lambda known, pieces, damping: by_neighbours(known, pieces, shared_likes(known, pieces), damping),
-    "RP3beta": lambda known, pieces, beta: by_walks(known, pieces, shared_likes(known, pieces, by_person=True), beta),
-    "EASE": lambda known, pieces, penalty: by_ease(known, pieces, shared_likes(known, pieces), penalty),
-    "iALS": by_factors,
-    "Markov": lambda known, pieces, reach: by_transitions(known, pieces, int(reach)),
-    "STAN": by_sessions,
-    "SLIT": by_order,
-}
-"""How a method is fitted to likes of some pieces, with a value of its parameter."""
+    return or_popular(FITTED[name].fit(knowledge, pieces, value), knowledge)
 
 
 def _narrowed(knowledge: Knowledge, kinds: Sequence[InteractionType]) -> Knowledge:

@@ -272,7 +272,6 @@ class Contest:
         )
 
     def _parts_of(self, case: int, method: str, parts: Sequence[MethodLists]) -> list[MethodLists]:
-        """Return the lists of one method, in the order of people."""
         pairs = zip(self.shares, parts, strict=True)
         return [lists for share, lists in pairs if (share.case, share.method) == (case, method)]
 
@@ -349,7 +348,6 @@ def _group(lists: IntArray, relevant: Sequence[IntArray], seed: int) -> tuple[Gr
 
 
 def _beside_penchant(judged: Sequence[tuple[MethodFigures, FloatArray]], seed: int) -> list[MethodFigures]:
-    """Return the figures with penchant's compared to each."""
     ours = next((gains for figures, gains in judged if figures.name == PENCHANT), None)
     beside = []
     for figures, gains in judged:

@@ -2,7 +2,7 @@
 
 from array import array
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 
 import numpy as np
@@ -33,13 +33,7 @@ class Events:
 
     def take(self, which: BoolArray) -> "Events":
         """Return the events that a mask chooses."""
-        return Events(
-            people=self.people[which],
-            pieces=self.pieces[which],
-            types=self.types[which],
-            times=self.times[which],
-            portions=self.portions[which],
-        )
+        return Events(**{column.name: getattr(self, column.name)[which] for column in fields(self)})
 
     def are(self, kinds: Iterable[InteractionType]) -> BoolArray:
         """Return which of them are of these types."""

@@ -110,7 +110,7 @@ def intra_list_diversity(lists: IntArray, vectors: PieceVectors, entries: int = 
 
     Lists of less than two pieces are left out.
     """
-    found = []
+    values = []
     for row in lists[:, :entries]:
         pieces = row[row != NOTHING]
         if len(pieces) < 2:
@@ -120,8 +120,8 @@ def intra_list_diversity(lists: IntArray, vectors: PieceVectors, entries: int = 
         # Over ordered pairs: the square of the sum of all vectors, less those of each by itself.
         _, places = np.unique(vectors.terms[cut], return_inverse=True)
         alike = float((np.bincount(places, own) ** 2).sum() - (own**2).sum())
-        found.append(1 - alike / (len(pieces) * (len(pieces) - 1)))
-    return np.asarray(found)
+        values.append(1 - alike / (len(pieces) * (len(pieces) - 1)))
+    return np.asarray(values)
 
 
 def miscalibration(
@@ -140,13 +140,13 @@ def miscalibration(
         parts: FloatArray = sums / max(float(sums.sum()), 1e-300)
         return parts
 
-    found = []
+    divergences = []
     for row, own in zip(lists[:, :entries], liked, strict=True):
         p, q = shares(own), shares(row[row != NOTHING])
         some = p > 0
         if some.any():
-            found.append(float((p[some] * np.log(p[some] / (0.99 * q[some] + 0.01 * p[some]))).sum()))
-    return np.asarray(found)
+            divergences.append(float((p[some] * np.log(p[some] / (0.99 * q[some] + 0.01 * p[some]))).sum()))
+    return np.asarray(divergences)
 
 
 class Estimate(NamedTuple):

@@ -135,8 +135,8 @@ def columns_of(knowledge: Knowledge, pieces: IntArray) -> IntArray:
 def _sessions(knowledge: Knowledge, people: IntArray, column_of: IntArray) -> list[IntArray]:
     """Return the likes of some people among some pieces, as columns of these, in the order of time."""
     likes: Runs = knowledge.ordered_likes
-    found = []
+    sequences = []
     for person in people.tolist():
         own = column_of[likes[person]]
-        found.append(own[own >= 0])
-    return found
+        sequences.append(own[own >= 0])
+    return sequences

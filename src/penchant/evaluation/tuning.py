@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -68,16 +68,16 @@ Change = Callable[[SourceSettings], SourceSettings]
 def changes(history: SourceHistory, knowledge: Knowledge, seed: int) -> Iterator[tuple[str, Change]]:
     """Give changes one after the other, each of one thing: first a coarse net, then draws near the best."""
     for content, audience, popularity in BLENDS:
-        yield "blend", _blended(Blend(content=content, audience=audience, popularity=popularity))
+        yield "blend", _replacing(blend=Blend(content=content, audience=audience, popularity=popularity))
     for kind in (TYPES[number] for number in np.unique(knowledge.events.types).tolist()):
         for factor in TYPE_FACTORS:
             yield f"weight of {kind.value}", _weighing(kind, factor)
     for days in HALF_LIVES:
-        yield "half-life", _forgetting(days)
+        yield "half-life", _replacing(half_life_days=days)
     for days in NEW_PIECE_HALF_LIVES:
-        yield "half-life of new pieces", _ageing(days)
+        yield "half-life of new pieces", _replacing(new_piece_half_life_days=days)
     for use in (OrderUse.AUTO, OrderUse.OFF):
-        yield ORDER, _ordering(use)
+        yield ORDER, _replacing(order=use)
     for category in _categories(history):
         for weight in WORD_WEIGHTS if category == CATEGORY else CATEGORY_WEIGHTS:
             yield f"weight of {category}", _categorising(category, weight)
@@ -87,20 +87,8 @@ def changes(history: SourceHistory, knowledge: Knowledge, seed: int) -> Iterator
         yield "blend nearby", _nearby(random.normal(0, NEARBY, 3).tolist())
 
 
-def _blended(blend: Blend) -> Change:
-    return lambda settings: replace(settings, blend=blend)
-
-
-def _forgetting(days: float) -> Change:
-    return lambda settings: replace(settings, half_life_days=days)
-
-
-def _ageing(days: float) -> Change:
-    return lambda settings: replace(settings, new_piece_half_life_days=days)
-
-
-def _ordering(use: OrderUse) -> Change:
-    return lambda settings: replace(settings, order=use)
+def _replacing(**members: Any) -> Change:
+    return lambda settings: replace(settings, **members)
 
 
 def _nearby(steps: Sequence[float]) -> Change:
@@ -439,7 +427,6 @@ class _Search:
                 yield number
 
     def run(self, tell: Tell) -> None:
-        """Try changes until the time or the candidates are used up."""
         number = -1
         while not self.is_over:
             number = next(self.candidates(number + 1), -1)

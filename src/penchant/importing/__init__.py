@@ -7,7 +7,6 @@ from penchant.importing.checkpoint import CheckpointFile, checkpoint_name, finge
 from penchant.importing.drafts import DraftKind
 from penchant.importing.exporting import ExportParts, export_lines
 from penchant.importing.fetching import (
-    Download,
     FetchRules,
     LookUp,
     Validators,
@@ -16,7 +15,7 @@ from penchant.importing.fetching import (
     look_up,
     shown_address,
 )
-from penchant.importing.files import Files, InputFile, Position, gather, printable, save_standard_input
+from penchant.importing.files import Files, InputFile, gather, printable, save_standard_input
 from penchant.importing.formats import FORMATS
 from penchant.importing.options import ImportOptions, KeywordColumn, parse_column, parse_type
 from penchant.importing.remote import RemoteTarget

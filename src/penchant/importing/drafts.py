@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from penchant.importing.moments import read_moment, shown
-from penchant.model import InteractionType, NewInteraction
+from penchant.model import InteractionType, NewInteraction, StoredInteraction
 from penchant.wire import encode, format_timestamp, number_of
 
 ANY = "*"
@@ -100,7 +100,7 @@ def interaction_draft(
             return problem_draft(DraftKind.INTERACTION, where, field, str(error))
         if moment is not None:
             members["timestamp"] = moment
-    members |= {name: told for name, told in (more or {}).items() if told is not None}
+    members |= {name: given for name, given in (more or {}).items() if given is not None}
     return Draft(DraftKind.INTERACTION, *where, encode(members))
 
 
@@ -125,7 +125,7 @@ def extras_of(body: bytes) -> dict[str, Any]:
     return _members_of.decode(body).extras
 
 
-def interaction_members(interaction: NewInteraction) -> dict[str, str | float]:
+def interaction_members(interaction: NewInteraction | StoredInteraction) -> dict[str, str | float]:
     """Return an interaction as the members of a request."""
     members: dict[str, str | float] = {
         "userId": interaction.user_id,
@@ -141,7 +141,7 @@ def interaction_members(interaction: NewInteraction) -> dict[str, str | float]:
     return members
 
 
-def stable_event_id(interaction: NewInteraction, repeat: int = 1) -> str:
+def stable_event_id(interaction: NewInteraction | StoredInteraction, repeat: int = 1) -> str:
     """Return the event id of an interaction by what it says, the same wherever and however often it is imported.
 
     ``repeat`` counts equal ones from 1; they may differ in their portions (D188 of docs/decisions.md).

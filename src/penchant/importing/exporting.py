@@ -2,11 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from penchant.importing.drafts import is_stable_event_id, stable_event_id
+from penchant.importing.drafts import interaction_members, is_stable_event_id, stable_event_id
 from penchant.importing.formats.interface import WORD_RULE
-from penchant.model import DAY_MS, InteractionType, NewInteraction, StoredInteraction
+from penchant.model import DAY_MS, InteractionType, StoredInteraction
 from penchant.storage import SourceExport
 from penchant.wire import (
     decode_settings,
@@ -15,8 +15,6 @@ from penchant.wire import (
     encode_exported_placement,
     encode_settings,
     encode_stated_preferences,
-    format_timestamp,
-    number_of,
     word_rule_numbers,
 )
 
@@ -80,22 +78,7 @@ def _interaction_line(interaction: StoredInteraction, repeat: int) -> bytes:
     An import gives it an event id by what it says: without another one the second would be a duplicate of the first.
     One that an import gave is made anew, so that what was imported and what was recorded since stay apart.
     """
-    members: dict[str, str | float] = {
-        "userId": interaction.user_id,
-        "type": interaction.type.value,
-        "contentId": interaction.piece_id,
-        "timestamp": format_timestamp(interaction.occurred_at),
-    }
-    if interaction.event_id is not None and not is_stable_event_id(interaction.event_id):
-        members["eventId"] = interaction.event_id
-    elif repeat > 1:
-        new = NewInteraction(
-            user_id=interaction.user_id,
-            type=interaction.type,
-            piece_id=interaction.piece_id,
-            occurred_at=interaction.occurred_at,
-        )
-        members["eventId"] = stable_event_id(new, repeat)
-    if interaction.portion is not None:
-        members["value"] = number_of(interaction.portion)
-    return encode(members) + b"\n"
+    event_id = interaction.event_id
+    if event_id is None or is_stable_event_id(event_id):
+        event_id = stable_event_id(interaction, repeat) if repeat > 1 else None
+    return encode(interaction_members(replace(interaction, event_id=event_id))) + b"\n"

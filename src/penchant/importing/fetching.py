@@ -100,8 +100,8 @@ class FetchRules:
 
 def look_up(host: str, port: int) -> list[str]:
     """Return the numbers of a host, in the order of the system."""
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in entries))
 
 
 def shown_address(address: str) -> str:

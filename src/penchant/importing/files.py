@@ -1,4 +1,7 @@
-"""Files of an import: which they are, and lines, rows or JSON values of them with their numbers, packed or not."""
+"""Files of an import: which they are, and lines, rows or JSON values of them with their numbers, packed or not.
+
+Of answers of other services, saved as JSON, the entries are read, whatever member of the answer holds them.
+"""
 
 import codecs
 import csv
@@ -82,16 +85,16 @@ def gather(paths: Sequence[Path]) -> list[InputFile]:
     Raises:
         Refused: there is none.
     """
-    found: list[InputFile] = []
+    files: list[InputFile] = []
     for path in paths:
         if path.is_dir():
             for inner in _inside(path):
-                found += _unpacked(InputFile(inner, is_named=False))
+                files += _unpacked(InputFile(inner, is_named=False))
         else:
-            found += _unpacked(InputFile(path))
-    if not found:
+            files += _unpacked(InputFile(path))
+    if not files:
         raise Refused("There is no file to import.")
-    return found
+    return files
 
 
 def save_standard_input(stream: BinaryIO, folder: Path) -> InputFile:
@@ -114,7 +117,6 @@ def _inside(folder: Path) -> Iterator[Path]:
 
 
 def _unpacked(file: InputFile) -> Iterator[InputFile]:
-    """Yield a file, or the members of an archive."""
     if file.path.suffix.lower() != ".zip":
         yield file
         return
@@ -172,11 +174,9 @@ class _UnpackedStream(io.RawIOBase):
         self._unpacked = 0
 
     def readable(self) -> bool:
-        """Whether it can be read: always."""
         return True
 
     def tell(self) -> int:
-        """Return how many bytes were read."""
         return self._unpacked
 
     def readinto(self, buffer: Any) -> int:
@@ -202,7 +202,6 @@ class _RowLines:
         self.begin_row()
 
     def begin_row(self) -> None:
-        """Have what comes now count as another row."""
         self._letters = self._columns = self._quotes = 0
 
     def __iter__(self) -> "_RowLines":
@@ -490,3 +489,44 @@ def printable(text: str) -> str:
 def quoted(word: str) -> str:
     """Return a word as it is written in a shell's command."""
     return shlex.quote(printable(word))
+
+
+class AnswerEntry(NamedTuple):
+    """An entry of a list in an answer.
+
+    ``section`` is the member that holds the list, empty where the file is one; ``number`` counts from 1 in the file.
+    """
+
+    section: str
+    number: int
+    value: Any
+
+
+def read_answer(files: Files, file: InputFile) -> Iterator[AnswerEntry]:
+    """Yield the entries of a file that is a list, or of all lists in the object that it is; one in memory decoded.
+
+    Raises:
+        UnreadableFile: it is no JSON, or too large.
+    """
+    text = files.document(file)
+    try:
+        number = 0
+        for section, entries in _lists(text).items():
+            for raw in msgspec.json.decode(entries, type=list[msgspec.Raw]):
+                number += 1
+                yield AnswerEntry(section, number, msgspec.json.decode(raw))
+    except UNREADABLE:
+        raise UnreadableFile(f"{file}: {json_problem(text, 'file')}") from None
+
+
+def _lists(text: bytes) -> dict[str, bytes | memoryview]:
+    start = text.lstrip()[:1]
+    if start == b"[":
+        return {"": text}
+    if start != b"{":
+        msgspec.json.decode(text)
+        return {}
+    members = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
+    # Looked at where they lie: a member may be nearly all of a large file.
+    views = {name: memoryview(raw) for name, raw in members.items()}
+    return {name: view for name, view in views.items() if bytes(view[:1]) == b"["}

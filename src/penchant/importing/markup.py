@@ -108,11 +108,9 @@ class _OutlineReader:
 
     @property
     def is_too_deep(self) -> bool:
-        """Whether elements stand in more others than an item's may."""
         return len(self._open) > MAX_DEPTH
 
     def start(self, tag: str, _attributes: dict[str, str]) -> None:
-        """Begin an element."""
         name, found = local_name(tag), self.outline
         if not self._open:
             found.root = name
@@ -122,7 +120,6 @@ class _OutlineReader:
         self._open.append(name)
 
     def end(self, _tag: str) -> None:
-        """End an element."""
         self._open.pop()
 
     def close(self) -> None:
@@ -139,6 +136,12 @@ def text_of(element: Element) -> str:
     return "".join(element.itertext()).strip()
 
 
+def child_text(element: Element, *names: str) -> str:
+    """Return the first text that is not empty of the elements directly in one, by the first of these names."""
+    texts = (text_of(child) for name in names for child in element if local_name(child.tag) == name)
+    return next((text for text in texts if text), "")
+
+
 class _ItemCollector:
     """Builds the items that a parser meets, and forgets everything around them."""
 
@@ -153,12 +156,10 @@ class _ItemCollector:
         self.line: Callable[[], int] = lambda: 0
 
     def take(self) -> list[tuple[int, Element]]:
-        """Return the items that ended since the last call."""
         found, self._found = self._found, []
         return found
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
-        """Begin an element."""
         if self._builder is None:
             if local_name(tag) not in self._tags:
                 return
@@ -170,14 +171,12 @@ class _ItemCollector:
             self._builder.start(tag, attributes)
 
     def data(self, text: str) -> None:
-        """Take a text."""
         if self._builder is not None:
             self._count(len(text))
             if not self.is_too_large:
                 self._builder.data(text)
 
     def end(self, tag: str) -> None:
-        """End an element."""
         if self._builder is None or self.is_too_large:
             return
         self._builder.end(tag)

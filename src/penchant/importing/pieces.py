@@ -189,16 +189,15 @@ class PieceBuilder:
         """Return the piece."""
         categories = {
             category: [
-                keyword if weight is None else {"key": keyword, "weight": weight} for keyword, weight in found.items()
+                keyword if weight is None else {"key": keyword, "weight": weight} for keyword, weight in weights.items()
             ]
-            for category, found in self._categories.items()
+            for category, weights in self._categories.items()
         }
         filters = ({"catalogs": list(self._catalogs)} if self._catalogs else {}) | self._filters
         members = {"categories": categories, "filters": filters, "extras": self._extras}
         return Draft(DraftKind.PIECE, self._file, self._first_line, encode(self._piece | members))
 
     def _set(self, members: dict[str, Any], field: str, member: str, value: Any, where: str = "") -> None:
-        """Set a member that has one value."""
         if members.setdefault(member, value) == value:
             self._take(field, where + member)
         else:
@@ -256,6 +255,18 @@ LABEL: FieldTaker = PieceBuilder.label
 
 
 DESCRIPTION: FieldTaker = PieceBuilder.description
+
+
+def take_label(builder: PieceBuilder, field: str, value: Any) -> None:
+    """Take a member as the label, which in JSON may be anything."""
+    if isinstance(value, str):
+        builder.label(field, value)
+    else:
+        builder.leave(field, "no label: not a text.")
+
+
+def skip_field(_builder: PieceBuilder, _field: str, _value: Any) -> None:
+    """Take nothing of a field that is read elsewhere, or says what others do."""
 
 
 def leave_field(builder: PieceBuilder, field: str, _value: Any) -> None:

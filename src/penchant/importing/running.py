@@ -231,7 +231,6 @@ class Import:
         tally.unstored += stored.unstored
 
     def _show(self, checked: CheckedBatch) -> None:
-        """Keep the first rows of each kind as they would be stored."""
         room = max(0, SHOWN_EXAMPLES - len(self.examples))
         if checked.kind is DraftKind.PIECE:
             self.examples += [piece.body for piece in checked.items[:room]]
@@ -320,13 +319,13 @@ def new_source_settings(options: ImportOptions, pieces: Iterable[bytes]) -> Sour
 
 def _nothing_recognised(name: str, files: Files) -> UnreadableFile:
     """Return the error of files that hold nothing of a format, with what they hold instead."""
-    found = [
+    contents = [
         f"{file}: {printable(files.findings[file]()) if file in files.findings else 'no row or entry'}"
         for file in files.all[:SHOWN_FILES]
     ]
-    more = len(files.all) - len(found)
+    more = len(files.all) - len(contents)
     rest = f"; and {more} more files" if more else ""
-    return UnreadableFile(f"Nothing of the format {name} was recognised. Found {'; '.join(found)}{rest}.")
+    return UnreadableFile(f"Nothing of the format {name} was recognised. Found {'; '.join(contents)}{rest}.")
 
 
 def newest_moment(name: str, files: Files, options: ImportOptions) -> int | None:

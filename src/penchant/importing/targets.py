@@ -186,7 +186,6 @@ class StoredTarget:
             pending.result()
 
     def _carry_out(self, command: Command) -> Outcome:
-        """Carry out a command, making the source first where it is missing."""
         try:
             return self._storage.submit(command).result()
         except UnknownSource:

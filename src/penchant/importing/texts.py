@@ -79,7 +79,6 @@ class _TextReader(HTMLParser):
         self._unread = ""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Part words at a tag, and stop reading at a script."""
         del attrs
         if tag in _UNREAD and not self._unread:
             self._unread = tag
@@ -87,19 +86,16 @@ class _TextReader(HTMLParser):
             self.parts.append(" ")
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Part words at an element without content."""
         del attrs
         if tag not in _INLINE:
             self.parts.append(" ")
 
     def handle_endtag(self, tag: str) -> None:
-        """Part words at the end of an element, and read on after a script."""
         if tag == self._unread:
             self._unread = ""
         if tag not in _INLINE:
             self.parts.append(" ")
 
     def handle_data(self, data: str) -> None:
-        """Take a text."""
         if not self._unread:
             self.parts.append(data)

@@ -177,7 +177,7 @@ class JudgedSource:
 
 def judge(source: JudgedSource, sample: ImportSample, format_name: str, now: int) -> ImportVerdict:
     """Return the verdict about a source, into which a sample was imported from a format; ``now`` in ms since 1970."""
-    found = vocabulary(source.snapshot)
+    terms = vocabulary(source.snapshot)
     shown = Filter(moment=now, blacklisted=source.blacklisted)
     weights = source.settings.category_factors
     reach = Reach(snapshot=source.snapshot, shown=shown, category_weights=weights, most=MAX_LISTS)
@@ -189,28 +189,28 @@ def judge(source: JudgedSource, sample: ImportSample, format_name: str, now: int
     hidden = judged - sum(
         len(np.setdiff1d(np.flatnonzero(part.allowed(shown)), part.excluded(shown))) for part in source.snapshot.parts
     )
-    poor = max(found.lonely_count / max(1, judged), (reach.empty + reach.unordered) / max(1, reach.looked_at))
+    poor = max(terms.lonely_count / max(1, judged), (reach.empty + reach.unordered) / max(1, reach.looked_at))
     # Keywords help neither a single piece, nor those that are not shown.
     if judged < LEAST_ADVISED or hidden == judged:
         poor = 0.0
-    unjoined = (found.lonely_count + found.worded_count) / max(1, judged) if judged >= LEAST_ADVISED else 0.0
+    unjoined = (terms.lonely_count + terms.worded_count) / max(1, judged) if judged >= LEAST_ADVISED else 0.0
     advice = []
     if max(poor, unjoined) >= ALONE_SHARE:
         advice += _keyword_advice(sample, format_name)
     advice += _word_advice(sample, source, is_poor=poor >= ALONE_SHARE)
     if poor >= ALONE_SHARE and not advice and sample.pieces:
         advice.append("nothing else in the files would join the others: they need descriptions, or keywords")
-    advice += _weight_advice(found.spread, weights)
+    advice += _weight_advice(terms.spread, weights)
     return ImportVerdict(
         pieces=source.piece_count,
         judged=judged,
-        alone=found.lonely_count,
-        by_words=found.worded_count,
+        alone=terms.lonely_count,
+        by_words=terms.worded_count,
         hidden=hidden,
         lists=reach.looked_at,
         empty=reach.empty,
         unordered=reach.unordered,
-        categories=[_category(each, telling) for each in found.spread[:MAX_CATEGORIES]],
+        categories=[_category(each, telling) for each in terms.spread[:MAX_CATEGORIES]],
         advice=advice,
         picture_hosts=_picture_hosts(sample, source),
         **audience,
@@ -256,8 +256,8 @@ def _audience(source: JudgedSource, now: int) -> tuple[dict[str, Any], dict[str,
     }
     if not personal:
         return audience, {}
-    told = telling_by_category(matrix, catalogue)
-    return audience, {each.name: round(each.telling, 2) for each in told.categories}
+    judged = telling_by_category(matrix, catalogue)
+    return audience, {each.name: round(each.telling, 2) for each in judged.categories}
 
 
 def _texts(sample: ImportSample) -> Iterator[tuple[str, str]]:
@@ -277,8 +277,8 @@ def _keyword_advice(sample: ImportSample, format_name: str) -> list[str]:
     counts: dict[tuple[str, str], Counter[str]] = {}
     for member, text in _texts(sample):
         for separator in ("", "|", ";", ","):
-            found = {part.strip() for part in text.split(separator)} if separator else {text}
-            kept = [each for each in found if each and len(each) <= MAX_VALUE_LETTERS and not is_measure(each)]
+            values_of_text = {part.strip() for part in text.split(separator)} if separator else {text}
+            kept = [each for each in values_of_text if each and len(each) <= MAX_VALUE_LETTERS and not is_measure(each)]
             counts.setdefault((member, separator), Counter()).update(kept)
     best: dict[str, tuple[float, str]] = {}
     for (member, separator), values in counts.items():
@@ -328,8 +328,8 @@ def _language_of_short_texts(sample: ImportSample, rule: WordRule) -> str:
 
     A title has no three stop words: "The Firm" and "The Son" are then alike.
     """
-    found = [words_of_piece(body, rule) for body in islice(sample.pieces.values(), LOOKED_AT_FOR_LANGUAGE)]
-    telling = [each.language != NONE for each in found if each.words]
+    kept = [words_of_piece(body, rule) for body in islice(sample.pieces.values(), LOOKED_AT_FOR_LANGUAGE)]
+    telling = [each.language != NONE for each in kept if each.words]
     if 2 * sum(telling) >= len(telling):
         return ""
     labels = (decode_stored_label(body) or "" for body in islice(sample.pieces.values(), LOOKED_AT_FOR_LANGUAGE))
@@ -347,7 +347,6 @@ def _picture_hosts(sample: ImportSample, source: JudgedSource) -> list[str]:
 
 
 def _weight_advice(spread: Sequence[CategorySpread], weights: Any) -> list[str]:
-    """Return which categories should weigh nothing."""
     noise = [each.name for each in spread if each.is_noise and each.once <= each.keywords / 2]
     idle = [name for name in noise if weights.get(name, 1)]
     return [

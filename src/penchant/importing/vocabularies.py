@@ -94,10 +94,10 @@ def put_in_force(target: Target, vocabulary: Vocabulary, *, replaces: bool = Fal
         InvalidInput: both together name more keywords than are accepted.
     """
     settings = target.settings() or SourceSettings()
-    wanted = with_vocabulary(settings, vocabulary if replaces else settings.vocabulary.joined(vocabulary))
-    if wanted.vocabulary != settings.vocabulary:
-        target.replace_settings(wanted)
-    return wanted.vocabulary
+    changed = with_vocabulary(settings, vocabulary if replaces else settings.vocabulary.joined(vocabulary))
+    if changed.vocabulary != settings.vocabulary:
+        target.replace_settings(changed)
+    return changed.vocabulary
 
 
 @dataclass(slots=True)
@@ -121,15 +121,15 @@ class _Statements:
         return len(self.aliases) + len(self.ignore)
 
 
-def _checked(file: InputFile, said: _Statements) -> Vocabulary:
+def _checked(file: InputFile, statements: _Statements) -> Vocabulary:
     """Return the vocabulary that a file says, read as that of a request; faults have their places in the file."""
-    faults, vocabulary = list(said.faults), Vocabulary()
+    faults, vocabulary = list(statements.faults), Vocabulary()
     try:
-        vocabulary = read_vocabulary({"aliases": said.aliases, "ignore": said.ignore})
+        vocabulary = read_vocabulary({"aliases": statements.aliases, "ignore": statements.ignore})
     except InvalidInput as error:
         for fault in error.faults:
-            found = _PLACE.match(fault.pointer or "")
-            place = said.places[found[1], int(found[2])] if found else str(file)
+            match = _PLACE.match(fault.pointer or "")
+            place = statements.places[match[1], int(match[2])] if match else str(file)
             faults.append(Fault(pointer=place, detail=fault.detail))
     if faults:
         raise InvalidInput(f"Nothing of {file} is put in force; mend it first.", faults=faults)
@@ -148,17 +148,17 @@ def _form_of(files: Files, file: InputFile) -> str | None:
 
 def _read_table(files: Files, file: InputFile) -> _Statements:
     files.require_columns(file, (SOURCE, TARGET))
-    said = _Statements()
+    statements = _Statements()
     # As they are: keywords may differ in blanks.
     for row in files.rows(file, trim=False):
         place = f"{file}, line {row.line}"
         if row.problem is not None:
-            said.faults.append(Fault(pointer=place, detail=row.problem))
+            statements.faults.append(Fault(pointer=place, detail=row.problem))
         elif _says_something(row):
-            if len(said) == MAX_ENTRIES:
+            if len(statements) == MAX_ENTRIES:
                 raise UnreadableFile(f"{place}: a vocabulary has up to {MAX_ENTRIES} keywords; leave some out.")
-            said.add(row.values[SOURCE], row.values[TARGET], place)
-    return said
+            statements.add(row.values[SOURCE], row.values[TARGET], place)
+    return statements
 
 
 def _says_something(row: TableRow) -> bool:
@@ -222,7 +222,6 @@ class _Thesaurus:
         self._left: Mapping[str, list[str]] = {}
 
     def add(self, labels: Sequence[_ConceptLabel]) -> None:
-        """Add the labels of a concept."""
         chosen = [each for each in labels if each.text and self._rank(each.language) is not None]
         preferred = [each for each in chosen if each.kind == _PREFERRED]
         if not preferred:
@@ -246,7 +245,7 @@ class _Thesaurus:
 
     def statements(self) -> _Statements:
         """Return what stands for what: labels of one concept only, which name no other."""
-        said = _Statements()
+        statements = _Statements()
         left: dict[str, list[str]] = defaultdict(list)
         for label, targets in sorted(self._targets.items()):
             name = keyword_name(self._category, label)
@@ -255,16 +254,16 @@ class _Thesaurus:
             elif len(targets) > 1:
                 left["are of several concepts"].append(name)
             else:
-                said.add(name, keyword_name(self._category, min(targets)), printable(name))
+                statements.add(name, keyword_name(self._category, min(targets)), printable(name))
         self._left = left
-        return said
+        return statements
 
     def remarks(self) -> list[str]:
         """Return what was left out, each kind with its count and the first examples."""
-        found = [
+        lines = [
             f"Labels left out that {why}: {len(names)}, such as {', '.join(map(printable, names[:EXAMPLES]))}"
             for why, names in self._left.items()
         ]
         if self._nameless:
-            found.append(f"Concepts left out without a preferred label in these languages: {self._nameless}")
-        return found
+            lines.append(f"Concepts left out without a preferred label in these languages: {self._nameless}")
+        return lines

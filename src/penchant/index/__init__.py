@@ -1,6 +1,6 @@
 """The index: a cache of a source's pieces that answers similarity exactly, and can always be rebuilt."""
 
-from penchant.index.boosting import Availability, Booster, Find, PiecePosition, key_of, matches, offer_of
+from penchant.index.boosting import Availability, Booster, key_of, matches, offer_of
 from penchant.index.browsing import CategoryCount, TermCount, categories, pieces_having, pieces_marked, terms_beginning
 from penchant.index.building import (
     NO_ATTRIBUTES,
@@ -18,7 +18,6 @@ from penchant.index.health import (
     EVERYWHERE,
     EXAMPLES,
     CategorySpread,
-    CategoryTelling,
     FlatCategory,
     KeywordVariants,
     Reach,
@@ -40,7 +39,7 @@ from penchant.index.layout import (
     Mask,
     SparseShares,
 )
-from penchant.index.likeness import GROUPS, SIDE, LikenessMap, MapArea, likeness_map, sampled_ids
+from penchant.index.likeness import GROUPS, SIDE, LikenessMap, likeness_map, sampled_ids
 from penchant.index.masks import Filter, rows_of
 from penchant.index.part import Part
 from penchant.index.people.audience import Audience, LikeShare
@@ -59,8 +58,6 @@ from penchant.index.people.figures import SourceFigures
 from penchant.index.people.likes import LatestEvents, Likes
 from penchant.index.people.order import DIRECTION_SCALE
 from penchant.index.people.person import (
-    CountedPreferences,
-    GradedPiece,
     InteractionArrays,
     PersonFigures,
     PlacedTaste,
@@ -81,8 +78,8 @@ from penchant.index.people.shared_audience import (
 from penchant.index.people.table import PeopleEvents, PeopleTable, people_table
 from penchant.index.people.tally import Tally
 from penchant.index.people.weights import AudienceWeights, build_weights
-from penchant.index.queries import PartQuery, Scan, ScanQuery, best_of, newness_scan, popularity_scan, score_scan
+from penchant.index.queries import PartQuery, ScanQuery, best_of, newness_scan, popularity_scan, score_scan
 from penchant.index.segment import Segment
 from penchant.index.similarity import SimilarityQuery
-from penchant.index.snapshot import Keep, Merge, Neighbour, Snapshot, has_attributes, is_read_as, mark
+from penchant.index.snapshot import Keep, Merge, Snapshot, has_attributes, is_read_as, mark
 from penchant.index.strings import Strings, mark_of, rows_in

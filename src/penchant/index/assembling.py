@@ -149,7 +149,6 @@ def _columns(n_pieces: int, postings: Cuts) -> dict[str, NDArray[Any]]:
 
 
 def _categories(terms: Strings) -> tuple[Strings, NDArray[np.uint32]]:
-    """Return the categories of ascending terms, ascending themselves, and each term's category."""
     names: list[bytes] = []
     numbers = np.zeros(len(terms), dtype=np.uint32)
     first = 0

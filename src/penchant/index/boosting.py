@@ -167,7 +167,6 @@ class Booster:
         return value * (factor if value > 0 else self._scale)
 
     def _rounded(self, product: int) -> int:
-        """Return the key of a product."""
         rounded = (2 * product + self._scale) // (2 * self._scale)
         # What speaks for a piece, however little, still does.
         return self.zero - (max(rounded, 1) if product > 0 else rounded)

@@ -247,7 +247,6 @@ def _without_words(counts: Mapping[bytes, int]) -> dict[bytes, int]:
 
 
 def _frequencies(snapshot: Snapshot) -> tuple[dict[bytes, int], bool]:
-    """Return how many live pieces have each term, by how it is written, and whether these are all terms."""
     counts: dict[bytes, int] = {}
     complete = True
     for part in snapshot.parts:

@@ -232,11 +232,9 @@ class _TermMatrix:
         )
 
     def times(self, columns: FloatArray) -> FloatArray:
-        """Return the matrix times a dense one, (terms, r)."""
         return _product(self.starts, self.terms, self.values, columns)
 
     def transposed_times(self, columns: FloatArray) -> FloatArray:
-        """Return the transposed matrix times a dense one, (rows, r)."""
         return _product(self.term_starts, self.term_rows, self.term_values, columns)
 
 

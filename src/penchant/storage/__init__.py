@@ -24,7 +24,6 @@ from penchant.storage.records import (
     DraftAct,
     DraftBasis,
     DraftRow,
-    DraftStep,
     DueDraft,
     EditList,
     EraseUser,
@@ -38,7 +37,6 @@ from penchant.storage.records import (
     NoteStops,
     Outcome,
     PieceChange,
-    PieceListing,
     PlacementEdit,
     PlacementRow,
     PublishDraft,
@@ -51,7 +49,6 @@ from penchant.storage.records import (
     ReplacePreferences,
     ReplaceSettings,
     SaveDraft,
-    SourceCommand,
     SourceCuration,
     SourceExport,
     SourceHead,
@@ -61,7 +58,6 @@ from penchant.storage.records import (
     TakeBack,
     WordRules,
     WordRulesChanged,
-    WordsState,
 )
 from penchant.storage.sessions import SessionRecord
 from penchant.storage.storage import Storage, open_storage

@@ -144,13 +144,11 @@ class BodyWriter:
 
     @functools.cached_property
     def _dictionary(self) -> int | None:
-        """The number of the source's newest dictionary."""
         statement = select(func.max(dictionaries.c.dictionary_id)).where(dictionaries.c.source_id == self._source)
         number: int | None = self._connection.execute(statement).scalar_one()
         return number
 
     def _stored(self, count: int) -> list[bytes]:
-        """Return so many bodies that are stored as JSON."""
         if count <= 0:
             return []
         statement = select(pieces.c.body).where(

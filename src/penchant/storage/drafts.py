@@ -119,8 +119,8 @@ def require_draft(connection: Connection, source_id: int, command: DraftAct) -> 
     if command.revision not in {None, row.revision}:
         raise DraftChanged("The draft was changed at the same moment; read it, and send this again.")
     if row.state not in command.states:
-        wanted = ", ".join(sorted(command.states))
-        raise WrongDraftState(f"The draft is {row.state}; this is for drafts that are {wanted}.")
+        accepted = ", ".join(sorted(command.states))
+        raise WrongDraftState(f"The draft is {row.state}; this is for drafts that are {accepted}.")
     if not command.is_theirs and command.actor in _decode_writers(row.writers):
         raise FourEyes("The source has the setting fourEyes, and you wrote this draft; somebody else may do this.")
     return row
@@ -237,11 +237,6 @@ def move_draft(
         surplus = list(connection.execute(names.offset(KEPT_CLOSED)).scalars())
         if surplus:
             connection.execute(delete(drafts).where(drafts.c.source_id == row.source_id, drafts.c.name.in_(surplus)))
-
-
-def forget_drafts(connection: Connection, source_id: int) -> None:
-    """Remove all drafts of a source."""
-    connection.execute(delete(drafts).where(drafts.c.source_id == source_id))
 
 
 def list_kinds(subjects: Iterable[str]) -> list[ListKind]:

@@ -314,7 +314,7 @@ class ImpressionLedger:
         if changed:
             self._connection.execute(_UPDATE, [self._to_change(each) for each in changed])
         if self._changed_parts:
-            statement = statements.upsert(self._database.insert, statements.PEOPLE_KEY)
+            statement = statements.upsert(self._database.insert, placement_people)
             self._connection.execute(statement, [self._to_part_row(each) for each in sorted(self._changed_parts)])
         self._counts.store(self._connection, self._database.insert, self._source, self._incarnation)
 
@@ -372,7 +372,6 @@ class ImpressionLedger:
                 impression.by_page &= ~bit
 
     def _first_of_day(self, impression: Impression) -> Impression | None:
-        """Return the impression of the same piece, placement, person and day that has led to something, if any."""
         for each in self._of_person.get((impression.person, impression.piece_id), ()):
             is_same = each.placement == impression.placement and day_of(each.shown_at) == day_of(impression.shown_at)
             if is_same and each is not impression and each.led_to and not each.repeated:
@@ -394,7 +393,6 @@ class ImpressionLedger:
             self._counts.add(key, impression.position, group_of(impression.person), by=by)
 
     def _to_row(self, impression: Impression) -> tuple[Any, ...]:
-        """Return the columns of a row, in their order."""
         piece = piece_key(self._source, impression.piece_id)
         own = {"source_id": self._source, "incarnation": self._incarnation, "piece_key": piece}
         own |= {name: getattr(impression, name) for name in _STORED}

@@ -64,7 +64,7 @@ def record(
         database.append_rows(connection, interactions, [_to_row(row.source_id, each) for each in recording.stored])
     # Replaced, not only inserted: a row of this key may be left from before a clearing, which does not count.
     if recording.events:
-        database.upsert_rows(connection, statements.EVENTS_KEY, recording.events)
+        database.upsert_rows(connection, event_ids, recording.events)
     if recording.stored:
         recorded = zip(recording.stored, recording.shown, recording.by_page, strict=True)
         # Of nothing of a piece nothing came (D188 of docs/decisions.md).
@@ -96,7 +96,6 @@ class _InteractionRecorder:
         self.events: list[tuple[int, bytes, int]] = []
 
     def take(self, command: RecordInteractions) -> Outcome:
-        """Return what a command does."""
         before, unstored_before = len(self.stored), self._unstored
         answered = tuple(self._take(each, by_page=command.by_page) for each in command.interactions)
         unstored = self._unstored - unstored_before
@@ -186,7 +185,7 @@ def take_back(connection: Connection, database: AnyDatabase, row: Any, command: 
         events = [{"source_id": source, "event_key": bytes(each), "user_key": key} for each in keys]
         if events:
             noted = [each | {"version": erased_at, "taken_at": now} for each in events]
-            connection.execute(statements.upsert(database.insert, statements.TAKEN_BACK_KEY), noted)
+            connection.execute(statements.upsert(database.insert, taken_back), noted)
         gone = (interactions.c.source_id == source) & interactions.c.version.in_(some)
         connection.execute(delete(interactions).where(gone))
     moved = [
@@ -248,7 +247,7 @@ def replace_preferences(
             "body": command.preferences,
             "off_person": None if command.is_personal else off_person(connection, insert_into, key),
         }
-        connection.execute(statements.upsert(insert_into, statements.PREFERENCES_KEY), stored)
+        connection.execute(statements.upsert(insert_into, preferences), stored)
     elif not _remove_preferences(connection, row, key):
         return version - 1
     _raise_version(connection, row.source_id, version, max(now, _clock_of(connection, row.source_id)))
@@ -274,7 +273,6 @@ def _clock_of(connection: Connection, source: int) -> int:
 
 
 def _raise_version(connection: Connection, source: int, version: int, now: int, **others: int) -> None:
-    """Set the version, the clock and other columns."""
     connection.execute(
         update(counters)
         .where(counters.c.source_id == source, counters.c.kind == INTERACTIONS)

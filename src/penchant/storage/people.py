@@ -83,12 +83,14 @@ class PeopleStore:
         Of interactions only those from the moment ``since`` on count. Rows are known by people's hashes, so the newest
         ones are read through, whatever an id begins with.
         """
-        did, said, cleared = interactions.c, preferences.c, cleared_at(source_id, INTERACTIONS)
+        did, stating, cleared = interactions.c, preferences.c, cleared_at(source_id, INTERACTIONS)
         # What does not count is passed over behind the limit, so that the limit bounds what is read.
         doing = select(did.user_id, did.type, did.occurred_at).where(did.version > cleared)
         acts = doing.where(did.source_id == source_id).order_by(did.version.desc()).limit(newest).subquery().c
-        saying = select(said.user_id).where(said.version > cleared)
-        stated = saying.where(said.source_id == source_id).order_by(said.version.desc()).limit(newest).subquery().c
+        saying = select(stating.user_id).where(stating.version > cleared)
+        stated = (
+            saying.where(stating.source_id == source_id).order_by(stating.version.desc()).limit(newest).subquery().c
+        )
         acting = select(acts.user_id).where(acts.type != ERASURE_CODE, acts.occurred_at >= since)
         people = union(acting, select(stated.user_id)).subquery().c
         # Text sorts by code points: what begins so comes before anything else that is not less.
@@ -215,6 +217,5 @@ def _rows_at_once(
 
 
 def _preferences(connection: Connection, source: int, user_id: str) -> bytes:
-    """Return a person's preferences as stored JSON, empty for none."""
     parameters = {"source": source, "user": user_key(source, user_id)}
     return bytes(connection.execute(_PREFERENCES, parameters).scalar_one_or_none() or b"")

@@ -19,7 +19,7 @@ as reported by keys of servers.
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -103,15 +103,7 @@ class CountsTable:
 
     def only(self, rows: npt.NDArray[np.bool_]) -> "CountsTable":
         """Return some of the rows."""
-        return CountsTable(
-            self.variants[rows],
-            self.days[rows],
-            self.kinds[rows],
-            self.stages[rows],
-            self.by_page[rows],
-            self.positions[rows],
-            self.groups[rows],
-        )
+        return CountsTable(*(getattr(self, column.name)[rows] for column in fields(self)))
 
     @property
     def pinned(self) -> "CountsTable":
@@ -168,7 +160,7 @@ class CountAdditions:
                 | {"numbers": (self._added[key] + stored.get(key, 0)).astype(_DTYPE).tobytes()}
                 for key in portion
             ]
-            connection.execute(statements.upsert(insert, statements.COUNTS_KEY), rows)
+            connection.execute(statements.upsert(insert, placement_counts), rows)
 
 
 def read_counts(

@@ -1,7 +1,7 @@
 """Placements as they are stored: which are in force, their versions, how they come and go."""
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import asdict, fields
 
 import msgspec
 from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
@@ -11,16 +11,7 @@ from penchant.storage.databases.opening import Transactions
 from penchant.storage.records import NoteStops, PlacementRow, PutPlacement
 from penchant.storage.schema import placement_versions, placements
 
-_COLUMNS = (
-    placement_versions.c.name,
-    placement_versions.c.version,
-    placement_versions.c.recorded_at,
-    placement_versions.c.actor,
-    placement_versions.c.body,
-    placement_versions.c.assignment,
-    placement_versions.c.draft,
-    placement_versions.c.stops,
-)
+_COLUMNS = tuple(placement_versions.c[each.name] for each in fields(PlacementRow))
 
 _decode_stops = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
@@ -48,13 +39,13 @@ class PlacementStore:
     def _read(self, source_id: int, name: str, is_version: ColumnElement[bool]) -> PlacementRow | None:
         with self._transactions.read() as connection:
             row = connection.execute(select(*_COLUMNS).where(_of_name(source_id, name), is_version)).one_or_none()
-        return None if row is None else _to_row(row)
+        return None if row is None else PlacementRow(**row._asdict())
 
     def list_versions(self, source_id: int, name: str) -> list[PlacementRow]:
         """Return the versions of a placement that are kept, newest first; the first is in force."""
         statement = select(*_COLUMNS).where(_of_name(source_id, name)).order_by(placement_versions.c.version.desc())
         with self._transactions.read() as connection:
-            return [_to_row(row) for row in connection.execute(statement)]
+            return [PlacementRow(**row._asdict()) for row in connection.execute(statement)]
 
 
 def read_placements(connection: Connection, source_id: int) -> list[PlacementRow]:
@@ -64,7 +55,7 @@ def read_placements(connection: Connection, source_id: int) -> list[PlacementRow
     )
     current &= placements.c.version == placement_versions.c.version
     statement = select(*_COLUMNS).join(placements, current).where(placements.c.source_id == source_id)
-    return [_to_row(row) for row in connection.execute(statement.order_by(placements.c.name))]
+    return [PlacementRow(**row._asdict()) for row in connection.execute(statement.order_by(placements.c.name))]
 
 
 def placements_in_force(connection: Connection, source_id: int) -> Mapping[str, int]:
@@ -95,8 +86,7 @@ def store_placement(connection: Connection, source_id: int, placement: Placement
     connection.execute(delete(placements).where(of_name))
     key = {"source_id": source_id, "name": placement.name, "version": placement.version}
     connection.execute(insert(placements), key)
-    what = {column.name: getattr(placement, column.name) for column in _COLUMNS}
-    connection.execute(insert(placement_versions), {"source_id": source_id} | what)
+    connection.execute(insert(placement_versions), {"source_id": source_id} | asdict(placement))
     kept = _of_name(source_id, placement.name)
     # The greatest version that is one too many; none, and so nothing to delete, while there are few.
     oldest = (
@@ -130,24 +120,5 @@ def remove_placement(connection: Connection, source_id: int, name: str) -> bool:
     return any(removed)
 
 
-def forget_placements(connection: Connection, source_id: int) -> None:
-    """Remove all placements of a source."""
-    for table in (placements, placement_versions):
-        connection.execute(delete(table).where(table.c.source_id == source_id))
-
-
 def _of_name(source_id: int, name: str) -> ColumnElement[bool]:
     return (placement_versions.c.source_id == source_id) & (placement_versions.c.name == name)
-
-
-def _to_row(row: Any) -> PlacementRow:
-    return PlacementRow(
-        name=row.name,
-        version=row.version,
-        recorded_at=row.recorded_at,
-        actor=row.actor,
-        body=bytes(row.body),
-        assignment=bytes(row.assignment),
-        draft=row.draft,
-        stops=None if row.stops is None else bytes(row.stops),
-    )

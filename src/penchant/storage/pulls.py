@@ -170,21 +170,9 @@ def _held(name: str, holder: str) -> ColumnElement[bool]:
 
 
 def _records(connection: Connection, *conditions: ColumnElement[bool], with_states: bool = False) -> list[PullRecord]:
-    columns = [column for column in pulls.c if with_states or column is not pulls.c.state]
-    statement = select(*columns, accounts.c.name.label("account")).join(
+    left_out = {pulls.c.lease} if with_states else {pulls.c.lease, pulls.c.state}
+    statement = select(*(each for each in pulls.c if each not in left_out), accounts.c.name.label("account")).join(
         accounts, accounts.c.account_id == pulls.c.account_id
     )
-    return [
-        PullRecord(
-            name=row.name,
-            account_id=row.account_id,
-            account=row.account,
-            source=row.source,
-            body=bytes(row.body),
-            state=bytes(row.state) if with_states else b"",
-            next_at=row.next_at,
-            failures=row.failures,
-            lease_until=row.lease_until,
-        )
-        for row in connection.execute(statement.where(*conditions).order_by(pulls.c.name))
-    ]
+    rows = connection.execute(statement.where(*conditions).order_by(pulls.c.name))
+    return [PullRecord(**row._asdict()) for row in rows]

@@ -154,8 +154,8 @@ class PieceStore:
 
     def read_some(self, account_id: int, source: str, ids: Sequence[str]) -> dict[str, bytes]:
         """Return the bodies of some pieces, as `read_with_head`."""
-        _, found = self.read_with_head(account_id, source, ids)
-        return {piece_id: piece.body for piece_id, piece in found.items()}
+        _, pieces = self.read_with_head(account_id, source, ids)
+        return {piece_id: piece.body for piece_id, piece in pieces.items()}
 
     def read_texts(self, account_id: int, source: str, after: str, limit: int) -> tuple[WordRules, list[PieceText]]:
         """Return the rules of words of a source, and its pieces past an id, ascending, with what is kept of theirs."""

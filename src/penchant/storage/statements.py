@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from sqlalchemy import (
     BindParameter,
@@ -26,12 +26,9 @@ from penchant.storage.schema import (
     event_ids,
     interactions,
     pieces,
-    placement_counts,
-    placement_people,
     placement_pieces,
     preferences,
     sources,
-    taken_back,
     usage,
 )
 
@@ -194,26 +191,11 @@ Insert = Callable[[Table], Any]
 """A dialect's INSERT: it alone knows ON CONFLICT."""
 
 
-class UpsertKey(NamedTuple):
-    """A table and the columns of its primary key."""
-
-    table: Table
-    columns: tuple[str, ...]
-
-
-PIECES_KEY = UpsertKey(pieces, ("source_id", "piece_id"))
-EVENTS_KEY = UpsertKey(event_ids, ("source_id", "event_key"))
-TAKEN_BACK_KEY = UpsertKey(taken_back, ("source_id", "event_key"))
-PREFERENCES_KEY = UpsertKey(preferences, ("source_id", "user_key"))
-PEOPLE_KEY = UpsertKey(placement_people, tuple(column.name for column in placement_people.primary_key.columns))
-COUNTS_KEY = UpsertKey(placement_counts, tuple(column.name for column in placement_counts.primary_key.columns))
-
-
-def upsert(insert: Insert, key: UpsertKey) -> Any:
-    """Return the dialect's insert of a row that replaces the one of the same key."""
-    statement = insert(key.table)
-    replaced = {c.name: statement.excluded[c.name] for c in key.table.c if c.name not in key.columns}
-    return statement.on_conflict_do_update(index_elements=key.columns, set_=replaced)
+def upsert(insert: Insert, table: Table) -> Any:
+    """Return the dialect's insert of a row that replaces the one of the same primary key."""
+    statement = insert(table)
+    replaced = {column.name: statement.excluded[column.name] for column in table.c if not column.primary_key}
+    return statement.on_conflict_do_update(index_elements=list(table.primary_key.columns), set_=replaced)
 
 
 def add_usage(insert: Insert) -> Any:

@@ -6,13 +6,12 @@ Synchronous and safe for threads. It knows no HTTP, no index, and no clock but t
 from concurrent.futures import Future
 from pathlib import Path
 
-from penchant.storage.accounts import AccountStore
+from penchant.storage.accounts import AccountStore, KeyStore
 from penchant.storage.databases.connections import ServerOptions
 from penchant.storage.databases.opening import AnyDatabase, Transactions, open_database
 from penchant.storage.drafts import DraftStore
 from penchant.storage.group_commit import GroupCommit, Lane, is_interactions
 from penchant.storage.impressions import ImpressionStore
-from penchant.storage.keys import KeyStore
 from penchant.storage.people import PeopleStore
 from penchant.storage.placements import PlacementStore
 from penchant.storage.pulls import PullStore

@@ -14,9 +14,9 @@ A follower with the cursor 3 reads the rows above 3, which is b alone. One with 
 again from all live rows. Housekeeping removes cleared rows later, chunk by chunk (`storage.upkeep`).
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any, ClassVar
 
 import msgspec
 from sqlalchemy import Connection, delete, func, insert, select, update
@@ -38,7 +38,6 @@ from penchant.storage.databases.opening import AnyDatabase
 from penchant.storage.drafts import (
     PUBLISHED,
     UNDONE,
-    forget_drafts,
     list_kinds,
     mark_list,
     mark_of,
@@ -54,7 +53,6 @@ from penchant.storage.hashing import source_id, user_key
 from penchant.storage.impression_ledger import forget_impressions, record_impressions
 from penchant.storage.interaction_writes import erase, record, replace_preferences, take_back
 from penchant.storage.placements import (
-    forget_placements,
     note_stops,
     placements_in_force,
     read_placements,
@@ -94,7 +92,20 @@ from penchant.storage.records import (
     WordRules,
     WordRulesChanged,
 )
-from penchant.storage.schema import CODEC_JSON, CONTENT, INTERACTIONS, accounts, counters, lists, pieces, sources
+from penchant.storage.schema import (
+    CODEC_JSON,
+    CONTENT,
+    INTERACTIONS,
+    accounts,
+    counters,
+    dictionaries,
+    drafts,
+    lists,
+    pieces,
+    placement_versions,
+    placements,
+    sources,
+)
 from penchant.storage.source_reader import rules_of, stored_settings
 
 
@@ -107,63 +118,14 @@ class WriteTransaction:
         self.dictionaries = dictionaries
         self.now = now
 
-    def execute(self, command: Command) -> Outcome:  # noqa: C901, PLR0911, PLR0912  # one line each
+    def execute(self, command: Command) -> Outcome:
         """Carry out a command.
 
         Raises:
             UnknownSource, TooManySources, TooManyPieces, TooManyPlacements, PlacementChanged: it may not be done;
                 nothing was written for it.
         """
-        match command:
-            case SubmitPieces():
-                return self._write_pieces(command)
-            case DeletePieces():
-                return self._delete(command)
-            case ClearPieces():
-                return self._clear(command)
-            case DeleteSource():
-                return self._delete_source(command)
-            case ReplaceList():
-                return self._replace_list(command)
-            case EditList():
-                return self._edit_list(command)
-            case ReplaceSettings():
-                return self._replace_settings(command)
-            case StoreWords():
-                return self._store_words(command)
-            case PutPlacement():
-                return self._put_placement(command)
-            case DeletePlacement():
-                return self._delete_placement(command)
-            case NoteStops():
-                return self._note_stops(command)
-            case SaveDraft():
-                return self._save_draft(command)
-            case DeleteDraft():
-                return self._delete_draft(command)
-            case MoveDraft():
-                return self._move_draft(command)
-            case PublishDraft():
-                return self._publish_draft(command)
-            case RecordInteractions():
-                return self.record([command])[0]
-            case ReplacePreferences():
-                return self._replace_preferences(command)
-            case RecordImpressions():
-                return self.record_impressions([command])[0]
-            case TakeBack():
-                row = self._require(command, INTERACTIONS)
-                return take_back(self.connection, self.database, row, command, self.now)
-            case EraseUser():
-                return self._erase(command)
-            case AddUsage():
-                fields = {
-                    "account_id": command.account_id,
-                    "month": command.month,
-                    "answers": command.answers,
-                }
-                self.connection.execute(statements.add_usage(self.database.insert), fields)
-                return Outcome()
+        return self._WRITES[type(command)](self, command)
 
     def record(self, commands: Sequence[RecordInteractions]) -> list[Outcome]:
         """Carry out commands of one source together.
@@ -184,6 +146,20 @@ class WriteTransaction:
         row = self._require(commands[0], INTERACTIONS)
         return record_impressions(self.connection, self.database, row, commands)
 
+    def _record(self, command: RecordInteractions) -> Outcome:
+        return self.record([command])[0]
+
+    def _record_impressions(self, command: RecordImpressions) -> Outcome:
+        return self.record_impressions([command])[0]
+
+    def _take_back(self, command: TakeBack) -> Outcome:
+        row = self._require(command, INTERACTIONS)
+        return take_back(self.connection, self.database, row, command, self.now)
+
+    def _add_usage(self, command: AddUsage) -> Outcome:
+        self.connection.execute(statements.add_usage(self.database.insert), asdict(command))
+        return Outcome()
+
     def _replace_preferences(self, command: ReplacePreferences) -> Outcome:
         row = self._require(command, INTERACTIONS)
         version = replace_preferences(self.connection, self.database.insert, row, command, self.now)
@@ -196,7 +172,7 @@ class WriteTransaction:
         was_shown = forget_impressions(self.connection, row, command.user_id)
         if version is None and not was_shown:
             return Outcome(version=row.version, interactions_version=row.interactions_version)
-        note(self.connection, command.account_id, command.actor, "user.erase", command.source, now=self.now)
+        self._note(command, "user.erase")
         return Outcome(version=row.version, interactions_version=version or row.interactions_version)
 
     def _row(self, command: SourceCommand, *kinds: int) -> Any:
@@ -270,7 +246,7 @@ class WriteTransaction:
             for offset, (piece, body) in enumerate(zip(given, stored, strict=True), start=1)
         ]
         if rows:
-            self.database.upsert_rows(self.connection, statements.PIECES_KEY, rows)
+            self.database.upsert_rows(self.connection, pieces, rows)
 
     def _check_sources(self, command: SubmitPieces) -> None:
         if command.max_sources is None:
@@ -324,7 +300,7 @@ class WriteTransaction:
                 counter = dict.fromkeys(("version", "cleared_at", "purged_below", "live", "clock", "erased_at"), 0)
                 counter |= {"source_id": number, "kind": kind, "version": floor if kind == CONTENT else 0}
                 self.connection.execute(statements.insert_missing(self.database.insert, counters), counter)
-        note(self.connection, command.account_id, command.actor, "source.create", command.source, now=self.now)
+        self._note(command, "source.create")
         return self._row(command, CONTENT)
 
     def _version_floor(self, account_id: int) -> int:
@@ -362,14 +338,14 @@ class WriteTransaction:
             for offset, piece_id in enumerate(gone, start=1)
         ]
         if rows:
-            self.database.upsert_rows(self.connection, statements.PIECES_KEY, rows)
+            self.database.upsert_rows(self.connection, pieces, rows)
 
     def _clear(self, command: ClearPieces) -> Outcome:
         row = self._require(command, CONTENT)
         # A clearing costs the same for ten pieces and for a million: it moves a bound, and leaves the rows alone.
         version = self._raise_version(row, 1, self._moment(row), live=0, clear=True)
         forget_dictionaries(self.connection, row.source_id)
-        note(self.connection, command.account_id, command.actor, "source.clear", command.source, now=self.now)
+        self._note(command, "source.clear")
         return Outcome(version=version, deleted=row.live)
 
     def _delete_source(self, command: DeleteSource) -> Outcome:
@@ -379,7 +355,6 @@ class WriteTransaction:
         """
         row = self._require(command, CONTENT, INTERACTIONS)
         version = self._raise_version(row, 1, self._moment(row), live=0, clear=True)
-        forget_dictionaries(self.connection, row.source_id)
         # The interactions are cleared in the same way; they have no ``live`` that would have to be set.
         raised = row.interactions_version + 1
         self.connection.execute(
@@ -387,15 +362,14 @@ class WriteTransaction:
             .where(counters.c.source_id == row.source_id, counters.c.kind == INTERACTIONS)
             .values(version=raised, cleared_at=raised)
         )
-        self.connection.execute(delete(lists).where(lists.c.source_id == row.source_id))
-        forget_placements(self.connection, row.source_id)
-        forget_drafts(self.connection, row.source_id)
+        for table in (lists, placements, placement_versions, drafts, dictionaries):
+            self.connection.execute(delete(table).where(table.c.source_id == row.source_id))
         self.connection.execute(
             update(sources)
             .where(sources.c.source_id == row.source_id)
             .values(deleted=True, settings=b"", words=None, words_wanted=None)
         )
-        note(self.connection, command.account_id, command.actor, "source.delete", command.source, now=self.now)
+        self._note(command, "source.delete")
         return Outcome(version=version, deleted=row.live)
 
     def _replace_list(self, command: ReplaceList) -> Outcome:
@@ -404,7 +378,6 @@ class WriteTransaction:
         return Outcome(version=self._raise_version(row, 1, self._moment(row)))
 
     def _store_list(self, row: Any, command: SourceCommand, kind: ListKind, ids: Sequence[str]) -> None:
-        """Replace a list as a whole; its order is that of the ids."""
         own = (lists.c.source_id == row.source_id) & (lists.c.kind == kind.value)
         self.connection.execute(delete(lists).where(own))
         if ids:
@@ -413,20 +386,20 @@ class WriteTransaction:
                 for offset, piece_id in enumerate(ids)
             ]
             self.connection.execute(insert(lists), rows)
-        note(self.connection, command.account_id, command.actor, f"{kind.value}.replace", command.source, now=self.now)
+        self._note(command, f"{kind.value}.replace")
 
     def _edit_list(self, command: EditList) -> Outcome:
         """Put a piece on a list or take it off, in the audit log under its id."""
         row = self._require(command, CONTENT)
         kind = command.kind.value
         own = (lists.c.source_id == row.source_id) & (lists.c.kind == kind)
-        found = self.connection.execute(select(lists.c.position, lists.c.piece_id).where(own)).all()
-        if any(each.piece_id == command.piece_id for each in found) == command.is_listed:
+        entries = self.connection.execute(select(lists.c.position, lists.c.piece_id).where(own)).all()
+        if any(each.piece_id == command.piece_id for each in entries) == command.is_listed:
             return Outcome(version=row.version)
-        if command.is_listed and len(found) >= MAX_LIST_LENGTH:
-            raise TooManyEntries(f"The list has {len(found)} ids already; {MAX_LIST_LENGTH} are accepted.")
+        if command.is_listed and len(entries) >= MAX_LIST_LENGTH:
+            raise TooManyEntries(f"The list has {len(entries)} ids already; {MAX_LIST_LENGTH} are accepted.")
         if command.is_listed:
-            position = max((each.position for each in found), default=-1) + 1
+            position = max((each.position for each in entries), default=-1) + 1
             entry = {"source_id": row.source_id, "kind": kind, "position": position, "piece_id": command.piece_id}
             self.connection.execute(insert(lists), entry)
         else:
@@ -438,7 +411,7 @@ class WriteTransaction:
     def _replace_settings(self, command: ReplaceSettings) -> Outcome:
         row = self._require(command, CONTENT)
         if command.expected is None:
-            note(self.connection, command.account_id, command.actor, "settings.replace", command.source, now=self.now)
+            self._note(command, "settings.replace")
         elif stored_settings(self.connection, row.source_id) != command.expected:
             return Outcome(version=row.version)
         is_pending = self._store_settings(row, command.settings, command.words, row.live)
@@ -569,7 +542,7 @@ class WriteTransaction:
         is_pending = False
         if command.settings is not None:
             is_pending = self._store_settings(row, command.settings, command.word_rule, live)
-            note(self.connection, command.account_id, command.actor, "settings.replace", command.source, now=self.now)
+            self._note(command, "settings.replace")
         for kind, ids in command.lists.items():
             self._store_list(row, command, kind, ids)
         version = self._raise_version(row, len(command.pieces) + len(gone), now, live=live)
@@ -596,7 +569,7 @@ class WriteTransaction:
         now = self._standing(row, subjects)
         marks = {} if now.settings is None else {"settings": mark_of(now.settings)}
         marks |= {kind: mark_list(ids) for kind, ids in now.lists.items()}
-        marks |= {f"placements/{name}": mark_of(found and found[0]) for name, found in now.placements.items()}
+        marks |= {f"placements/{name}": mark_of(row and row[0]) for name, row in now.placements.items()}
         return marks | {f"content/{piece_id}": mark_of(body) for piece_id, body in now.pieces.items()}
 
     def _standing(self, row: Any, subjects: Iterable[str]) -> ReplacedState:
@@ -619,7 +592,6 @@ class WriteTransaction:
         )
 
     def _bodies(self, row: Any, ids: Sequence[str]) -> dict[str, bytes | None]:
-        """Return the bodies of pieces as JSON, ``None`` of those that are not there."""
         bodies: dict[str, bytes | None] = dict.fromkeys(ids)
         reader = BodyReader(self.connection, row.source_id, self.dictionaries)
         live = (pieces.c.source_id == row.source_id) & pieces.c.deleted.is_(False) & (pieces.c.version > row.cleared_at)
@@ -629,8 +601,9 @@ class WriteTransaction:
                 bodies[piece_id] = reader.read(codec, bytes(body))
         return bodies
 
-    def _note(self, command: SourceCommand, action: str, name: str) -> None:
-        subject = f"{command.source}/{name}"
+    def _note(self, command: SourceCommand, action: str, name: str | None = None) -> None:
+        """Write into the audit log what was done, to the source or to what is called so in it."""
+        subject = command.source if name is None else f"{command.source}/{name}"
         note(self.connection, command.account_id, command.actor, action, subject, now=self.now)
 
     def _moment(self, row: Any) -> int:
@@ -655,15 +628,38 @@ class WriteTransaction:
         self.connection.execute(update(sources).where(sources.c.source_id == row.source_id).values(changed_at=now))
         return version
 
+    _WRITES: ClassVar[Mapping[type[Command], Callable[["WriteTransaction", Any], Outcome]]] = {
+        SubmitPieces: _write_pieces,
+        DeletePieces: _delete,
+        ClearPieces: _clear,
+        DeleteSource: _delete_source,
+        ReplaceList: _replace_list,
+        EditList: _edit_list,
+        ReplaceSettings: _replace_settings,
+        StoreWords: _store_words,
+        PutPlacement: _put_placement,
+        DeletePlacement: _delete_placement,
+        NoteStops: _note_stops,
+        SaveDraft: _save_draft,
+        DeleteDraft: _delete_draft,
+        MoveDraft: _move_draft,
+        PublishDraft: _publish_draft,
+        RecordInteractions: _record,
+        RecordImpressions: _record_impressions,
+        ReplacePreferences: _replace_preferences,
+        TakeBack: _take_back,
+        EraseUser: _erase,
+        AddUsage: _add_usage,
+    }
+    """What carries out each command."""
+
 
 def _require_room(most: int | None, live: int, created: int) -> None:
-    """Raise `TooManyPieces` where new pieces take a source past the most that a plan allows."""
     if most is not None and created and live > most:
         raise TooManyPieces(f"The plan allows {most} pieces in a source; it would have {live}.")
 
 
 def _require_places(command: PublishDraft, in_force: Collection[str]) -> None:
-    """Raise `TooManyPlacements` where a publication gives a source more placements than one may have."""
     stored = {each.name for each in command.placements if each.body is not None}
     removed = {each.name for each in command.placements if each.body is None}
     if len((set(in_force) - removed) | stored) > max(len(in_force), command.max_placements):

@@ -115,7 +115,7 @@ from penchant.wire.list_ids import (
     encode_cursor,
     encode_list_id,
 )
-from penchant.wire.lists import MAX_RANKED, RankWish, decode_asked, decode_ids, decode_list, decode_rank_wish
+from penchant.wire.lists import decode_asked, decode_ids, decode_list, decode_rank_wish
 from penchant.wire.pieces import (
     DEFAULT_LIMITS,
     PieceWords,
@@ -198,7 +198,6 @@ from penchant.wire.settings import (
 from penchant.wire.signing import MAX_SIGNED_S, sign_user, signed_user
 from penchant.wire.stored import (
     AS_SUBMITTED,
-    KeywordWeights,
     PieceReading,
     decode_stored_card,
     decode_stored_filters,

@@ -55,13 +55,13 @@ def _attribute(key: str, given: Any, where: str, faults: Faults) -> Attribute | 
         return None
     faults.only(given, _MEMBERS, where)
     text, kind = given.get("pointer"), given.get("type")
-    found = read_pointer(text, f"{where}/pointer", faults)
-    if found is None:
+    place = read_pointer(text, f"{where}/pointer", faults)
+    if place is None:
         return None
     if not isinstance(kind, str) or kind not in set(AttributeType):
         faults.add(f"{where}/type", f"Found another type; accepted are {_TYPES}.")
         return None
-    return Attribute(AttributeType(kind), found)
+    return Attribute(AttributeType(kind), place)
 
 
 def read_pointer(value: Any, where: str, faults: Faults) -> str | None:
@@ -80,8 +80,8 @@ def decode_stored_marks(body: bytes, attributes: Sequence[Attribute]) -> tuple[s
 
 def decode_stored_extra(body: bytes, where: str) -> str | None:
     """Return the text to which a JSON pointer leads in the extras of a stored piece, if it leads to one."""
-    found = _member(_decoder.decode(body).extras, steps_of(where))
-    return found if isinstance(found, str) else None
+    member = _member(_decoder.decode(body).extras, steps_of(where))
+    return member if isinstance(member, str) else None
 
 
 def marks_in(extras: Mapping[str, Any], attributes: Sequence[Attribute]) -> tuple[str, ...]:
@@ -124,10 +124,10 @@ def typed_value(value: Any, kind: AttributeType) -> Value:
         ValueError: it is of another type; the message says what is accepted.
     """
     accepted, read = _READERS[kind]
-    found = read(value)
-    if found is None:
+    typed = read(value)
+    if typed is None:
         raise ValueError(f"Found {kind_of(value)}; {accepted} is accepted.")
-    return found
+    return typed
 
 
 def _keyword(value: Any) -> str | None:

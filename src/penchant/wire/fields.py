@@ -235,8 +235,7 @@ def number(least: float, most: float) -> Shape:
     def read(value: Any, where: str, faults: Faults) -> Any:
         if is_number(value) and least <= value <= most:
             return value
-        faults.add(where, f"Found {_shown(value)}; a number from {least} to {most} is accepted.")
-        return UNSET
+        return faults.refuse(where, f"Found {_shown(value)}; a number from {least} to {most} is accepted.")
 
     return Shape(read, {"type": "number", "minimum": least, "maximum": most})
 
@@ -246,10 +245,10 @@ def weight(least: float, most: float) -> Shape:
     plain = number(least, most)
 
     def read(value: Any, where: str, faults: Faults) -> Any:
-        found = plain.read(value, where, faults)
-        if found is not UNSET and hundredths_of(found) is None:
-            faults.add(where, f"Found {found}; at most two decimals are accepted.")
-        return found
+        number_read = plain.read(value, where, faults)
+        if number_read is not UNSET and hundredths_of(number_read) is None:
+            faults.add(where, f"Found {number_read}; at most two decimals are accepted.")
+        return number_read
 
     return Shape(read, plain.schema)
 
@@ -264,8 +263,7 @@ def integer(least: int, most: int) -> Shape:
     def read(value: Any, where: str, faults: Faults) -> Any:
         if type(value) is int and least <= value <= most:
             return value
-        faults.add(where, f"Found {_shown(value)}; an integer from {least} to {most} is accepted.")
-        return UNSET
+        return faults.refuse(where, f"Found {_shown(value)}; an integer from {least} to {most} is accepted.")
 
     return Shape(read, {"type": "integer", "minimum": least, "maximum": most})
 
@@ -273,8 +271,7 @@ def integer(least: int, most: int) -> Shape:
 def _read_boolean(value: Any, where: str, faults: Faults) -> Any:
     if isinstance(value, bool):
         return value
-    faults.add(where, f"Found {kind_of(value)}; true or false is accepted.")
-    return UNSET
+    return faults.refuse(where, f"Found {kind_of(value)}; true or false is accepted.")
 
 
 BOOLEAN = Shape(_read_boolean, {"type": "boolean"})
@@ -286,8 +283,7 @@ def text(problem_of: Callable[[str], str | None], accepted: str, schema: Json) -
     def read(value: Any, where: str, faults: Faults) -> Any:
         problem = problem_of(value) if isinstance(value, str) else f"Found {kind_of(value)}; {accepted} is accepted."
         if problem:
-            faults.add(where, problem)
-            return UNSET
+            return faults.refuse(where, problem)
         return value
 
     return Shape(read, schema)
@@ -307,8 +303,7 @@ def choice(kind: type[Choice], accepted: str) -> Shape:
     def read(value: Any, where: str, faults: Faults) -> Any:
         if isinstance(value, str) and value in names:
             return kind(value)
-        faults.add(where, f"Found another {accepted}; accepted are {', '.join(names)}.")
-        return UNSET
+        return faults.refuse(where, f"Found another {accepted}; accepted are {', '.join(names)}.")
 
     return Shape(read, {"type": "string", "enum": names})
 
@@ -318,8 +313,7 @@ def by_category(shape: Shape) -> Shape:
 
     def read(value: Any, where: str, faults: Faults) -> Any:
         if not isinstance(value, dict):
-            faults.add(where, f"Found {kind_of(value)}; an object is accepted.")
-            return UNSET
+            return faults.refuse(where, f"Found {kind_of(value)}; an object is accepted.")
         for category in value:
             is_category(category, where + pointer(category), faults)
         return {category: shape.read(given, where + pointer(category), faults) for category, given in value.items()}

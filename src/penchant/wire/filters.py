@@ -181,8 +181,8 @@ class _FilterReader:
     def _spans(self, values: Any, attribute: Attribute, where: str) -> list[MarkSpan]:
         """Return the spans that hold the mark of one value each."""
         if not isinstance(values, list) or not values:
-            found = "an empty array" if values == [] else kind_of(values)
-            self.faults.add(where, f"Found {found}; an array of one or more values is accepted.")
+            kind = "an empty array" if values == [] else kind_of(values)
+            self.faults.add(where, f"Found {kind}; an array of one or more values is accepted.")
             return []
         self._values += len(values)
         if self._values > MAX_FILTER_VALUES:
@@ -211,11 +211,11 @@ class _FilterReader:
     def _exists(self, value: Mapping[str, Any], attribute: Attribute, where: str) -> tuple[Clause, ...]:
         if "exists" not in value:
             return ()
-        wanted = value["exists"]
-        if not isinstance(wanted, bool):
-            self.faults.add(f"{where}/exists", f"Found {kind_of(wanted)}; true or false is accepted.")
+        exists = value["exists"]
+        if not isinstance(exists, bool):
+            self.faults.add(f"{where}/exists", f"Found {kind_of(exists)}; true or false is accepted.")
         condition = MarkCondition((marks_of_all(self._numbers[attribute]),))
-        return (condition if wanted else ClauseGroup(must_not=(condition,)),)
+        return (condition if exists else ClauseGroup(must_not=(condition,)),)
 
     def _mark(self, value: Any, attribute: Attribute, where: str) -> str:
         try:

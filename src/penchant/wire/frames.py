@@ -20,8 +20,8 @@ class Record(msgspec.Struct, frozen=True):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the members by the names of the interface, as JSON would hold them."""
-        found: dict[str, Any] = msgspec.to_builtins(self)
-        return found
+        members: dict[str, Any] = msgspec.to_builtins(self)
+        return members
 
     def _repr_html_(self) -> str:
         return _table(["", ""], [[name, value] for name, value in row_of(self).items()])

@@ -175,11 +175,11 @@ def _read_buckets(value: Any, spec: PlacementSpec, faults: Faults) -> Runs:
     bounds = [bound for run in runs for bound in run[:2]]
     if bounds != sorted(bounds) or not all(0 <= start < end <= BUCKETS for start, end, _ in runs):
         faults.add(where, f"Found runs that are empty, overlap or do not ascend within 0 to {BUCKETS}.")
-    found = Counter[str]()
+    counts = Counter[str]()
     for start, end, variant in runs:
-        found[variant] += end - start
+        counts[variant] += end - start
     shares = {each.name: each.share for each in spec.variants}
-    for name in sorted({*found, *shares}):
-        if found[name] != shares.get(name, 0):
-            faults.add(where, f"Found {found[name]} buckets of {name!r}; {shares.get(name, 0)} are its share.")
+    for name in sorted({*counts, *shares}):
+        if counts[name] != shares.get(name, 0):
+            faults.add(where, f"Found {counts[name]} buckets of {name!r}; {shares.get(name, 0)} are its share.")
     return runs

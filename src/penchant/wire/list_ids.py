@@ -92,12 +92,12 @@ def decode_list_id(secret: bytes, origin: bytes, text: str) -> ListIdentity:
     """
     if not _SHAPE.match(text) or len(text) % 4 == 1:
         raise ValueError(_WRONG)
-    found = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-    key, rest = found[:_KEY_BYTES], found[_KEY_BYTES:]
+    content = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    key, rest = content[:_KEY_BYTES], content[_KEY_BYTES:]
     moment = key[:_MOMENT_BYTES]
     expected = _tag(secret, origin, moment, rest)
     # Base64 has several spellings of the same bytes where the last ones are cut: one list must have one id.
-    is_canonical = base64.urlsafe_b64encode(found).decode().rstrip("=") == text
+    is_canonical = base64.urlsafe_b64encode(content).decode().rstrip("=") == text
     if not hmac.compare_digest(key[_MOMENT_BYTES:], expected) or not is_canonical:
         raise ValueError(_WRONG)
     begin, proof = CHANCE_BYTES + 1, None
@@ -130,8 +130,8 @@ def position_in_list(secret: bytes, identity: ListIdentity, piece_id: str, repor
     salt, marks = identity.proof[: _MOMENT_BYTES + CHANCE_BYTES], identity.proof[_MOMENT_BYTES + CHANCE_BYTES :]
     listed = [marks[begin : begin + _MARK_BYTES] for begin in range(0, len(marks), _MARK_BYTES)]
     for rule in _MARKS:
-        wanted = _mark(secret, salt, piece_id, rule)
-        places = [place for place, mark in enumerate(listed, 1) if mark == wanted]
+        own_mark = _mark(secret, salt, piece_id, rule)
+        places = [place for place, mark in enumerate(listed, 1) if mark == own_mark]
         if places:
             return ProvenPosition(reported if reported in places else places[0], rule)
     return None
@@ -187,10 +187,11 @@ def decode_cursor(secret: bytes, bound: bytes, text: str) -> ListCursor:
     """
     if not _CURSOR_SHAPE.match(text) or len(text) % 4 == 1:
         raise ValueError(_WRONG_CURSOR)
-    found = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-    tag, content = found[:_CURSOR_TAG_BYTES], _hidden(secret, found[:_CURSOR_TAG_BYTES], found[_CURSOR_TAG_BYTES:])
+    encoded = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    tag = encoded[:_CURSOR_TAG_BYTES]
+    content = _hidden(secret, tag, encoded[_CURSOR_TAG_BYTES:])
     # Base64 has several spellings of the same bytes where the last ones are cut.
-    is_canonical = base64.urlsafe_b64encode(found).decode().rstrip("=") == text
+    is_canonical = base64.urlsafe_b64encode(encoded).decode().rstrip("=") == text
     if not hmac.compare_digest(tag, _cursor_tag(secret, bound, content)) or not is_canonical:
         raise ValueError(_WRONG_CURSOR)
     listed, elsewhere = int.from_bytes(content[1:3], "big"), int.from_bytes(content[3:5], "big")

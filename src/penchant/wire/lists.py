@@ -5,7 +5,6 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import UNSET
 
 from penchant.errors import TooManyEntries
 from penchant.model import MAX_LIST_LENGTH, MAX_TAKE
@@ -122,8 +121,7 @@ def ids(
 
     def read(value: Any, where: str, faults: Faults) -> Any:
         if not isinstance(value, list):
-            faults.add(where, f"Found {kind_of(value)}; an array of ids is accepted.")
-            return UNSET
+            return faults.refuse(where, f"Found {kind_of(value)}; an array of ids is accepted.")
         if listed is not None and len(value) > MAX_LIST_LENGTH:
             raise TooManyEntries(f"{where}: Found {len(value)} entries; up to {MAX_LIST_LENGTH} ids are accepted.")
         check_ids(value, where, faults, unique=unique)
@@ -136,9 +134,8 @@ def ids(
 def _read_take(value: Any, where: str, faults: Faults) -> Any:
     if type(value) is int and value >= 1:
         return min(value, MAX_TAKE)
-    found = value if type(value) is int else kind_of(value)
-    faults.add(where, f"Found {found}; 1 to {MAX_TAKE} is accepted.")
-    return UNSET
+    shown = value if type(value) is int else kind_of(value)
+    return faults.refuse(where, f"Found {shown}; 1 to {MAX_TAKE} is accepted.")
 
 
 TAKE = Shape(_read_take, {"type": "integer", "minimum": 1})

@@ -235,9 +235,8 @@ def _is_plain_filters(filters: _Filters) -> bool:
 
 
 def _may_hold_control(encoded: bytes) -> bool:
-    """Return whether a text in JSON that `encode` wrote may hold a control character."""
-    found = _BACKSLASH in encoded or _DELETE in encoded or _BEFORE_C1 in encoded
-    return found and _CONTROL.search(encoded) is not None
+    may_have = _BACKSLASH in encoded or _DELETE in encoded or _BEFORE_C1 in encoded
+    return may_have and _CONTROL.search(encoded) is not None
 
 
 MAX_CATEGORY_DEPTH = 64
@@ -568,8 +567,8 @@ def _read_keyword(item: dict[str, Any], where: str, category: str, categories: _
     keyword["weight"] = weight
     if type(weight) is not int or not 0 <= weight <= MAX_WEIGHT:
         is_number = type(weight) in {int, float} and abs(weight) < _LONGEST_PRINTED
-        found = str(weight) if is_number else kind_of(weight)
-        scan.faults.add(f"{where}/weight", f"Found {found}; an integer from 0 to {MAX_WEIGHT} is accepted.")
+        shown = str(weight) if is_number else kind_of(weight)
+        scan.faults.add(f"{where}/weight", f"Found {shown}; an integer from 0 to {MAX_WEIGHT} is accepted.")
     elif isinstance(key, str) and weight:
         known = categories.weights.setdefault((category, key), weight)
         if known != weight:

@@ -92,33 +92,27 @@ def _read_share(value: Any, where: str, faults: Faults) -> int:
 def _read_fraction(value: Any, where: str, faults: Faults) -> Any:
     if is_number(value) and 0 <= value <= 1:
         return float(value)
-    faults.add(where, "Found another value; a number from 0 to 1 is accepted.")
-    return UNSET
+    return faults.refuse(where, "Found another value; a number from 0 to 1 is accepted.")
 
 
 def _read_half_life(value: Any, where: str, faults: Faults) -> Any:
     if type(value) is int and 0 <= value <= MAX_DAYS:
         return value
-    faults.add(where, f"Found another value; an integer from 0 to {MAX_DAYS} is accepted.")
-    return UNSET
+    return faults.refuse(where, f"Found another value; an integer from 0 to {MAX_DAYS} is accepted.")
 
 
 def _read_catalogs(value: Any, where: str, faults: Faults) -> Any:
     if not isinstance(value, list) or not 1 <= len(value) <= MAX_CATALOGS:
-        faults.add(where, f"Found no array of 1 to {MAX_CATALOGS} names of catalogs.")
-        return UNSET
+        return faults.refuse(where, f"Found no array of 1 to {MAX_CATALOGS} names of catalogs.")
     for place, name in enumerate(value):
         _CATALOG.read(name, f"{where}/{place}", faults)
     return frozenset(name for name in value if isinstance(name, str))
 
 
 def _own_ids(most: int) -> Shape:
-    """Return the shape of an array of up to so many ids, each once."""
-
     def read(value: Any, where: str, faults: Faults) -> Any:
         if not isinstance(value, list) or len(value) > most:
-            faults.add(where, f"Found no array of up to {most} ids.")
-            return UNSET
+            return faults.refuse(where, f"Found no array of up to {most} ids.")
         check_ids(value, where, faults, unique=True)
         return tuple(each for each in value if isinstance(each, str))
 
@@ -131,8 +125,7 @@ def _as_given(kind: type, accepted: str, schema: Json) -> Shape:
     def read(value: Any, where: str, faults: Faults) -> Any:
         if isinstance(value, kind):
             return value
-        faults.add(where, f"Found {kind_of(value)}; {accepted} is accepted.")
-        return UNSET
+        return faults.refuse(where, f"Found {kind_of(value)}; {accepted} is accepted.")
 
     return Shape(read, schema)
 
@@ -141,8 +134,7 @@ def _read_moment(value: Any, where: str, faults: Faults) -> Any:
     try:
         return parse_timestamp(value if isinstance(value, str) else "")
     except ValueError:
-        faults.add(where, "Found no moment; a timestamp such as 2026-01-31T18:00:00Z (RFC 3339) is accepted.")
-        return UNSET
+        return faults.refuse(where, "Found no moment; a timestamp such as 2026-01-31T18:00:00Z (RFC 3339) is accepted.")
 
 
 _MOMENT = Shape(_read_moment, {"type": "string", "format": "date-time"})
@@ -172,9 +164,8 @@ _PIN, _QUOTA = Body(PlacementPin), Body(PlacementQuota)
 def _read_entries(body: Body[Any], most: int, value: Any, where: str, faults: Faults) -> Any:
     """Return the records of an array; UNSET with the faults noted."""
     if not isinstance(value, list) or len(value) > most:
-        found = f"{len(value)} entries" if isinstance(value, list) else kind_of(value)
-        faults.add(where, f"Found {found}; an array of up to {most} is accepted.")
-        return UNSET
+        kind = f"{len(value)} entries" if isinstance(value, list) else kind_of(value)
+        return faults.refuse(where, f"Found {kind}; an array of up to {most} is accepted.")
     count = len(faults.found)
     entries = [body.read(entry, f"{where}/{place}", faults) for place, entry in enumerate(value)]
     return UNSET if len(faults.found) > count else tuple(body.record(**entry) for entry in entries)
@@ -357,9 +348,8 @@ def _read_variants(value: Any, where: str, faults: Faults) -> Any:
     """Return variants as they were given; what they mean depends on their placement."""
     if isinstance(value, list) and len(value) <= MAX_VARIANTS:
         return value
-    found = f"{len(value)} entries" if isinstance(value, list) else kind_of(value)
-    faults.add(where, f"Found {found}; an array of up to {MAX_VARIANTS} is accepted.")
-    return UNSET
+    kind = f"{len(value)} entries" if isinstance(value, list) else kind_of(value)
+    return faults.refuse(where, f"Found {kind}; an array of up to {MAX_VARIANTS} is accepted.")
 
 
 class Placement(ListMembers, frozen=True, kw_only=True, rename="camel"):
@@ -611,7 +601,6 @@ def _variant(entry: Mapping[str, Any], base: ListRules, where: str, faults: Faul
 
 
 def _require_picks(rules: ListRules, where: str, faults: Faults) -> None:
-    """Note where a list that may be shown picks pieces, and none are named."""
     if PlacementKind.PICKS in rules.kinds and rules.content is None:
         faults.add(f"{where}/content", "Found no ids; the kind picks needs those of the pieces that it shows.")
 
@@ -693,16 +682,14 @@ _ROW = Body(PageRow)
 
 def _read_rows(value: Any, where: str, faults: Faults) -> Any:
     if not isinstance(value, list):
-        faults.add(where, f"Found {kind_of(value)}; an array of requests for lists is accepted.")
-        return UNSET
+        return faults.refuse(where, f"Found {kind_of(value)}; an array of requests for lists is accepted.")
     rows = [_ROW.read(entry, f"{where}/{place}", faults) for place, entry in enumerate(value)]
     return UNSET if faults.found else tuple(PageRow(**row) for row in rows)
 
 
 def _read_include(value: Any, where: str, faults: Faults) -> Any:
     if not isinstance(value, list):
-        faults.add(where, f"Found {kind_of(value)}; an array of names is accepted.")
-        return UNSET
+        return faults.refuse(where, f"Found {kind_of(value)}; an array of names is accepted.")
     for place, name in enumerate(value):
         problem = include_problem(name) if isinstance(name, str) else f"Found {kind_of(name)}; a string is accepted."
         if problem:
@@ -742,8 +729,8 @@ def decode_page(body: bytes) -> PageWish:
     value = decode_object(body)
     lists, excluded = (len(each) if isinstance(each := value.get(key), list) else 0 for key in ("lists", "exclude"))
     if lists > MAX_LISTS or excluded > MAX_EXCLUDED:
-        found = f"Found {lists} lists and {excluded} excluded ids"
-        raise TooManyEntries(f"{found}; up to {MAX_LISTS} and {MAX_EXCLUDED} are accepted.")
+        problem = f"Found {lists} lists and {excluded} excluded ids"
+        raise TooManyEntries(f"{problem}; up to {MAX_LISTS} and {MAX_EXCLUDED} are accepted.")
     # A body without lists is told so first.
     is_listed = isinstance(value.get("lists"), list)
     first = ("exclude", "lists") if is_listed else ("lists", "exclude")

@@ -4,8 +4,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from msgspec import UNSET
-
 from penchant.errors import TooManyEntries
 from penchant.model import NO_PREFERENCES, Preferences, Term
 from penchant.wire.fields import BOOLEAN, ID_SCHEMA, Body, Description, Example, Json, Shape, is_category, is_number
@@ -40,10 +38,8 @@ def _categories(value: Any, where: str, faults: Faults) -> Iterator[tuple[str, s
 
 
 def _read_names(value: Any, where: str, faults: Faults) -> Any:
-    """Return the distinct names of categories, in order."""
     if not isinstance(value, list):
-        faults.add(where, f"Found {kind_of(value)}; an array of categories is accepted.")
-        return UNSET
+        return faults.refuse(where, f"Found {kind_of(value)}; an array of categories is accepted.")
     names = []
     for place, name in enumerate(value):
         if not isinstance(name, str):
@@ -72,8 +68,8 @@ def _read_weights(value: Any, where: str, faults: Faults) -> dict[Term, float]:
 def _weight_problem(weight: Any) -> str | None:
     if is_number(weight) and -1 <= weight <= 1:
         return None
-    found = weight if is_number(weight) else kind_of(weight)
-    return f"Found {found}; a number from -1 (disliked) to 1 (liked) is accepted."
+    shown = weight if is_number(weight) else kind_of(weight)
+    return f"Found {shown}; a number from -1 (disliked) to 1 (liked) is accepted."
 
 
 def _read_terms(value: Any, where: str, faults: Faults) -> tuple[Term, ...]:
@@ -167,8 +163,8 @@ def read_preferences(value: Mapping[str, Any]) -> Preferences:
     members = PREFERENCES.read(value, "", faults)
     preferences = Preferences(stated=members.pop("keywords", {}), **members)
     if len(preferences) > MAX_SAID:
-        found = f"Found {len(preferences)} keywords, pieces and categories"
-        raise TooManyEntries(f"{found}; up to {MAX_SAID} together are accepted.")
+        problem = f"Found {len(preferences)} keywords, pieces and categories"
+        raise TooManyEntries(f"{problem}; up to {MAX_SAID} together are accepted.")
     faults.raise_any()
     return preferences
 

@@ -186,12 +186,11 @@ def decode_interaction_lines(body: bytes, now: int, read_origin: ReadOrigin = _n
 
 
 def _lines(body: bytes) -> Iterator[tuple[int, msgspec.Raw]]:
-    """Yield the lines that are not blank with their numbers from 1."""
     number, end = 1, 0
-    for found in _LINE.finditer(body):
-        number += body.count(b"\n", end, found.start())
-        end = found.end()
-        yield number, msgspec.Raw(found[0])
+    for match in _LINE.finditer(body):
+        number += body.count(b"\n", end, match.start())
+        end = match.end()
+        yield number, msgspec.Raw(match[0])
 
 
 def _read_all(
@@ -239,11 +238,11 @@ def _members(raw: msgspec.Raw, where: str, faults: Faults) -> Any:
         faults.add(where, f"Found {kind}; an object with userId, type and contentId is accepted.")
         return None
     try:
-        found = _raw_decoder.decode(raw)
+        members = _raw_decoder.decode(raw)
     except UNREADABLE:
         decode_entry(raw, where, faults)  # half of a surrogate pair, somewhere
         return None
-    return SimpleNamespace(**{name: _text_or_raw(getattr(found, name)) for name in _MEMBERS})
+    return SimpleNamespace(**{name: _text_or_raw(getattr(members, name)) for name in _MEMBERS})
 
 
 def _text_or_raw(member: Any) -> Any:
@@ -289,8 +288,8 @@ def _read_portion(value: Any, where: str, faults: Faults) -> int | None:
 def _read_type(name: Any, where: str, faults: Faults) -> InteractionType:
     kind = _TYPES.get(name) if isinstance(name, str) else None
     if kind is None:
-        found = "no type" if name is msgspec.UNSET else "another type"
-        faults.add(where, f"Found {found}; accepted are {INTERACTION_TYPE_NAMES}.")
+        shown = "no type" if name is msgspec.UNSET else "another type"
+        faults.add(where, f"Found {shown}; accepted are {INTERACTION_TYPE_NAMES}.")
         return InteractionType.CLICK  # never stored: the fault ends the request
     return kind
 
@@ -320,15 +319,15 @@ def decode_impressions(
         InvalidInput: a list is not acceptable; every fault has its pointer.
     """
     faults = Faults()
-    found: list[NewImpression] = []
+    impressions: list[NewImpression] = []
     for place, entry in enumerate(split_array(body, MAX_IMPRESSIONS_PER_REQUEST, "lists")):
-        found += _read_seen(entry, f"/{place}", now, read_list, find_position, faults)
-        if len(found) > MAX_IMPRESSIONS_PER_REQUEST:
+        impressions += _read_seen(entry, f"/{place}", now, read_list, find_position, faults)
+        if len(impressions) > MAX_IMPRESSIONS_PER_REQUEST:
             raise TooManyEntries(f"Found more than {MAX_IMPRESSIONS_PER_REQUEST} pieces; send fewer in one request.")
         if faults.full():
             break
     faults.raise_any()
-    return tuple(found)
+    return tuple(impressions)
 
 
 def _read_seen(

@@ -176,7 +176,6 @@ def _state_kind(schema: dict[str, Any]) -> None:
 
 
 def _arrays() -> dict[str, Any]:
-    """Return the schemas of bodies and answers that are arrays."""
     text = {"type": "string"}
     return {
         "Submission": _array("SubmittedPiece", MAX_PIECES_PER_SUBMISSION),

@@ -81,8 +81,7 @@ _WEIGHT = weight(-MAX_INTERACTION_WEIGHT, MAX_INTERACTION_WEIGHT)
 
 def _read_interaction_weights(value: Any, where: str, faults: Faults) -> Any:
     if not isinstance(value, dict):
-        faults.add(where, f"Found {kind_of(value)}; an object is accepted.")
-        return UNSET
+        return faults.refuse(where, f"Found {kind_of(value)}; an object is accepted.")
     faults.only(value, tuple(InteractionType), where)
     return {
         kind: _WEIGHT.read(value[kind], f"{where}/{kind}", faults) if kind in value else default
@@ -96,8 +95,7 @@ def _read_public_extras(value: Any, where: str, faults: Faults) -> tuple[str, ..
     is_names = isinstance(value, list) and all(isinstance(name, str) for name in value)
     if not is_names or len(value) > MAX_PUBLIC_EXTRAS or len(set(value)) < len(value):
         accepted = f"true, or an array of up to {MAX_PUBLIC_EXTRAS} different names, is accepted."
-        faults.add(where, f"Found {kind_of(value)}; {accepted}")
-        return UNSET
+        return faults.refuse(where, f"Found {kind_of(value)}; {accepted}")
     return tuple(value)
 
 

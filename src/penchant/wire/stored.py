@@ -189,10 +189,10 @@ def decode_stored_piece(
 
 def decode_stored_filters(filters: bytes | msgspec.Raw) -> PieceFilters:
     """Return the filters of a piece from what storage keeps of them."""
-    found = _filters_decoder.decode(filters)
-    begins, ends = found.get("availableFrom"), found.get("availableUntil")
+    members = _filters_decoder.decode(filters)
+    begins, ends = members.get("availableFrom"), members.get("availableUntil")
     return PieceFilters(
-        catalogs=frozenset(found.get("catalogs", ())),
+        catalogs=frozenset(members.get("catalogs", ())),
         available_from=None if begins is None else parse_timestamp(begins),
         available_until=None if ends is None else parse_timestamp(ends),
     )
@@ -211,7 +211,7 @@ def include_problem(name: str) -> str | None:
 
 
 def piece_members(
-    piece: EncodedPiece, reading: PieceReading, wanted: Collection[str], public_by: SourceSettings | None = None
+    piece: EncodedPiece, reading: PieceReading, included: Collection[str], public_by: SourceSettings | None = None
 ) -> dict[str, Any]:
     """Return the wanted members of a piece by the names that entries of lists give them, as they are stored.
 
@@ -219,23 +219,23 @@ def piece_members(
     """
     stored = _members_decoder.decode(piece.body)
     members: dict[str, Any] = {}
-    if "label" in wanted and "label" in stored:
+    if "label" in included and "label" in stored:
         members["label"] = stored["label"]
-    named = {name.removeprefix(_EXTRAS) for name in wanted if name.startswith(_EXTRAS)}
-    if "extras" in wanted or named:
+    named = {name.removeprefix(_EXTRAS) for name in included if name.startswith(_EXTRAS)}
+    if "extras" in included or named:
         extras = _members_decoder.decode(stored.get("extras", b"{}"))
         members["extras"] = {
             name: value
             for name, value in extras.items()
-            if ("extras" in wanted or name in named) and (public_by is None or public_by.is_public_extra(name))
+            if ("extras" in included or name in named) and (public_by is None or public_by.is_public_extra(name))
         }
-    if "catalogs" in wanted or "available" in wanted:
+    if "catalogs" in included or "available" in included:
         filters = _members_decoder.decode(stored.get("filters", b"{}"))
-        if "catalogs" in wanted:
+        if "catalogs" in included:
             members["catalogs"] = filters.get("catalogs", [])
-        if "available" in wanted:
+        if "available" in included:
             members |= {name: filters[name] for name in ("availableFrom", "availableUntil") if name in filters}
-    if "words" in wanted:
+    if "words" in included:
         members["words"] = _words_of(piece, stored, reading)
     return members
 

@@ -62,6 +62,11 @@ class Faults:
         if len(self.found) < MAX_FAULTS:
             self.found.append(Fault(pointer=pointer, detail=detail))
 
+    def refuse(self, pointer: str, detail: str) -> msgspec.UnsetType:
+        """Note one fault of a value, and return what stands in its place."""
+        self.add(pointer, detail)
+        return msgspec.UNSET
+
     def only(self, members: Iterable[str], names: Collection[str], where: str) -> None:
         """Note every member of the object at ``where`` that has none of the accepted names."""
         for name in members:
@@ -182,15 +187,15 @@ def require_syntax(body: bytes) -> bytes:
 
 def _malformed(body: bytes, problem: str) -> InvalidSyntax:
     """Return the error for a body of which msgspec says what it dislikes at which byte; without one the text ends."""
-    found = _AT_BYTE.search(problem)
+    match = _AT_BYTE.search(problem)
     # The byte is that of the letter: in -Infinity it is behind the minus.
-    at = int(found[1]) if found else len(body)
+    at = int(match[1]) if match else len(body)
     constant = _CONSTANT.match(body, at - 1) or _CONSTANT.match(body, at)
     line, column = _line_and_column(body, constant.start() if constant else at)
     if constant:
         detail = f"{constant[0].decode()} is no JSON number,"
-    elif found:
-        detail = problem[: found.start()].removeprefix("JSON is malformed: ")
+    elif match:
+        detail = problem[: match.start()].removeprefix("JSON is malformed: ")
     else:
         detail = "it ends before its end"
     return InvalidSyntax(f"The body is not JSON: {detail} at line {line}, column {column}.")
@@ -235,14 +240,14 @@ def _find_unholdable(value: Any, where: str) -> Iterator[Fault]:
     levels: list[Iterator[tuple[object, Any]]] = [iter([("", value)])]
     names: list[object] = [""]
     while levels:
-        for name, found in levels[-1]:
+        for name, member in levels[-1]:
             names[-1] = name
-            problem = _problem(found)
+            problem = _problem(member)
             if isinstance(name, str) and _SURROGATE.search(name):
                 detail = "Found half of a surrogate pair in a member's name; whole ones are accepted."
                 yield Fault(pointer=where + pointer(*names[1:-1]), detail=detail)
-            elif isinstance(found, _NESTING):
-                levels.append(iter(found.items()) if isinstance(found, dict) else enumerate(found))
+            elif isinstance(member, _NESTING):
+                levels.append(iter(member.items()) if isinstance(member, dict) else enumerate(member))
                 names.append("")
                 break
             elif problem:
@@ -343,10 +348,10 @@ def _split(body: bytes, limit: int | None, what: str) -> Sequence[msgspec.Raw]:
     if limit is None:
         return _any_splitter.decode(body)
     # An array read as a record of ``limit`` + 1 optional members: the last one is set where there are too many.
-    found: Sequence[Any] = msgspec.structs.astuple(_splitter(limit).decode(body))
-    if found[limit] is not msgspec.UNSET:
+    fields: Sequence[Any] = msgspec.structs.astuple(_splitter(limit).decode(body))
+    if fields[limit] is not msgspec.UNSET:
         raise TooManyEntries(f"Found more than {limit} entries; up to {limit} {what} are accepted in one request.")
-    return found[: found.index(msgspec.UNSET)]
+    return fields[: fields.index(msgspec.UNSET)]
 
 
 @functools.lru_cache(maxsize=8)
@@ -359,11 +364,11 @@ def _splitter(limit: int) -> msgspec.json.Decoder[msgspec.Struct]:
 
 def _as_they_came(entries: Sequence[msgspec.Raw], text: bytes, body: bytes) -> list[msgspec.Raw]:
     """Return the entries of a body by their places in a text of the same structure."""
-    found, start = [], 0
+    originals, start = [], 0
     for entry in entries:
         # From the end of the entry before it: an entry is nowhere before its own place.
         start = text.index(bytes(entry), start)
         end = start + memoryview(entry).nbytes
-        found.append(msgspec.Raw(body[start:end]))
+        originals.append(msgspec.Raw(body[start:end]))
         start = end
-    return found
+    return originals

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, cast
 
 import msgspec
-from msgspec import UNSET
 
 from penchant.vocabulary import MAX_ENTRIES, Vocabulary
 from penchant.wire.fields import Body, Example, Json, Shape, described, integer, ref
@@ -37,8 +36,7 @@ def _read_members(value: Any, where: str, faults: Faults) -> Any:
     accepted = f"an array of 1 to {MAX_MEMBERS} different members, `label` or `extras.NAME`, is accepted."
     is_list = isinstance(value, list) and 0 < len(value) <= MAX_MEMBERS
     if not is_list or len({each for each in value if isinstance(each, str)}) < len(value):
-        faults.add(where, f"Found {kind_of(value)}; {accepted}")
-        return UNSET
+        return faults.refuse(where, f"Found {kind_of(value)}; {accepted}")
     for place, member in enumerate(value):
         name = member.removeprefix(_EXTRAS)
         if member != "label" and (name == member or name_problem(name)):
@@ -49,8 +47,7 @@ def _read_members(value: Any, where: str, faults: Faults) -> Any:
 def _read_language(value: Any, where: str, faults: Faults) -> Any:
     if isinstance(value, str) and value in {AUTO, NONE, *LANGUAGES}:
         return value
-    faults.add(where, f"Found another language; accepted are {', '.join((AUTO, NONE, *LANGUAGES))}.")
-    return UNSET
+    return faults.refuse(where, f"Found another language; accepted are {', '.join((AUTO, NONE, *LANGUAGES))}.")
 
 
 class WordSettings(Record, frozen=True, kw_only=True):
@@ -108,9 +105,9 @@ def decode_word_rule(stored: bytes) -> WordRule | None:
     """Return a rule that storage keeps; ``None`` for none."""
     if not stored:
         return None
-    found = msgspec.json.decode(stored)
-    numbers = {name: found.pop(name) for name in ("number", "tables")}
-    return WordRule(**WORDS.read(found, "", Faults()), **numbers)
+    members = msgspec.json.decode(stored)
+    numbers = {name: members.pop(name) for name in ("number", "tables")}
+    return WordRule(**WORDS.read(members, "", Faults()), **numbers)
 
 
 _KEYWORD = described({"type": "string", "minLength": 3, "maxLength": MAX_KEYWORD_NAME, "pattern": "^[^/]+/."})
@@ -149,8 +146,7 @@ VOCABULARY = Body(
 
 def _read_vocabulary(value: Any, where: str, faults: Faults) -> Any:
     if not isinstance(value, dict):
-        faults.add(where, f"Found {kind_of(value)}; an object is accepted.")
-        return UNSET
+        return faults.refuse(where, f"Found {kind_of(value)}; an object is accepted.")
     faults.only(value, VOCABULARY.members, where)
     aliases: dict[str, str] = {}
     places: dict[str, str] = {}
@@ -277,13 +273,13 @@ def encode_words(body: bytes, rules: Iterable[bytes], stored: bytes = b"") -> by
     Lines that are ``stored`` already stay as they are.
     """
     lines = {line.partition(b" ")[0]: line for line in stored.split(b"\n")}
-    found = {}
+    kept = {}
     for each in dict.fromkeys(rules):
         rule = decode_word_rule(each)
         if rule is not None:
             key = key_of_rule(each)
-            found[key] = lines.get(key) or b" ".join((key, " ".join(words_of_piece(body, rule).words).encode()))
-    return b"\n".join(found.values())
+            kept[key] = lines.get(key) or b" ".join((key, " ".join(words_of_piece(body, rule).words).encode()))
+    return b"\n".join(kept.values())
 
 
 def decode_words(stored: bytes, key: bytes) -> Sequence[str]:

@@ -153,15 +153,14 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _parameters(event: Mapping[str, Any]) -> dict[str, str]:
-    """Return the parameters of an event that are texts or whole numbers."""
-    found = {}
+    parameters = {}
     for parameter in _listed(event.get("event_params")):
         key, value = (parameter.get("key"), parameter.get("value")) if isinstance(parameter, dict) else (None, None)
         if isinstance(key, str) and isinstance(value, dict):
             text = value.get("string_value") or value.get("int_value")
             if isinstance(text, str | int):
-                found[key] = str(text)
-    return found
+                parameters[key] = str(text)
+    return parameters
 
 
 def _address(text: str) -> str:
@@ -206,10 +205,10 @@ class _MatomoVisit(_AnalyticsEntry):
         actions = self._value.get("actionDetails")
         if not isinstance(actions, list):
             # In the place of visits Matomo answers with what it refuses.
-            said = self._value.get("message")
+            message = self._value.get("message")
             detail = self._problem or "A visit with actionDetails is accepted, as Live.getLastVisitsDetails answers."
-            if isinstance(said, str):
-                detail = f"Found an answer without visits, which says {said!r:.200}. {detail}"
+            if isinstance(message, str):
+                detail = f"Found an answer without visits, which says {message!r:.200}. {detail}"
             yield problem_draft(DraftKind.INTERACTION, self._where, "actionDetails", detail)
             return
         person = self._person("userId", "visitorId")

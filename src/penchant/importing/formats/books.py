@@ -14,7 +14,7 @@ from penchant.importing.files import MAX_LINE_BYTES, Files, InputFile, Unreadabl
 from penchant.importing.formats.research import OF_THE_OWNER, PERSONAL_SHELVES
 from penchant.importing.opinions import Attitude, Opinions
 from penchant.importing.options import ImportOptions
-from penchant.importing.pieces import FieldTaker, PieceBuilder, keywords, leave_field, merge_rows, parts
+from penchant.importing.pieces import FieldTaker, PieceBuilder, keywords, leave_field, merge_rows, parts, skip_field
 from penchant.importing.report import Notes
 from penchant.importing.texts import plain_text
 
@@ -48,7 +48,6 @@ def _names(builder: PieceBuilder, field: str, value: str) -> None:
 
 
 def _shelves(builder: PieceBuilder, field: str, value: str) -> None:
-    """Take the shelves that say something of the book."""
     named = [shelf for shelf in parts(value, ",") if shelf not in _SHELVES]
     telling = [shelf for shelf in named if shelf not in PERSONAL_SHELVES]
     builder.keywords(field, "shelf", telling)
@@ -81,10 +80,6 @@ def _number(member: str) -> FieldTaker:
     return take
 
 
-def _skip(_builder: PieceBuilder, _field: str, _value: Any) -> None:
-    """Take nothing of a field that says what others do, or that is read as an opinion."""
-
-
 _GOODREADS: Mapping[str, FieldTaker] = {
     "Title": _title,
     "Author": _names,
@@ -100,7 +95,7 @@ _GOODREADS: Mapping[str, FieldTaker] = {
     "Year Published": _number("editionYear"),
     "My Review": lambda builder, field, value: builder.keep(field, "review", plain_text(value)),
     "Private Notes": lambda builder, field, _value: builder.leave(field, "private"),
-    **dict.fromkeys((_BOOK_ID, "Author l-f", "Bookshelves with positions", _RATING, _SHELF, *_TIMES), _skip),
+    **dict.fromkeys((_BOOK_ID, "Author l-f", "Bookshelves with positions", _RATING, _SHELF, *_TIMES), skip_field),
 }
 
 
@@ -178,11 +173,11 @@ _KEYWORD_TYPES = {"text", "enumeration", "series"}
 
 def read_calibre(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     """Yield the books of libraries, then what their owner, the person of ``--user``, rated."""
-    found = [file for file in files.all if file.is_named or file.name.lower() == "metadata.db"]
-    if not found:
+    libraries = [file for file in files.all if file.is_named or file.name.lower() == "metadata.db"]
+    if not libraries:
         raise UnreadableFile("Found no metadata.db; name that file of the library, or the library's folder.")
     opinions = Opinions(options, notes)
-    for file in found:
+    for file in libraries:
         with _database(files, file) as database:
             yield from _LibraryReader(database, file, options, notes, opinions).books()
     yield from opinions.drafts()
@@ -255,7 +250,6 @@ class _Column:
         )
 
     def values(self, database: sqlite3.Connection, book: int) -> list[Any]:
-        """Return the values of a book that are not empty."""
         return [value for (value,) in database.execute(self._query, (book,)) if value not in (None, "")]
 
 
@@ -288,7 +282,6 @@ class _LibraryReader:
         ]
 
     def books(self) -> Iterator[Draft]:
-        """Yield the books by their number, which stands for a line."""
         if self._id not in _IDS:
             raise UnreadableFile(f"{self._file}: --id-column takes one of {', '.join(_IDS)}.")
         # A rowid is a number whatever the file declares its columns to be.

@@ -11,7 +11,7 @@ from xml.etree.ElementTree import Element  # what the safe parser gives
 
 from penchant.importing.drafts import Draft, DraftKind, RowProblem, problem_draft
 from penchant.importing.files import Files, UnreadableFile
-from penchant.importing.markup import local_name, read_items, text_of
+from penchant.importing.markup import child_text, local_name, read_items, text_of
 from penchant.importing.moments import read_moment, shown
 from penchant.importing.options import ImportOptions
 from penchant.importing.pieces import PieceBuilder
@@ -85,9 +85,9 @@ class _Guide:
     def gather(self, element: Element) -> RowProblem | None:
         """Note the name of a channel, or a showing; return the problem of a programme."""
         if local_name(element.tag) == "channel":
-            self._channels.setdefault(element.get("id", ""), _first(element, "display-name"))
+            self._channels.setdefault(element.get("id", ""), child_text(element, "display-name"))
             return None
-        if not _first(element, TITLE):
+        if not child_text(element, TITLE):
             return RowProblem(TITLE, "Found a programme without a title.")
         try:
             start = _moment(element.get("start", ""))
@@ -115,16 +115,16 @@ class _Guide:
         self._showings[key] = None
         builder = PieceBuilder(self._notes, *where, key, options=self._options)
         self._notes.mapped(where[0], self._unit, "id")
-        title, subtitle = _first(programme, TITLE), _first(programme, SUBTITLE)
+        title, subtitle = child_text(programme, TITLE), child_text(programme, SUBTITLE)
         builder.label(TITLE, f"{title}: {subtitle}" if self._unit == EPISODE and subtitle else title)
-        builder.description("desc", _first(programme, "desc"))
+        builder.description("desc", child_text(programme, "desc"))
         channels = {self._channels.get(each) or each for each in showings.channels} - {""}
         builder.keywords("channel", "channel", sorted(channels))
         builder.keep("start", "start", showings.start)
         builder.moment("stop", "availableUntil", showings.stop)
         builder.keep("icon", "image", _picture(programme))
-        builder.keep("url", "link", _first(programme, "url"))
-        date = _first(programme, "date")[:4]
+        builder.keep("url", "link", child_text(programme, "url"))
+        date = child_text(programme, "date")[:4]
         builder.keep("date", "year", int(date) if re.fullmatch(r"\d{4}", date, re.ASCII) else None)
         for element in programme:
             name = local_name(element.tag)
@@ -135,18 +135,14 @@ class _Guide:
 
 def _id(programme: Element, unit: str) -> str:
     """Return what names a programme: its title, or a number; where there is none its title and subtitle."""
-    title = _first(programme, TITLE)
+    title = child_text(programme, TITLE)
     if unit == TITLE:
         return title
     numbers = {each.get("system", ""): text_of(each) for each in programme if local_name(each.tag) == EPISODE}
     if numbers.get(_WORLDWIDE):
         return numbers[_WORLDWIDE]
-    number = next((number for number in numbers.values() if number), _first(programme, SUBTITLE))
+    number = next((number for number in numbers.values() if number), child_text(programme, SUBTITLE))
     return f"{title}: {number}" if number else title
-
-
-def _first(element: Element, name: str) -> str:
-    return next((text for each in element if local_name(each.tag) == name and (text := text_of(each))), "")
 
 
 def _moment(text: str) -> str:

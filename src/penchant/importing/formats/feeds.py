@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element  # what the safe parser gives
 
 from penchant.importing.drafts import Draft, DraftKind, problem_draft
 from penchant.importing.files import Files, InputFile
-from penchant.importing.markup import local_name, outline, read_items, text_of
+from penchant.importing.markup import child_text, local_name, outline, read_items, text_of
 from penchant.importing.options import ImportOptions
 from penchant.importing.pieces import PieceBuilder
 from penchant.importing.report import Notes
@@ -46,7 +46,7 @@ def _found(files: Files, file: InputFile) -> str:
 
 
 def _piece(entry: Element, where: tuple[str, int], options: ImportOptions, notes: Notes) -> Draft:
-    name, piece_id = next(((field, found) for field in _IDS if (found := _first(entry, field))), ("", ""))
+    name, piece_id = next(((field, value) for field in _IDS if (value := _first(entry, field))), ("", ""))
     if not piece_id:
         detail = "Found an entry without an id; one of guid, id and link is accepted."
         return problem_draft(DraftKind.PIECE, where, "", detail)
@@ -57,7 +57,7 @@ def _piece(entry: Element, where: tuple[str, int], options: ImportOptions, notes
     fields += [(local_name(part.tag), part) for name, group in fields if name == _GROUP for part in group]
     for field, element in fields:
         _take(builder, element, field)
-    texts = [(field, text) for field in _TEXTS if (text := _text(entry, field))]
+    texts = [(field, text) for field in _TEXTS if (text := child_text(entry, field))]
     for field, text in texts[:1]:
         builder.description(field, text)
     # The first picture within a text, where the entry names none.
@@ -65,12 +65,6 @@ def _piece(entry: Element, where: tuple[str, int], options: ImportOptions, notes
     if picture is not None and not builder.has_extra("image"):
         builder.keep("(picture in the text)", "image", html.unescape(picture[1]))
     return builder.draft()
-
-
-def _text(entry: Element, field: str) -> str:
-    """Return the text of a field, not what stands in its attributes."""
-    texts = (text_of(element) for element in entry if local_name(element.tag) == field)
-    return next((text for text in texts if text), "")
 
 
 def _first(entry: Element, field: str) -> str:
@@ -108,7 +102,6 @@ def _take(builder: PieceBuilder, element: Element, field: str) -> None:
 
 
 def _take_medium(builder: PieceBuilder, element: Element, field: str) -> None:
-    """Take the first picture, and the first address of sound or film."""
     address = element.get("url") or element.get("href")
     member = "image" if _is_picture(element, field) else "enclosure"
     if not builder.has_extra(member):

@@ -58,7 +58,6 @@ def read_imdb(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Dr
 
 
 def _title(row: TableRow, file: str, options: ImportOptions, notes: Notes) -> Draft:
-    """Return the piece of a title, or the problem of a row that cannot be read."""
     if row.problem:
         return problem_draft(DraftKind.PIECE, (file, row.line), "", row.problem)
     values = {column: value for column, value in row.values.items() if value != _NOTHING}
@@ -134,7 +133,6 @@ def read_tmdb(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Dr
 
 
 def _read_credits(files: Files, file: InputFile, options: ImportOptions, notes: Notes) -> _Credits:
-    """Return the first actors and the directors of each film in a table of credits."""
     people: dict[str, Mapping[str, list[str]]] = {}
     for row in files.rows(file, options.form):
         if row.problem:

@@ -154,7 +154,6 @@ class DumpMessage(NamedTuple):
 
 
 def _is_dump(files: Files, file: InputFile) -> bool:
-    """Return whether a file begins as a dump does."""
     with files.open(file) as stream:
         start = stream.read(_LENGTH.size)
     return len(start) == _LENGTH.size and _LENGTH.unpack(start)[0] in (_USERS, _ITEMS, _FEEDBACK)
@@ -225,7 +224,6 @@ def _dumped_feedback(message: bytes) -> dict[str, Any]:
 
 
 def _moment(message: bytes) -> str:
-    """Return a ``google.protobuf.Timestamp`` as ISO 8601."""
     fields = dict(_fields(message))
     seconds = fields.get(1, 0)
     seconds -= (seconds >> 63) << 64  # written as unsigned, and negative before 1970

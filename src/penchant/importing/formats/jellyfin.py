@@ -6,14 +6,23 @@ from pathlib import PurePath
 from typing import Any
 from xml.etree.ElementTree import Element  # what the safe parser gives
 
-from penchant.importing.answers import AnswerEntry, read_answer, take_label
 from penchant.importing.drafts import Draft, DraftKind, problem_draft, share_of
-from penchant.importing.files import Files, InputFile, UnreadableFile
+from penchant.importing.files import AnswerEntry, Files, InputFile, UnreadableFile, read_answer
 from penchant.importing.formats.films import ACTORS
 from penchant.importing.markup import local_name, read_items, text_of
 from penchant.importing.opinions import Attitude, Opinions
 from penchant.importing.options import ImportOptions
-from penchant.importing.pieces import DESCRIPTION, FieldTaker, PieceBuilder, extra, keywords, leave_field, parts
+from penchant.importing.pieces import (
+    DESCRIPTION,
+    FieldTaker,
+    PieceBuilder,
+    extra,
+    keywords,
+    leave_field,
+    parts,
+    skip_field,
+    take_label,
+)
 from penchant.importing.report import Notes
 from penchant.importing.texts import plain_text
 
@@ -28,7 +37,6 @@ _NO_PIECE = "neither a piece nor a part of one"
 
 
 def _names(category: str) -> FieldTaker:
-    """Return what takes the names of objects as keywords of a category."""
     return lambda builder, field, value: builder.keywords(field, category, _names_in(value))
 
 
@@ -37,7 +45,6 @@ def _names_in(values: Any) -> list[Any]:
 
 
 def _people(builder: PieceBuilder, field: str, value: Any) -> None:
-    """Take those who made a piece, of actors the first ones."""
     by_role: dict[str, list[Any]] = {}
     for person in value if isinstance(value, list) else []:
         if isinstance(person, dict):
@@ -66,10 +73,6 @@ def _day(builder: PieceBuilder, field: str, value: Any) -> None:
     builder.keep(field, "releaseDate", str(value)[:10])
 
 
-def _skip(_builder: PieceBuilder, _field: str, _value: Any) -> None:
-    """Take nothing of a member that is read as the id or as an opinion, or says what others do."""
-
-
 _ITEM: Mapping[str, FieldTaker] = {
     "Name": take_label,
     "Overview": DESCRIPTION,
@@ -92,7 +95,7 @@ _ITEM: Mapping[str, FieldTaker] = {
     "RunTimeTicks": _minutes,
     "ProviderIds": _provider_ids,
     "ImageTags": lambda builder, field, _value: builder.leave(field, "pictures without the address of their server"),
-    **dict.fromkeys(("Id", "GenreItems", "AlbumArtist", "ArtistItems", "UserData"), _skip),
+    **dict.fromkeys(("Id", "GenreItems", "AlbumArtist", "ArtistItems", "UserData"), skip_field),
 }
 
 
@@ -259,8 +262,8 @@ class _Folders:
         builder.description("plot", _first(elements, "plot", "outline"))
         for service, number in ids.items():
             builder.keep("uniqueid", f"{service}Id", number)
-        for name, found in elements.items():
-            _take_elements(builder, name, found)
+        for name, group in elements.items():
+            _take_elements(builder, name, group)
         self._take_opinion(where, piece_id, elements, is_part=False)
         # What is wrong with it is told by its path.
         return builder.draft()._replace(file=str(file))
@@ -279,7 +282,6 @@ class _Folders:
 
 
 def _by_name(item: Element) -> dict[str, list[Element]]:
-    """Return the elements directly in an item by their names."""
     named: dict[str, list[Element]] = {}
     for element in item:
         named.setdefault(local_name(element.tag).lower(), []).append(element)
@@ -294,20 +296,20 @@ def _first(elements: Mapping[str, list[Element]], *names: str) -> str:
 
 def _ids_of(elements: Mapping[str, list[Element]]) -> dict[str, str]:
     """Return the numbers that services know an item by."""
-    found = {
+    ids = {
         element.get("type", "").lower(): text_of(element)
         for element in elements.get("uniqueid", ())
         if element.get("type") and text_of(element)
     }
     for name in elements:
         if name.endswith(_ID) and (number := _first(elements, name)):
-            found.setdefault(name.removesuffix(_ID).rstrip("_"), number)
-    found.pop("unique", None)
-    found.pop("", None)
+            ids.setdefault(name.removesuffix(_ID).rstrip("_"), number)
+    ids.pop("unique", None)
+    ids.pop("", None)
     # Older files of Kodi have an element that says nothing of whose number it is, but for those of IMDb.
     if (number := _first(elements, "id")).startswith("tt"):
-        found.setdefault("imdb", number)
-    return found
+        ids.setdefault("imdb", number)
+    return ids
 
 
 def _piece_id(tag: str, ids: Mapping[str, str], title: str, year: str) -> str:
@@ -321,11 +323,10 @@ def _piece_id(tag: str, ids: Mapping[str, str], title: str, year: str) -> str:
     return f"{title} ({year})" if title and _WHOLE.fullmatch(year) else title
 
 
-def _take_elements(builder: PieceBuilder, name: str, found: list[Element]) -> None:
-    """Take the elements of one name into a piece."""
-    texts = [text for element in found if (text := text_of(element))]
+def _take_elements(builder: PieceBuilder, name: str, elements: list[Element]) -> None:
+    texts = [text for element in elements if (text := text_of(element))]
     if name in _NFO_ELEMENTS:
-        _NFO_ELEMENTS[name](builder, name, found)
+        _NFO_ELEMENTS[name](builder, name, elements)
     elif not texts or name in _NFO_SILENT or name.endswith(_ID):
         return
     elif name in _NFO_TEXTS:
@@ -337,7 +338,6 @@ def _take_elements(builder: PieceBuilder, name: str, found: list[Element]) -> No
 
 
 def _first_text(member: str) -> FieldTaker:
-    """Return what keeps the first of several texts."""
     return lambda builder, field, values: builder.keep(field, member, values[0])
 
 
@@ -381,18 +381,18 @@ _NFO_TEXTS: Mapping[str, FieldTaker] = {
 """What becomes of elements that hold texts alone."""
 
 
-def _actors(builder: PieceBuilder, field: str, found: list[Element]) -> None:
-    names = [name for element in found if (name := _child(element, "name"))]
+def _actors(builder: PieceBuilder, field: str, elements: list[Element]) -> None:
+    names = [name for element in elements if (name := _child(element, "name"))]
     builder.keywords(field, "actor", names[:ACTORS])
 
 
-def _credited(builder: PieceBuilder, field: str, found: list[Element]) -> None:
-    builder.keywords(field, "artist", [name for element in found if (name := _child(element, "artist"))])
+def _credited(builder: PieceBuilder, field: str, elements: list[Element]) -> None:
+    builder.keywords(field, "artist", [name for element in elements if (name := _child(element, "artist"))])
 
 
-def _collection(builder: PieceBuilder, field: str, found: list[Element]) -> None:
+def _collection(builder: PieceBuilder, field: str, elements: list[Element]) -> None:
     """Take the films that a film belongs to, whose name newer files have in an element of its own."""
-    names = [_child(element, "name") or text_of(element) for element in found]
+    names = [_child(element, "name") or text_of(element) for element in elements]
     builder.keywords(field, "collection", [name for name in names if name])
 
 
@@ -400,12 +400,12 @@ def _child(element: Element, name: str) -> str:
     return next((text_of(child) for child in element if local_name(child.tag) == name), "")
 
 
-def _picture(builder: PieceBuilder, name: str, found: list[Element]) -> None:
+def _picture(builder: PieceBuilder, name: str, elements: list[Element]) -> None:
     """Take the address of the first poster, where it is one: most pictures lie beside the file."""
     pictures: Iterable[tuple[str, str]] = (
-        [(element.get("aspect", "poster"), text_of(element)) for element in found]
+        [(element.get("aspect", "poster"), text_of(element)) for element in elements]
         if name == "thumb"
-        else [(local_name(child.tag), text_of(child)) for element in found for child in element]
+        else [(local_name(child.tag), text_of(child)) for element in elements for child in element]
     )
     address = next((text for kind, text in pictures if kind == "poster" and text.startswith("http")), None)
     if address is None:
@@ -417,9 +417,9 @@ def _picture(builder: PieceBuilder, name: str, found: list[Element]) -> None:
 _DECIMAL = re.compile(r"[0-9]{1,9}(\.[0-9]{1,20})?")
 
 
-def _average(builder: PieceBuilder, name: str, found: list[Element]) -> None:
+def _average(builder: PieceBuilder, name: str, elements: list[Element]) -> None:
     """Take what others think on average: the rating that is the default, or the only one."""
-    ratings = [child for element in found for child in element] if name == "ratings" else found
+    ratings = [child for element in elements for child in element] if name == "ratings" else elements
     chosen = next((each for each in ratings if each.get("default") == _TRUE), ratings[0] if ratings else None)
     text = "" if chosen is None else _child(chosen, "value") or text_of(chosen)
     # As float() reads them, without its infinities.

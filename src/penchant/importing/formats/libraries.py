@@ -103,8 +103,8 @@ def _product(product: Element, where: tuple[str, int], options: ImportOptions, n
 
 
 def _text(element: Element, path: str) -> str:
-    found = element.find(path)
-    return "" if found is None else text_of(found)
+    inner = element.find(path)
+    return "" if inner is None else text_of(inner)
 
 
 def _isbn(product: Element) -> str:
@@ -134,8 +134,8 @@ def _own_title(element: Element) -> str:
 
 def _described(texts: list[Element]) -> str:
     """Return the text that describes a product, as HTML."""
-    found = {_text(each, "TextType"): each.find("Text") for each in reversed(texts)}
-    text = next((found[kind] for kind in _TEXTS if found.get(kind) is not None), None)
+    by_kind = {_text(each, "TextType"): each.find("Text") for each in reversed(texts)}
+    text = next((by_kind[kind] for kind in _TEXTS if by_kind.get(kind) is not None), None)
     return "" if text is None else _markup(text)
 
 
@@ -143,18 +143,18 @@ def _markup(element: Element) -> str:
     """Return what is in an element as HTML: its text, which may be HTML already, or the elements in it."""
     if not len(element):
         return element.text or ""
-    found: list[str] = []
+    written: list[str] = []
     waiting: list[Element | str] = [element]
     while waiting:
         top = waiting.pop()
         if isinstance(top, str):
-            found.append(top)
+            written.append(top)
             continue
-        found.append(f"<{top.tag}>{html.escape(top.text or '')}")
+        written.append(f"<{top.tag}>{html.escape(top.text or '')}")
         waiting.append(f"</{top.tag}>")
         for child in reversed(top):
             waiting += [html.escape(child.tail or ""), child]
-    return "".join(found)
+    return "".join(written)
 
 
 def _leave(builder: PieceBuilder, field: str, _element: Element) -> None:
@@ -262,7 +262,6 @@ def _take_date(builder: PieceBuilder, field: str, date: Element) -> None:
 
 
 def _named(category: str, path: str) -> FieldTaker:
-    """Return what takes a name inside an element as a keyword."""
     return lambda builder, field, element: builder.keywords(
         field, category, [name] if (name := _text(element, path)) else []
     )
@@ -331,8 +330,8 @@ def _record(record: Element, where: tuple[str, int], options: ImportOptions, not
             notes.left_out(where[0], "record", "deleted there; delete it here, too", where[1])
             return None
     id_tag = options.id_column or _ID
-    found = (_first(field, "a") for field in fields if field.get("tag") == id_tag)
-    piece_id = controls.get(id_tag, "").strip() or next((each for each in found if each), "")
+    numbers = (_first(field, "a") for field in fields if field.get("tag") == id_tag)
+    piece_id = controls.get(id_tag, "").strip() or next((each for each in numbers if each), "")
     if not piece_id:
         return problem_draft(DraftKind.PIECE, where, id_tag, f"Found a record without a field {id_tag}.")
     builder = PieceBuilder(notes, *where, piece_id, options=options)
@@ -414,13 +413,11 @@ def _dewey(number: str) -> list[str]:
 
 
 def _congress(number: str) -> list[str]:
-    """Return the letters of a class of the Library of Congress."""
     match = _CLASS.match(number)
     return [match[0]] if match else []
 
 
 def _take_scheme(builder: PieceBuilder, tag: str, field: Element) -> None:
-    """Take the number of another classification, as a keyword of its name."""
     builder.keywords(tag, _first(field, "2") or "classification", _subfields(field, "a"))
 
 

@@ -96,7 +96,7 @@ def _interaction(entry: JsonEntry, file: str, options: ImportOptions, notes: Not
     if not value.get("user"):
         notes.left_out(file, "event=interaction", "without a user; a session is no person", entry.line)
         return None
-    notes.members(file, entry.line, {name: found for name, found in value.items() if name != "event"}, _INTERACTION)
+    notes.members(file, entry.line, {name: member for name, member in value.items() if name != "event"}, _INTERACTION)
     return interaction_draft(
         (file, entry.line),
         who=(value["user"], value.get("item")),

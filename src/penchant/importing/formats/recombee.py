@@ -119,7 +119,6 @@ def _text(value: Any) -> Any:
 
 
 def _rated(value: Any) -> InteractionType:
-    """Return the interaction of a rating from -1 to 1."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not -1 <= value <= 1:
         raise ValueError("Found no number from -1 to 1.")
     return type_of_rating(value + 1, 2)

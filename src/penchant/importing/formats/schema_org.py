@@ -74,8 +74,8 @@ def read(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
 def _found(types: Counter[str]) -> str:
     if not types:
         return "no JSON-LD"
-    told = ", ".join(f"{count} {name}" for name, count in types.most_common(_SHOWN_TYPES))
-    return f"things of JSON-LD ({told}), none of them to recommend"
+    counted = ", ".join(f"{count} {name}" for name, count in types.most_common(_SHOWN_TYPES))
+    return f"things of JSON-LD ({counted}), none of them to recommend"
 
 
 TYPE_KEY = "@type"
@@ -93,8 +93,8 @@ _MEDIA = frozenset({"VideoObject", "AudioObject", "MediaObject"})
 
 
 def _type(node: _Node) -> str:
-    found = _listed(node.get(TYPE_KEY))[0:1]
-    return found[0] if found and isinstance(found[0], str) else "things without a type"
+    kinds = _listed(node.get(TYPE_KEY))[0:1]
+    return kinds[0] if kinds and isinstance(kinds[0], str) else "things without a type"
 
 
 def _rank(node: _Node) -> int:
@@ -113,7 +113,6 @@ class _SavedPage:
     problems: list[str] = field(default_factory=list)
 
     def add(self, text: bytes) -> None:
-        """Add the things of a document, or its problem."""
         try:
             self.nodes += _nodes(_decoded(text))
         except UNREADABLE:
@@ -161,8 +160,8 @@ def _pages(files: Files, file: InputFile) -> Iterator[_SavedPage]:
         scripts = _ScriptCollector()
         scripts.feed(text.decode("utf-8", "replace"))
         page = _SavedPage(address=scripts.address or page.address, is_web=True)
-        for found in filter(str.strip, scripts.found):
-            page.add(found.encode())
+        for script in filter(str.strip, scripts.found):
+            page.add(script.encode())
     else:
         page.add(text)
     yield page
@@ -178,7 +177,6 @@ class _ScriptCollector(HTMLParser):
         self._is_inside = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Begin a script, or take the canonical address."""
         values = dict(attrs)
         if tag == "script" and (values.get("type") or "").strip().lower() == "application/ld+json":
             self._is_inside = True
@@ -189,17 +187,14 @@ class _ScriptCollector(HTMLParser):
             self.address = self.address or values.get("content") or ""
 
     def handle_data(self, data: str) -> None:
-        """Take the text of a script."""
         if self._is_inside:
             self.found[-1] += data
 
     def handle_endtag(self, tag: str) -> None:
-        """End a script."""
         self._is_inside = self._is_inside and tag != "script"
 
 
 def _nodes(value: Any) -> Iterator[_Node]:
-    """Yield the things of a document, those of lists and graphs one by one."""
     for node in _listed(value):
         if not isinstance(node, dict):
             continue
@@ -233,8 +228,8 @@ class _ThingReader:
     def piece(self, page: _SavedPage) -> Draft:
         """Return the piece, or the problem of a thing without an id."""
         chosen = (self._options.id_column,) if self._options.id_column else _IDS
-        found = ((name, self._id(self._node.get(name), page.address)) for name in chosen)
-        name, piece_id = next(((name, each) for name, each in found if each), ("", ""))
+        ids = ((name, self._id(self._node.get(name), page.address)) for name in chosen)
+        name, piece_id = next(((name, each) for name, each in ids if each), ("", ""))
         if not piece_id and chosen is _IDS:
             name, piece_id = "(address or name of the page)", page.take_address()
         if not piece_id:
@@ -288,15 +283,15 @@ class _ThingReader:
 
     def _texts(self, field: str, value: Any) -> list[str]:
         """Return the texts of a property: those of a list, the names of things, and what they point at."""
-        found: list[str] = []
+        texts: list[str] = []
         for each in _listed(value):
             if isinstance(each, dict):
-                found.append(_name(each) or self._names.get(each.get("@id", ""), ""))
+                texts.append(_name(each) or self._names.get(each.get("@id", ""), ""))
             elif isinstance(each, str) and field in _WITH_COMMAS:
-                found += each.split(",")
+                texts += each.split(",")
             elif isinstance(each, str):
-                found.append(self._names.get(each, each))
-        return [text.strip() for text in found if text.strip()]
+                texts.append(self._names.get(each, each))
+        return [text.strip() for text in texts if text.strip()]
 
     def _address(self, value: Any) -> Any:
         first = _listed(value)[0]

@@ -20,6 +20,7 @@ from penchant.importing.pieces import (
     leave_field,
     merge_rows,
     parts,
+    skip_field,
     window,
 )
 from penchant.importing.report import Notes
@@ -31,10 +32,6 @@ FEED_ENDINGS = ("xml", "tsv", "txt", "csv")
 
 def _hide_if(is_hidden: Callable[[str], bool]) -> FieldTaker:
     return lambda builder, field, value: builder.hide(field) if is_hidden(value) else None
-
-
-def _skip(_builder: PieceBuilder, _field: str, _value: Any) -> None:
-    """Take nothing of a field that has done its work."""
 
 
 _SHOPIFY_IDS = ("handle", "urlhandle")
@@ -76,7 +73,6 @@ def read_shopify(files: Files, options: ImportOptions, notes: Notes) -> Iterator
 
 
 def _noting_filled(rows: Iterable[TableRow], file: str, notes: Notes) -> Iterator[TableRow]:
-    """Yield rows, noting those that end early."""
     for row in rows:
         if row.filled:
             notes.left_out(file, "(row)", "ends early; the cells that are missing at its end count as empty", row.line)
@@ -92,7 +88,6 @@ class _ShopifyProducts:
         self._options: dict[str, str] = {}
 
     def take(self, builder: PieceBuilder, values: Mapping[str, Any]) -> None:
-        """Take a row."""
         # The names of another product's options do not count for this one.
         if values[self._id_column] != self._product:
             self._product, self._options = values[self._id_column], {}
@@ -113,7 +108,6 @@ _COMMA = re.compile(r"(?<!\\),")
 
 
 def _values(text: str) -> list[str]:
-    """Return the values in a cell of WooCommerce."""
     values = (part.replace("\\,", ",").strip() for part in _COMMA.split(text))
     return [part for part in values if part]
 
@@ -127,8 +121,8 @@ _WOO_IDS = ("id", "sku", "handle", "slug", "permalink")
 """Columns that name a product, the first that does."""
 _WOO_VISIBILITY = _hide_if(lambda value: value not in {"visible", "catalog", "search"})
 _WOOCOMMERCE: Mapping[str, FieldTaker] = {
-    "id": _skip,
-    "type": _skip,
+    "id": skip_field,
+    "type": skip_field,
     "name": LABEL,
     "description": DESCRIPTION,
     "shortdescription": lambda builder, field, value: builder.keep(field, "shortDescription", plain_text(value)),
@@ -268,13 +262,13 @@ def _feed_items(files: Files, file: InputFile, id_field: str) -> Iterator[TableR
 
     Items are called by any name, within any root, if they have the names of Google's fields.
     """
-    found = outline(files, file)
+    outlined = outline(files, file)
     tags = [
         name
-        for name, fields in found.children.items()
-        if name != found.root and not fields.isdisjoint({_ID, id_field}) and not _NAMING.isdisjoint(fields)
+        for name, fields in outlined.children.items()
+        if name != outlined.root and not fields.isdisjoint({_ID, id_field}) and not _NAMING.isdisjoint(fields)
     ]
-    files.findings[file] = lambda: f"{found}; {_ACCEPTED}"
+    files.findings[file] = lambda: f"{outlined}; {_ACCEPTED}"
     for line, item in read_items(files, file, tags or ("item", "entry")):
         values: dict[str, Any] = {}
         for element in item:

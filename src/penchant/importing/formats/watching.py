@@ -5,9 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from penchant.importing.answers import AnswerEntry, read_answer, take_label
 from penchant.importing.drafts import Draft, DraftKind, problem_draft, share_of
-from penchant.importing.files import Files, InputFile, UnreadableFile, require_columns
+from penchant.importing.files import AnswerEntry, Files, InputFile, UnreadableFile, read_answer, require_columns
 from penchant.importing.opinions import Attitude, Opinions
 from penchant.importing.options import ImportOptions
 from penchant.importing.pieces import (
@@ -18,6 +17,7 @@ from penchant.importing.pieces import (
     keywords,
     leave_field,
     parts,
+    take_label,
 )
 from penchant.importing.report import NO_PLACE, Notes
 from penchant.importing.texts import plain_text
@@ -180,7 +180,6 @@ _NOT_THEIRS = re.compile(r"(hidden|comments|likes|notes|network)\b", re.IGNORECA
 
 
 def _ids(builder: PieceBuilder, name: str, value: Any) -> None:
-    """Keep the ids that others know a film or show by."""
     for service in ("imdb", "tmdb", "tvdb"):
         if isinstance(value, dict) and value.get(service):
             builder.keep(f"{name}/{service}", f"{service}Id", value[service])
@@ -250,7 +249,6 @@ class _TraktReader:
 
     @property
     def knows_any(self) -> bool:
-        """Whether any piece was read."""
         return bool(self._members)
 
     def piece(self, file: InputFile, entry: AnswerEntry) -> Draft | None:

@@ -13,7 +13,7 @@ from xml.etree.ElementTree import Element  # what the safe parser gives
 from penchant.importing.drafts import Draft, DraftKind, problem_draft
 from penchant.importing.files import Files, UnreadableFile
 from penchant.importing.formats.feeds import read_time
-from penchant.importing.markup import local_name, read_items, text_of
+from penchant.importing.markup import child_text, local_name, read_items, text_of
 from penchant.importing.options import ImportOptions
 from penchant.importing.pieces import PieceBuilder
 from penchant.importing.report import Notes
@@ -75,7 +75,7 @@ def read_wxr(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Dra
             _gather(element, site)
     for file in chosen:
         for line, item in read_items(files, file, ("item",)):
-            kind = _value(item, "post_type")
+            kind = child_text(item, "post_type")
             if kind in _TYPES:
                 yield _ItemReader(item, (file.name, line), site, options, notes).piece(kind)
             elif kind == "attachment":
@@ -88,18 +88,13 @@ def read_wxr(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Dra
 
 
 def _gather(element: Element, site: _Site) -> None:
-    """Note the name of an author, or the address of a picture."""
     if local_name(element.tag) == "author":
-        if name := _value(element, "author_display_name"):
-            site.authors[_value(element, "author_login")] = plain_text(name)
-    elif 0 < len(address := _value(element, "attachment_url")) <= _MAX_ADDRESS:
-        site.attachments[_value(element, "post_id")] = address
+        if name := child_text(element, "author_display_name"):
+            site.authors[child_text(element, "author_login")] = plain_text(name)
+    elif 0 < len(address := child_text(element, "attachment_url")) <= _MAX_ADDRESS:
+        site.attachments[child_text(element, "post_id")] = address
         if _PICTURE.search(address):
-            site.pictures.setdefault(_value(element, "post_parent"), address)
-
-
-def _value(element: Element, field: str) -> str:
-    return next((text for each in element if local_name(each.tag) == field and (text := text_of(each))), "")
+            site.pictures.setdefault(child_text(element, "post_parent"), address)
 
 
 class _ItemReader:
@@ -120,14 +115,14 @@ class _ItemReader:
     def piece(self, kind: str) -> Draft:
         """Return the piece, or the problem of an item without an id."""
         names = (self._options.id_column,) if self._options.id_column else _IDS
-        found = ((name, _value(self._item, name)) for name in names)
-        name, piece_id = next(((name, each) for name, each in found if each), ("", ""))
+        ids = ((name, child_text(self._item, name)) for name in names)
+        name, piece_id = next(((name, each) for name, each in ids if each), ("", ""))
         if not piece_id:
             return problem_draft(DraftKind.PIECE, self._where, "", f"Found an item without {' or '.join(names)}.")
         builder = PieceBuilder(self._notes, *self._where, piece_id, options=self._options)
         self._notes.mapped(self._where[0], name, "id")
         builder.catalogs("post_type", [kind])
-        is_shown = _value(self._item, "status") in _SHOWN and not _value(self._item, "post_password")
+        is_shown = child_text(self._item, "status") in _SHOWN and not child_text(self._item, "post_password")
         if not is_shown:
             builder.hide("status")
         self._texts(builder, is_shown=is_shown)
@@ -139,7 +134,7 @@ class _ItemReader:
 
     def _texts(self, builder: PieceBuilder, *, is_shown: bool) -> None:
         """Take title, content and excerpt; the latter two of what is public alone, since extras can be read."""
-        builder.label("title", plain_text(_value(self._item, "title")))
+        builder.label("title", plain_text(child_text(self._item, "title")))
         # Both are called "encoded", in namespaces of their own.
         texts = {each.tag: text_of(each) for each in self._item if local_name(each.tag) == "encoded"}
         excerpt = next((text for tag, text in texts.items() if text and "excerpt" in tag), "")
@@ -154,12 +149,11 @@ class _ItemReader:
             builder.leave("content:encoded", "of a post that is not public")
 
     def _time(self, builder: PieceBuilder) -> None:
-        """Take when the item was or will be published."""
-        moment = _value(self._item, "post_date_gmt")
+        moment = child_text(self._item, "post_date_gmt")
         if moment and not moment.startswith(_NO_TIME):
             builder.moment("post_date_gmt", "availableFrom", moment)
             return
-        published = _value(self._item, "pubDate")
+        published = child_text(self._item, "pubDate")
         # What was never published has the year -1 here.
         if published and "-0001" not in published:
             builder.moment("pubDate", "availableFrom", read_time(published))
@@ -167,14 +161,14 @@ class _ItemReader:
     def _picture(self, builder: PieceBuilder, *, is_shown: bool) -> None:
         """Take the featured picture; else the first that was uploaded to the item, or that its public text shows."""
         featured = self._site.attachments.get(self._meta().get(_THUMBNAIL, ""))
-        uploaded = self._site.pictures.get(_value(self._item, "post_id"))
+        uploaded = self._site.pictures.get(child_text(self._item, "post_id"))
         texts = (text_of(each) for each in self._item if is_shown and local_name(each.tag) == "encoded")
-        inside = next((found for text in texts if (found := _IMAGE.search(text))), None)
+        inside = next((match for text in texts if (match := _IMAGE.search(text))), None)
         builder.keep("picture", "image", featured or uploaded or (html.unescape(inside[1]) if inside else None))
 
     def _meta(self) -> dict[str, str]:
         return {
-            _value(each, "meta_key"): _value(each, "meta_value")
+            child_text(each, "meta_key"): child_text(each, "meta_value")
             for each in self._item
             if local_name(each.tag) == "postmeta"
         }
@@ -191,7 +185,7 @@ class _ItemReader:
         elif field == "category":
             _take_term(builder, element, value)
         elif field == "postmeta":
-            self._take_meta(builder, _value(element, "meta_key"), _value(element, "meta_value"))
+            self._take_meta(builder, child_text(element, "meta_key"), child_text(element, "meta_value"))
         else:
             builder.leave(field)
 
@@ -207,7 +201,6 @@ class _ItemReader:
 
 
 def _take_term(builder: PieceBuilder, element: Element, value: str) -> None:
-    """Take a term of a taxonomy as a keyword of the category that is called so."""
     domain = element.get("domain") or "category"
     field = f"category ({domain})"
     if domain in _INTERNAL:

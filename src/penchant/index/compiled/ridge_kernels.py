@@ -357,7 +357,6 @@ def _cut(direct, highs):
 
 @inlined
 def _mark_all(met, count):
-    """Give so many pieces their bits."""
     for word in range(len(met)):
         size = min(32, max(0, count - word * 32))
         met[word] = np.uint32((np.uint64(1) << np.uint64(size)) - np.uint64(1))

@@ -82,7 +82,6 @@ def ascending_keys(words: Words) -> tuple[IntArray, BoolArray]:
 
 
 def _is_other(words: Words) -> BoolArray:
-    """Return where keys are not the same as the one before."""
     return is_first(words[:, 0]) | is_first(words[:, 1])
 
 

@@ -76,7 +76,6 @@ def _log(error: BaseException) -> None:
 
 
 def _is_lost(error: BaseException) -> bool:
-    """Return whether the connection is gone, rather than one statement refused."""
     if not isinstance(error, DBAPIError) or isinstance(error.orig, sqlite3.Error):
         return False
     code: str | None = getattr(error.orig, "sqlstate", None)

@@ -30,7 +30,6 @@ from penchant.errors import ConnectionLost, StorageUnavailable
 from penchant.storage import statements
 from penchant.storage.databases.connections import ServerOptions
 from penchant.storage.schema import PARTIAL_INDEXES
-from penchant.storage.statements import UpsertKey
 from penchant.telemetry import logger
 
 MIGRATION_LOCK = 0x70656E6368616E74
@@ -214,22 +213,22 @@ class PostgresqlDatabase:
             bounds = {"source": source_id, "after": after, "until": until}
             return connection.execute(statements.RECORDED, bounds).all()
 
-    def upsert_rows(self, connection: Connection, key: UpsertKey, rows: Sequence[Sequence[Any]]) -> None:
+    def upsert_rows(self, connection: Connection, into: Table, rows: Sequence[Sequence[Any]]) -> None:
         """Insert or replace rows, their values in the order of the table's columns: many through a temporary table."""
         if len(rows) < COPY_FROM_ROWS:
-            connection.execute(statements.upsert(self.insert, key), _named(key.table, rows))
+            connection.execute(statements.upsert(self.insert, into), _named(into, rows))
             return
         # COPY knows no conflicts, so that rows go through a table of this session. It is emptied first: this may be the
         # second submission of a transaction.
-        staged = f"staged_{key.table.name}"
+        staged = f"staged_{into.name}"
         connection.exec_driver_sql(
-            f"CREATE TEMPORARY TABLE IF NOT EXISTS {staged} (LIKE {key.table.name}) ON COMMIT DELETE ROWS"
+            f"CREATE TEMPORARY TABLE IF NOT EXISTS {staged} (LIKE {into.name}) ON COMMIT DELETE ROWS"
         )
         connection.exec_driver_sql(f"TRUNCATE {staged}")
-        _copy(connection, staged, key.table, rows)
-        names = [each.name for each in key.table.columns]
+        _copy(connection, staged, into, rows)
+        names = [each.name for each in into.columns]
         chosen: Any = select(*map(column, names)).select_from(table(staged))
-        connection.execute(statements.upsert(self.insert, key).from_select(names, chosen))
+        connection.execute(statements.upsert(self.insert, into).from_select(names, chosen))
 
     def append_rows(self, connection: Connection, table: Table, rows: Sequence[Sequence[Any]]) -> None:
         """Insert rows, their values in the order of the table's columns, whose keys are new."""

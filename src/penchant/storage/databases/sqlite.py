@@ -27,7 +27,7 @@ from sqlalchemy.pool import QueuePool
 from penchant.errors import StorageIncompatible, StorageUnavailable
 from penchant.owned_folders import make_folder
 from penchant.storage import statements
-from penchant.storage.statements import UpsertKey
+from penchant.storage.schema import event_ids, pieces
 
 FILE_NAME = "penchant.db"
 LOCK_NAME = f"{FILE_NAME}.lock"
@@ -60,8 +60,8 @@ class SqliteDatabase:
         self._head_sql = str(statements.HEAD.compile(dialect=dialect.dialect()))
         self._recorded_sql = str(statements.RECORDED.compile(dialect=dialect.dialect(paramstyle="named")))
         self._upsert_sql = {
-            key: str(statements.upsert(self.insert, key).compile(dialect=dialect.dialect()))
-            for key in (statements.PIECES_KEY, statements.EVENTS_KEY)
+            table: str(statements.upsert(self.insert, table).compile(dialect=dialect.dialect()))
+            for table in (pieces, event_ids)
         }
         self._local = threading.local()
         self._guard = threading.Lock()
@@ -147,13 +147,13 @@ class SqliteDatabase:
         self._local.connection = connection
         return connection
 
-    def upsert_rows(self, connection: Connection, key: UpsertKey, rows: Sequence[Sequence[Any]]) -> None:
+    def upsert_rows(self, connection: Connection, into: Table, rows: Sequence[Sequence[Any]]) -> None:
         """Insert or replace rows of a source, in the order of their keys: random order slows a large table.
 
         By the driver itself: to bind a row through SQLAlchemy takes as long as to store it.
         """
         driver: Any = connection.connection.driver_connection
-        driver.executemany(self._upsert_sql[key], sorted(rows, key=operator.itemgetter(1)))
+        driver.executemany(self._upsert_sql[into], sorted(rows, key=operator.itemgetter(1)))
 
     def append_rows(self, connection: Connection, table: Table, rows: Sequence[Sequence[Any]]) -> None:
         """Insert rows, their values in the order of the table's columns, whose keys are new."""

@@ -197,7 +197,6 @@ def _remove_logs(file: Path) -> None:
 
 
 def _copy(original: Path, copy: Path) -> None:
-    """Copy a database, as it is at one moment, into an empty file that needs no other beside it."""
     with closing(_connected(original)) as reading, closing(sqlite3.connect(copy)) as writing:
         # The transaction is held: otherwise each change by another process would make the copy begin anew.
         reading.execute("BEGIN")

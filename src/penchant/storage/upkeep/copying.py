@@ -169,12 +169,10 @@ class _SourceCopy:
         self._secret = read_secret(reading, ERASURES)
 
     def nothing(self) -> None:
-        """Delete every row of the new side."""
         for table in SOURCE_TABLES:
             self._writing.execute(delete(table).where(table.c.source_id == self._source))
 
     def everything(self) -> None:
-        """Copy every row, after deleting what is there."""
         for table in (*FEED_TABLES, *SMALL_TABLES):
             self._replace(table)
 

@@ -180,7 +180,6 @@ def _purge_administration(connection: Connection, now: int, chunk: int, audit_da
 
 
 def _source_numbers(connection: Connection) -> list[int]:
-    """Return the number of every source, deleted ones too, ascending."""
     return list(connection.execute(select(sources.c.source_id).order_by(sources.c.source_id)).scalars())
 
 
@@ -314,7 +313,6 @@ def _purge_deleted_source(connection: Connection, source: int, now: int) -> int:
 
 
 def _body_problems(connection: Connection, source: int, cleared: int) -> list[str]:
-    """Return the bodies of live pieces that cannot be read."""
     reader = BodyReader(connection, source, Dictionaries())
     statement = select(pieces.c.piece_id, pieces.c.codec, pieces.c.body).where(
         pieces.c.source_id == source, pieces.c.deleted.is_(False), pieces.c.version > cleared

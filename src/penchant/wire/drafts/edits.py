@@ -47,8 +47,7 @@ def _read_moment(value: Any, where: str, faults: Faults) -> Any:
     try:
         return parse_timestamp(value if isinstance(value, str) else "")
     except ValueError as error:
-        faults.add(where, str(error))
-        return UNSET
+        return faults.refuse(where, str(error))
 
 
 _MOMENT = Shape(_read_moment, {"type": ["string", "null"], "format": "date-time"})
@@ -75,10 +74,10 @@ class DraftEdits:
     @property
     def subjects(self) -> list[str]:
         """What it edits, as `penchant.storage.drafts` names it."""
-        found = [] if self.settings is None else ["settings"]
-        found += [kind.value for kind in self.lists]
-        found += [f"placements/{name}" for name in self.placements or ()]
-        return found + [f"content/{piece.id}" for piece in self.content or ()]
+        subjects = [] if self.settings is None else ["settings"]
+        subjects += [kind.value for kind in self.lists]
+        subjects += [f"placements/{name}" for name in self.placements or ()]
+        return subjects + [f"content/{piece.id}" for piece in self.content or ()]
 
     def listed(self, kind: ListKind, current: Sequence[str]) -> tuple[str, ...] | None:
         """Return a list as the draft would have it, given how it stands; `None` where the draft does not edit it."""
@@ -88,8 +87,8 @@ class DraftEdits:
     @property
     def features(self) -> list[Feature]:
         """The features of a plan that the routes of what it edits need."""
-        found = [Feature.LISTS] if self.lists else []
-        return found + ([] if self.placements is None else [Feature.PLACEMENTS])
+        features = [Feature.LISTS] if self.lists else []
+        return features + ([] if self.placements is None else [Feature.PLACEMENTS])
 
 
 def _words(most: int, problem_of: Callable[[str], str | None], accepted: str) -> Shape:
@@ -296,9 +295,9 @@ def decode_effect_wish(body: bytes) -> EffectWish:
         InvalidSyntax, TooManyEntries, InvalidInput: it is not acceptable.
     """
     wish = EFFECT_WISH.decode(body)
-    for name, found in (("users", wish.users), ("pieces", wish.pieces)):
-        if found is not None and len(found) > MAX_EFFECT:
-            raise TooManyEntries(f"Found {len(found)} {name}; up to {MAX_EFFECT} are accepted.")
+    for name, ids_given in (("users", wish.users), ("pieces", wish.pieces)):
+        if ids_given is not None and len(ids_given) > MAX_EFFECT:
+            raise TooManyEntries(f"Found {len(ids_given)} {name}; up to {MAX_EFFECT} are accepted.")
     return wish
 
 
