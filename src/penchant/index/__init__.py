@@ -41,7 +41,7 @@ from penchant.index.layout import (
     SparseShares,
 )
 from penchant.index.likeness import GROUPS, SIDE, LikenessMap, MapArea, likeness_map, sampled_ids
-from penchant.index.masks import Filter, rows_of
+from penchant.index.masks import Filter, GivenPieces, rows_of
 from penchant.index.part import Part
 from penchant.index.people.audience import Audience, LikeShare
 from penchant.index.people.event_pages import EventPages
@@ -68,6 +68,7 @@ from penchant.index.people.person import (
     graded_pieces,
     keyword_counts,
     profile_of_person,
+    strongest_terms,
 )
 from penchant.index.people.personal import BlendQuery, OverlapQuery, PersonBlend, keyword_parts, liked_terms
 from penchant.index.people.popularity import HALF_LIFE_DAYS, PieceCounts, Popularity, shares_of
@@ -81,7 +82,16 @@ from penchant.index.people.shared_audience import (
 from penchant.index.people.table import PeopleEvents, PeopleTable, people_table
 from penchant.index.people.tally import Tally
 from penchant.index.people.weights import AudienceWeights, build_weights
-from penchant.index.queries import PartQuery, Scan, ScanQuery, best_of, newness_scan, popularity_scan, score_scan
+from penchant.index.queries import (
+    PartQuery,
+    Scan,
+    ScanQuery,
+    best_of,
+    most_listed,
+    newness_scan,
+    popularity_scan,
+    score_scan,
+)
 from penchant.index.segment import Segment
 from penchant.index.similarity import SimilarityQuery
 from penchant.index.snapshot import Keep, Merge, Neighbour, Snapshot, has_attributes, is_read_as, mark
@@ -114,6 +124,7 @@ __all__ = [
     "Find",
     "FlatCategory",
     "FloatArray",
+    "GivenPieces",
     "GradedPiece",
     "IntArray",
     "InteractionArrays",
@@ -184,6 +195,7 @@ __all__ = [
     "matches",
     "merge_segments",
     "moments_of",
+    "most_listed",
     "newness_scan",
     "normal_form",
     "offer_of",
@@ -201,6 +213,7 @@ __all__ = [
     "shares_of",
     "similarity_shares",
     "spread_ids",
+    "strongest_terms",
     "tellable",
     "telling_by_category",
     "term_key",
