@@ -1,7 +1,5 @@
 """Migrations: which schema a database has, and how it becomes the present one; looked at whenever it is opened."""
 
-from types import ModuleType
-
 from sqlalchemy import Connection, inspect, text
 
 from penchant.errors import StorageIncompatible
@@ -31,7 +29,7 @@ def is_current(connection: Connection, *, moving: bool = False) -> bool:
     revision = connection.execute(text(f"SELECT version_num FROM {_VERSION_TABLE}")).scalar_one_or_none()
     if revision == PRESENT:
         return True
-    if revision is not None and revision not in _revisions().known_revisions():
+    if revision is not None and revision > PRESENT:
         raise StorageIncompatible(
             f"The database has the schema {revision} of a newer release; upgrade penchant to use it."
         )
@@ -45,10 +43,6 @@ def is_ours(connection: Connection) -> bool:
 
 def migrate(connection: Connection) -> None:
     """Bring the schema to the present one, within the caller's transaction."""
-    _revisions().upgrade(connection)
-
-
-def _revisions() -> ModuleType:
     from penchant.storage.migrations import revisions  # noqa: PLC0415  # Alembic is slow to import and seldom needed
 
-    return revisions
+    revisions.upgrade(connection)

@@ -5,6 +5,7 @@ from typing import Any
 
 from alembic import command, op
 from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Column, Connection, Table, inspect
 
@@ -25,6 +26,10 @@ def upgrade(connection: Connection) -> None:
     """Run what is missing, within the caller's transaction."""
     config = _config()
     config.attributes["connection"] = connection
+    known = set(known_revisions())
+    if not known.issuperset(MigrationContext.configure(connection).get_current_heads()):
+        # That of 0.1.0, or one that was never released: the first revision adds whatever such a database lacks.
+        command.stamp(config, "base", purge=True)
     command.upgrade(config, "head")
 
 
