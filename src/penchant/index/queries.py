@@ -87,11 +87,13 @@ def most_listed(parts: Iterable[Part], query: PartQuery, shown: Filter, limit: t
         terms = segment.piece_terms[run_places(segment.starts[rows].astype(np.int64), sizes)]
         numbers = [number for number, name in enumerate(segment.category_names) if name == category]
         own = np.isin(segment.category_of[terms], numbers)
-        free += len(rows) - len(np.unique(np.repeat(rows, sizes)[own]))
-        for term, count in zip(*(each.tolist() for each in np.unique(terms[own], return_counts=True)), strict=True):
-            counts[segment.terms.encoded(term)] += count
-            if len(counts) >= enough:
-                break
+        is_free = np.ones(len(rows), dtype=np.bool_)
+        is_free[np.repeat(np.arange(len(rows)), sizes)[own]] = False
+        free += int(np.count_nonzero(is_free))
+        found = np.bincount(terms[own])
+        # So many keywords are enough, whatever the limit is.
+        for term in np.flatnonzero(found)[: max(0, enough)].tolist():
+            counts[segment.terms.encoded(term)] += int(found[term])
         if free + sum(min(most, count) for count in counts.values()) >= enough:
             return enough
     return free + sum(min(most, count) for count in counts.values())
