@@ -7,7 +7,7 @@ Each takes versions of the interactions' counter of its source, which the transa
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -32,15 +32,13 @@ from penchant.storage.schema import (
 )
 from penchant.storage.secrets import ERASURES, ensure_secret, hide_key
 
-_EVENTS = select(
-    event_ids.c.event_key,
-    event_ids.c.version,
-    select(interactions.c.user_key)
-    .where(interactions.c.source_id == event_ids.c.source_id, interactions.c.version == event_ids.c.version)
-    .scalar_subquery()
-    .label("owner"),
-)
+_EVENTS = """
+SELECT event_key, version, (
+    SELECT user_key FROM interactions
+    WHERE interactions.source_id = event_ids.source_id AND interactions.version = event_ids.version
+) AS owner FROM event_ids"""
 """Event ids and whose they are. A join would do as well, but PostgreSQL may read all interactions for one."""
+_TAKEN_BACK = "SELECT event_key, version, user_key AS owner FROM taken_back"
 
 
 def record(
@@ -62,10 +60,11 @@ def record(
     off = off_users(connection, row, {each.user_id for command in commands for each in command.interactions})
     recording = _InteractionRecorder(row, now, events, off)
     outcomes = [recording.take(command) for command in commands]
-    _insert(connection, row.source_id, recording.stored)
+    if recording.stored:
+        database.append_rows(connection, interactions, [_to_row(row.source_id, each) for each in recording.stored])
     # Replaced, not only inserted: a row of this key may be left from before a clearing, which does not count.
     if recording.events:
-        connection.execute(statements.upsert(database.insert, statements.EVENTS_KEY), recording.events)
+        database.upsert_rows(connection, statements.EVENTS_KEY, recording.events)
     if recording.stored:
         recorded = zip(recording.stored, recording.shown, recording.by_page, strict=True)
         # Of nothing of a piece nothing came (D188 of docs/decisions.md).
@@ -94,7 +93,7 @@ class _InteractionRecorder:
         self.stored: list[StoredInteraction] = []
         self.shown: list[NewImpression | None] = []
         self.by_page: list[bool] = []
-        self.events: list[dict[str, Any]] = []
+        self.events: list[tuple[int, bytes, int]] = []
 
     def take(self, command: RecordInteractions) -> Outcome:
         """Return what a command does."""
@@ -118,27 +117,28 @@ class _InteractionRecorder:
         event = None if new.event_id is None else (new.user_id, new.event_id)
         if event is not None and event in self._events:
             return self._events[event]
+        is_off = new.user_id in self._off
         interaction = StoredInteraction(
             user_id=new.user_id,
             type=new.type,
             piece_id=new.piece_id,
             occurred_at=self._now if new.occurred_at is None else new.occurred_at,
+            version=0 if is_off else self.version + 1,
             event_id=new.event_id,
             portion=new.portion,
         )
-        if new.user_id in self._off:
+        if is_off:
             self._unstored += 1
             return interaction
         self.version += 1
-        interaction = replace(interaction, version=self.version)
         self.stored.append(interaction)
         self.shown.append(new.shown_in)
         self.by_page.append(by_page)
         if event is not None:
             # Of two of a person with the same event id in one group, of whichever requests, the second is a duplicate.
             self._events[event] = interaction
-            key = event_key(self._row.source_id, *event)
-            self.events.append({"source_id": self._row.source_id, "event_key": key, "version": self.version})
+            source = self._row.source_id
+            self.events.append((source, event_key(source, *event), self.version))
         return interaction
 
 
@@ -304,18 +304,32 @@ def _read_events(
 def _find_taken_back(connection: Connection, row: Any, events: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
     """Return at which versions events, each a person and an event id, were taken back."""
     source, versions = row.source_id, dict[tuple[str, str], int]()
+    if (
+        connection.execute(select(taken_back.c.version).where(taken_back.c.source_id == source).limit(1)).first()
+        is None
+    ):
+        return versions
     keys: dict[bytes, list[tuple[str, str]]] = defaultdict(list)
     for event in events:
         keys[event_key(source, *event)].append(event)
         keys[shared_event_key(source, event[1])].append(event)
-    for some in statements.portions(keys):
-        found = select(taken_back).where(taken_back.c.source_id == source, taken_back.c.event_key.in_(some))
-        for each in connection.execute(found):
-            if each.version > row.interactions_cleared_at:
-                key, owner = bytes(each.event_key), bytes(each.user_key)
-                own = [event for event in keys[key] if user_key(source, event[0]) == owner]
-                versions |= dict.fromkeys(own, each.version)
+    for each in _by_event_key(connection, _TAKEN_BACK, row, keys):
+        own = [event for event in keys[bytes(each.event_key)] if user_key(source, event[0]) == bytes(each.owner)]
+        versions |= dict.fromkeys(own, each.version)
     return versions
+
+
+def _by_event_key(connection: Connection, statement: str, row: Any, keys: Iterable[bytes]) -> Iterator[Any]:
+    """Yield the rows of `_EVENTS` or `_TAKEN_BACK` that a source has under keys, in its present incarnation."""
+    # In the driver's words: SQLAlchemy takes longer for thousands of parameters than the database for the rows.
+    mark = "?" if connection.dialect.name == "sqlite" else "%s"
+    for some in statements.portions(keys):
+        marks = ", ".join([mark] * len(some))
+        chosen = f"{statement} WHERE source_id = {mark} AND event_key IN ({marks})"
+        for each in connection.exec_driver_sql(chosen, (row.source_id, *some)):
+            # Not in the statement: with a bound of versions SQLite would read all rows of the source from there on.
+            if each.version > row.interactions_cleared_at:
+                yield each
 
 
 def _find_versions(connection: Connection, row: Any, events: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
@@ -331,13 +345,7 @@ def _find_versions(connection: Connection, row: Any, events: Sequence[tuple[str,
     for event in events:
         own_keys[event_key(source, *event)] = event
         shared_keys[shared_event_key(source, event[1])][user_key(source, event[0])] = event
-    rows = [
-        each
-        for keys in statements.portions([*own_keys, *shared_keys])
-        for each in connection.execute(_EVENTS.where(event_ids.c.source_id == source, event_ids.c.event_key.in_(keys)))
-        # Not in the statement: with a bound of versions SQLite would read all rows of the source from there on.
-        if each.version > row.interactions_cleared_at
-    ]
+    rows = _by_event_key(connection, _EVENTS, row, [*own_keys, *shared_keys])
     versions: dict[tuple[str, str], int] = {}
     # An event is under both keys where nodes of two releases have stored it: what came first is answered.
     for each in sorted(rows, key=lambda each: int(each.version)):
@@ -361,25 +369,17 @@ def _unstored(new: NewInteraction, version: int) -> StoredInteraction:
     return interaction if new.occurred_at is None else replace(interaction, occurred_at=new.occurred_at)
 
 
-def _insert(connection: Connection, source: int, stored: Sequence[StoredInteraction]) -> None:
-    """Insert interactions under the keys of their people and pieces."""
-    if not stored:
-        return
-    rows = [
-        {
-            "source_id": source,
-            "version": each.version,
-            "user_key": user_key(source, each.user_id),
-            "piece_key": piece_key(source, each.piece_id),
-            "type": TYPE_CODES[each.type],
-            "occurred_at": each.occurred_at,
-            "user_id": each.user_id,
-            "piece_id": each.piece_id,
-            "event_id": each.event_id,
-        }
-        for each in stored
-    ]
-    # Named only where there is one: a column more in every row costs some per cent of all.
-    if any(each.portion is not None for each in stored):
-        rows = [row | {"portion": each.portion} for row, each in zip(rows, stored, strict=True)]
-    connection.execute(insert(interactions), rows)
+def _to_row(source: int, each: StoredInteraction) -> tuple[Any, ...]:
+    """Return an interaction in the columns of its table, under the keys of its person and its piece."""
+    return (
+        source,
+        each.version,
+        user_key(source, each.user_id),
+        piece_key(source, each.piece_id),
+        TYPE_CODES[each.type],
+        each.occurred_at,
+        each.user_id,
+        each.piece_id,
+        each.event_id,
+        each.portion,
+    )

@@ -265,7 +265,7 @@ class WriteTransaction:
             for offset, (piece, body) in enumerate(zip(given, stored, strict=True), start=1)
         ]
         if rows:
-            self.database.upsert_pieces(self.connection, rows)
+            self.database.upsert_rows(self.connection, statements.PIECES_KEY, rows)
 
     def _check_sources(self, command: SubmitPieces) -> None:
         if command.max_sources is None:
@@ -357,7 +357,7 @@ class WriteTransaction:
             for offset, piece_id in enumerate(gone, start=1)
         ]
         if rows:
-            self.database.upsert_pieces(self.connection, rows)
+            self.database.upsert_rows(self.connection, statements.PIECES_KEY, rows)
 
     def _clear(self, command: ClearPieces) -> Outcome:
         row = self._require(command, CONTENT)

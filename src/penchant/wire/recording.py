@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
+from types import SimpleNamespace
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -211,11 +212,11 @@ def _read(raw: msgspec.Raw, where: str, now: int, read_origin: ReadOrigin, fault
     members = _members(raw, where, faults)
     if members is None:
         return None
-    user_id = _read_id(members["user_id"], f"{where}/userId", faults)
-    kind = _read_type(members["type"], f"{where}/type", faults)
-    piece_id = _read_id(members["content_id"], f"{where}/contentId", faults)
-    occurred_at = _read_timestamp(members["timestamp"], f"{where}/timestamp", now, faults)
-    given = members["event_id"]
+    user_id = _read_id(members.user_id, f"{where}/userId", faults)
+    kind = _read_type(members.type, f"{where}/type", faults)
+    piece_id = _read_id(members.content_id, f"{where}/contentId", faults)
+    occurred_at = _read_timestamp(members.timestamp, f"{where}/timestamp", now, faults)
+    given = members.event_id
     event_id = None if given is None or given is msgspec.UNSET else _read_id(given, f"{where}/eventId", faults)
     return NewInteraction(
         user_id=user_id,
@@ -223,17 +224,16 @@ def _read(raw: msgspec.Raw, where: str, now: int, read_origin: ReadOrigin, fault
         piece_id=piece_id,
         occurred_at=occurred_at,
         event_id=event_id,
-        shown_in=_read_origin(members["list_id"], (user_id, piece_id), f"{where}/listId", read_origin, faults),
-        portion=None if members["value"] is None else _read_portion(members["value"], f"{where}/value", faults),
+        shown_in=_read_origin(members.list_id, (user_id, piece_id), f"{where}/listId", read_origin, faults),
+        portion=None if members.value is None else _read_portion(members.value, f"{where}/value", faults),
     )
 
 
-def _members(raw: msgspec.Raw, where: str, faults: Faults) -> dict[str, Any] | None:
+def _members(raw: msgspec.Raw, where: str, faults: Faults) -> Any:
     """Return an interaction's members: texts and null as values, all else as it came; ``None`` with a fault noted."""
     # The short way: one typed decode, which takes nearly all. What it refuses is looked at member by member.
     with contextlib.suppress(*UNREADABLE):
-        plain = _plain_decoder.decode(raw)
-        return msgspec.structs.asdict(plain)
+        return _plain_decoder.decode(raw)
     kind = kind_of(raw)
     if kind != "an object":
         faults.add(where, f"Found {kind}; an object with userId, type and contentId is accepted.")
@@ -243,7 +243,7 @@ def _members(raw: msgspec.Raw, where: str, faults: Faults) -> dict[str, Any] | N
     except UNREADABLE:
         decode_entry(raw, where, faults)  # half of a surrogate pair, somewhere
         return None
-    return {name: _text_or_raw(getattr(found, name)) for name in _MEMBERS}
+    return SimpleNamespace(**{name: _text_or_raw(getattr(found, name)) for name in _MEMBERS})
 
 
 def _text_or_raw(member: Any) -> Any:

@@ -8,12 +8,10 @@ from penchant.model import DAY_MS
 MAX_AHEAD_MS = 5 * 60 * 1000
 """How far ahead an interaction's time may be: what clocks differ by (interface, section 6)."""
 _MOMENT = re.compile(
-    r"(?P<date>\d{4}-\d{2}-\d{2})[Tt ](?P<time>(?!24)\d{2}:\d{2}):(?P<second>\d{2})"
-    r"(?:\.(?P<fraction>\d+))?(?P<zone>[Zz]|[+-]\d{2}:\d{2})\Z",
+    r"(\d{4}-\d{2}-\d{2})[Tt ]((?!24)\d{2}:\d{2}):(\d{2})(?:\.(\d+))?([Zz]|[+-]\d{2}:\d{2})\Z",
     re.ASCII,
 )
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}\Z", re.ASCII)
-_SPACE_FOR_PLUS = re.compile(r" (\d{2}:\d{2})\Z", re.ASCII)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 _LAST_MS = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MILLISECOND
@@ -29,20 +27,22 @@ def parse_timestamp(text: str) -> int:
     match = _MOMENT.match(text)
     if match is None:
         raise ValueError(f"Found a value that is no time with an offset; {_ACCEPTED}.")
+    day, minute, second, fraction, zone = match.groups()
+    is_utc = zone in "Zz"
     # Python has no second 60: it is read as 59, and a second is added.
-    leap = match["second"] == "60"
-    zone = "+00:00" if match["zone"] in "Zz" else match["zone"]
+    leap = second == "60"
     try:
-        moment = datetime.fromisoformat(f"{match['date']}T{match['time']}:{'59' if leap else match['second']}{zone}")
-        milliseconds = (moment.astimezone(UTC) - _EPOCH) // _MILLISECOND  # overflows outside years 1 to 9999
+        moment = datetime.fromisoformat(f"{day}T{minute}:{'59' if leap else second}{'+00:00' if is_utc else zone}")
+        since = (moment if is_utc else moment.astimezone(UTC)) - _EPOCH  # overflows outside years 1 to 9999
     except (ValueError, OverflowError):
         raise ValueError(f"Found a time that does not exist; {_ACCEPTED}.") from None
+    milliseconds = since.days * DAY_MS + since.seconds * 1000
     if leap:
         milliseconds += 1000
         if milliseconds % DAY_MS or milliseconds > _LAST_MS:
             raise ValueError(f"Found a second 60 that is not the last of a UTC day; {_ACCEPTED}.")
         return milliseconds
-    return milliseconds + int((match["fraction"] or "0")[:3].ljust(3, "0"))
+    return milliseconds + int(fraction[:3].ljust(3, "0")) if fraction else milliseconds
 
 
 def parse_interaction_timestamp(text: str, now: int) -> int:
@@ -51,7 +51,7 @@ def parse_interaction_timestamp(text: str, now: int) -> int:
     Raises:
         ValueError: as `parse_timestamp`, or more than five minutes after ``now``.
     """
-    moment = parse_timestamp(_SPACE_FOR_PLUS.sub(r"+\1", text))
+    moment = parse_timestamp(f"{text[:-6]}+{text[-5:]}" if text[-6:-5] == " " else text)
     if moment > now + MAX_AHEAD_MS:
         raise ValueError("Found a time more than 5 minutes ahead; an interaction lies in the past.")
     return moment

@@ -29,8 +29,8 @@ from sqlalchemy.exc import DBAPIError
 from penchant.errors import ConnectionLost, StorageUnavailable
 from penchant.storage import statements
 from penchant.storage.databases.connections import ServerOptions
-from penchant.storage.records import PieceRow
-from penchant.storage.schema import PARTIAL_INDEXES, pieces
+from penchant.storage.schema import PARTIAL_INDEXES
+from penchant.storage.statements import UpsertKey
 from penchant.telemetry import logger
 
 MIGRATION_LOCK = 0x70656E6368616E74
@@ -53,7 +53,6 @@ SESSION = (
     " SET tcp_user_timeout = 7000"
 )
 
-STAGE = text("CREATE TEMPORARY TABLE IF NOT EXISTS staged_pieces (LIKE pieces) ON COMMIT DELETE ROWS")
 BINARY_TYPES = {
     BigInteger: "int8",
     Boolean: "bool",
@@ -215,23 +214,29 @@ class PostgresqlDatabase:
             bounds = {"source": source_id, "after": after, "until": until}
             return connection.execute(statements.RECORDED, bounds).all()
 
-    def upsert_pieces(self, connection: Connection, rows: Sequence[PieceRow]) -> None:
-        """Insert or replace rows of pieces: many through COPY into a temporary table."""
+    def upsert_rows(self, connection: Connection, key: UpsertKey, rows: Sequence[Sequence[Any]]) -> None:
+        """Insert or replace rows, their values in the order of the table's columns: many through a temporary table."""
         if len(rows) < COPY_FROM_ROWS:
-            connection.execute(statements.upsert(self.insert, statements.PIECES_KEY), [row._asdict() for row in rows])
+            connection.execute(statements.upsert(self.insert, key), _named(key.table, rows))
             return
         # COPY knows no conflicts, so that rows go through a table of this session. It is emptied first: this may be the
         # second submission of a transaction.
-        connection.execute(STAGE)
-        connection.exec_driver_sql("TRUNCATE staged_pieces")
-        _copy(connection, "staged_pieces", pieces, rows)
-        names = [column.name for column in pieces.columns]
-        staged: Any = select(*map(column, names)).select_from(table("staged_pieces"))
-        connection.execute(statements.upsert(self.insert, statements.PIECES_KEY).from_select(names, staged))
+        staged = f"staged_{key.table.name}"
+        connection.exec_driver_sql(
+            f"CREATE TEMPORARY TABLE IF NOT EXISTS {staged} (LIKE {key.table.name}) ON COMMIT DELETE ROWS"
+        )
+        connection.exec_driver_sql(f"TRUNCATE {staged}")
+        _copy(connection, staged, key.table, rows)
+        names = [each.name for each in key.table.columns]
+        chosen: Any = select(*map(column, names)).select_from(table(staged))
+        connection.execute(statements.upsert(self.insert, key).from_select(names, chosen))
 
     def append_rows(self, connection: Connection, table: Table, rows: Sequence[Sequence[Any]]) -> None:
         """Insert rows, their values in the order of the table's columns, whose keys are new."""
-        _copy(connection, table.name, table, rows)
+        if len(rows) < COPY_FROM_ROWS:
+            connection.execute(self.insert(table), _named(table, rows))
+        else:
+            _copy(connection, table.name, table, rows)
 
     def forget_log(self) -> None:
         """Nothing to do: the log is the server's."""
@@ -256,6 +261,11 @@ class PostgresqlDatabase:
     def close(self) -> None:
         """Close every connection."""
         self.writing_engine.dispose()
+
+
+def _named(form: Table, rows: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
+    names = [each.name for each in form.columns]
+    return [dict(zip(names, row, strict=True)) for row in rows]
 
 
 def _copy(connection: Connection, name: str, form: Table, rows: Sequence[Sequence[Any]]) -> None:

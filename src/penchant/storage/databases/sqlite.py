@@ -27,7 +27,7 @@ from sqlalchemy.pool import QueuePool
 from penchant.errors import StorageIncompatible, StorageUnavailable
 from penchant.owned_folders import make_folder
 from penchant.storage import statements
-from penchant.storage.records import PieceRow
+from penchant.storage.statements import UpsertKey
 
 FILE_NAME = "penchant.db"
 LOCK_NAME = f"{FILE_NAME}.lock"
@@ -59,8 +59,10 @@ class SqliteDatabase:
         # pieces are many: all of it goes to the driver without SQLAlchemy.
         self._head_sql = str(statements.HEAD.compile(dialect=dialect.dialect()))
         self._recorded_sql = str(statements.RECORDED.compile(dialect=dialect.dialect(paramstyle="named")))
-        upsert = statements.upsert(self.insert, statements.PIECES_KEY)
-        self._upsert_sql = str(upsert.compile(dialect=dialect.dialect()))
+        self._upsert_sql = {
+            key: str(statements.upsert(self.insert, key).compile(dialect=dialect.dialect()))
+            for key in (statements.PIECES_KEY, statements.EVENTS_KEY)
+        }
         self._local = threading.local()
         self._guard = threading.Lock()
         self._thread_connections: list[sqlite3.Connection] = []
@@ -145,17 +147,17 @@ class SqliteDatabase:
         self._local.connection = connection
         return connection
 
-    def upsert_pieces(self, connection: Connection, rows: Sequence[PieceRow]) -> None:
-        """Insert or replace rows of pieces, in order of ids: random order slows a large table.
+    def upsert_rows(self, connection: Connection, key: UpsertKey, rows: Sequence[Sequence[Any]]) -> None:
+        """Insert or replace rows of a source, in the order of their keys: random order slows a large table.
 
         By the driver itself: to bind a row through SQLAlchemy takes as long as to store it.
         """
         driver: Any = connection.connection.driver_connection
-        driver.executemany(self._upsert_sql, sorted(rows, key=operator.itemgetter(1)))
+        driver.executemany(self._upsert_sql[key], sorted(rows, key=operator.itemgetter(1)))
 
     def append_rows(self, connection: Connection, table: Table, rows: Sequence[Sequence[Any]]) -> None:
         """Insert rows, their values in the order of the table's columns, whose keys are new."""
-        # By the driver itself, as in `upsert_pieces`; the names are the schema's, so that nothing has to be quoted.
+        # By the driver itself, as in `upsert_rows`; the names are the schema's, so that nothing has to be quoted.
         driver: Any = connection.connection.driver_connection
         names = ", ".join(column.name for column in table.columns)
         marks = ", ".join("?" for _ in table.columns)
