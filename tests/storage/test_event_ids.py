@@ -174,7 +174,7 @@ def test_event_ids_are_their_people_s_on_the_other_side_of_a_move(sides: Sides) 
 
 
 def test_what_was_taken_back_stays_so_on_the_other_side_of_a_move(sides: Sides) -> None:
-    def take_back(storage: Storage, user: str, event: str) -> None:
+    def take_back(storage: Storage, account: int, user: str, event: str) -> None:
         command = TakeBack(
             account_id=account, source="s", user_id=user, type=InteractionType.WATCH, piece_id="a", event_id=event
         )
@@ -184,9 +184,9 @@ def test_what_was_taken_back_stays_so_on_the_other_side_of_a_move(sides: Sides) 
         account = storage.accounts.ensure("one")
         done(storage, submitting(account))
         record(storage, account, "a", ("u", "e"), ("u", "f"), ("v", "e"))
-        take_back(storage, "u", "e")
+        take_back(storage, account, "u", "e")
         moved_so_far(*sides)
-        take_back(storage, "v", "e")
+        take_back(storage, account, "v", "e")
     moved(*sides)
 
     with closing(opened(sides[1])) as storage:
