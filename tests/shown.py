@@ -4,7 +4,7 @@ import base64
 import hashlib
 import hmac
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import httpx
@@ -12,6 +12,7 @@ import httpx
 from penchant.clock import Clock
 from penchant.service.placements.impressions import ListIds
 from penchant.storage import Storage, list_person, user_key
+from penchant.wire.list_ids import NO_RULES
 from serving import Service
 
 PIECES = ("a", "b", "c", "d")
@@ -35,11 +36,11 @@ class ListMaker:
         user: str | None = "kim",
         made_at: float | None = None,
         pieces: Sequence[str] = PIECES,
-        pinned: Collection[str] = (),
+        rules: Mapping[str, str] = NO_RULES,
     ) -> str:
         """Return the id of a list of a placement with these pieces, made at a moment in seconds."""
         ids = ListIds(self._secret, **({} if made_at is None else {"clock": Clock(seconds=lambda: made_at)}))
-        return ids.make(self._head, placement=placement, variant=variant, user_id=user, pieces=pieces, pinned=pinned)
+        return ids.make(self._head, placement=placement, variant=variant, user_id=user, pieces=pieces, rules=rules)
 
 
 def lists_of(service: Service, source: str = "s") -> ListMaker:
@@ -73,21 +74,22 @@ def report(service: Service, *lists: dict[str, Any], source: str = "s", **option
 
 
 def show(
-    service: Service, people: int, *, clicks: dict[str, int], pinned: Mapping[str, Collection[str]] | None = None
+    service: Service, people: int, *, clicks: dict[str, int], rules: Mapping[str, Mapping[str, str]] | None = None
 ) -> None:
-    """Show each variant one list of four pieces, some by pins, to many people, some of whom click on the first."""
+    """Show each variant one list of four pieces, some by rules, to many people, some of whom click on the first."""
     seen, clicked = [], []
     lists = lists_of(service)
     for name, most in clicks.items():
         for number in range(people):
             user = f"{name}{number}"
-            shown = lists.make(variant=name, user=user, pinned=(pinned or {}).get(name, ()))
+            shown = lists.make(variant=name, user=user, rules=(rules or {}).get(name, NO_RULES))
             seen.append({"listId": shown, "content": PIECES})
             if number < most:
                 clicked.append({"userId": user, "type": "Click", "contentId": "a", "listId": shown})
     for begin in range(0, len(seen), 1_000):
         assert report(service, *seen[begin : begin + 1_000]).status_code == 202
-    assert service.post("/s/interactions", json=clicked).status_code == 200
+    answer = service.post("/s/interactions", json=clicked)
+    assert answer.status_code == 200, answer.text
 
 
 def show_lists(client: httpx.Client, source: str, placement: str, *, people: int) -> None:

@@ -5,7 +5,7 @@ Plain values without behaviour beyond what follows from them; no clock, no stora
 
 import enum
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from types import MappingProxyType
@@ -35,6 +35,8 @@ MAX_WEIGHT = 10_000
 """The greatest weight of a keyword (interface, section 3)."""
 MAX_TAKE = 30
 """Entries in a list of similar or recommended pieces (specification, Limits)."""
+PIN, QUOTA = "pin", "quota"
+"""The rules of placements by which a piece stands where it does (interface, section 10)."""
 MAX_LISTED = 300
 """Entries of a list on all its pages together (interface, section 10)."""
 GREATEST_SCORE = 1000
@@ -273,14 +275,14 @@ class ListIdentity:
 class NewImpression:
     """A piece of a list that was seen, at a position from 1 (0: unknown) and a moment in milliseconds.
 
-    ``pinned`` tells that it stood there by a pin of the placement.
+    ``rule`` is `PIN` or `QUOTA` where it stood there by one of the placement.
     """
 
     identity: ListIdentity
     piece_id: str
     position: int
     shown_at: int
-    pinned: bool = False
+    rule: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -343,6 +345,41 @@ class ListKind(enum.Enum):
 
     WHITELIST = "whitelist"
     BLACKLIST = "blacklist"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListChange:
+    """What an edit of a list adds, each id with the one before which it stands (`None`: the end), and what it removes.
+
+    Of two edits from one list each is right whatever the other adds and removes.
+    """
+
+    added: Mapping[str, str | None]
+    removed: Sequence[str]
+
+    @classmethod
+    def between(cls, before: Sequence[str], after: Sequence[str]) -> Self | None:
+        """Return what makes one list of another; `None` where ids that are in both stand in another order."""
+        kept, removed = set(before) & set(after), [each for each in before if each not in set(after)]
+        if [each for each in before if each in kept] != [each for each in after if each in kept]:
+            return None
+        added, following = dict[str, str | None](), None
+        for each in reversed(after):
+            if each in kept:
+                following = each
+            else:
+                added[each] = following
+        return cls(added=dict(reversed(added.items())), removed=removed)
+
+    def applied(self, ids: Sequence[str]) -> list[str]:
+        """Return a list after the edit; what is there already keeps its place."""
+        gone = set(self.removed)
+        kept = {each: None for each in ids if each not in gone}
+        new: dict[str | None, list[str]] = {}
+        for each, following in self.added.items():
+            if each not in kept:
+                new.setdefault(following if following in kept else None, []).append(each)
+        return [each for at in (*kept, None) for each in (*new.get(at, ()), *([] if at is None else [at]))]
 
 
 class PlacementKind(enum.StrEnum):

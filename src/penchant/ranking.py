@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from penchant.model import Term
+from penchant.model import PIN, QUOTA, Term
 
 FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.int64]
@@ -206,7 +206,6 @@ class ArrangedList(NamedTuple):
 PieceKind: TypeAlias = tuple[int, frozenset[int], bool]
 """What quotas and limits know of a piece: the bits of the quotas that it counts for, its limited keywords, and whether
 it is raised, and so listed whatever is full."""
-PIN, QUOTA = "pin", "quota"
 DIVERSITY, CALIBRATION = "diversity", "calibration"
 MAX_TRIED = 2_000
 """How often the search for what meets quotas turns back, for a list: some ten milliseconds."""

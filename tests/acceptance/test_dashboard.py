@@ -44,6 +44,7 @@ PAGES: Pages = {
     "placement": ("placement", {"source": "works"}),
     "front": ("front", {"source": "works", "user": "kim"}),
     "front-pictures": ("front", {"source": "gallery"}),
+    "front-made-up": ("front", {"source": "works", "likes": "Dune"}),
     "results": ("results", {"source": "works", "name": "row"}),
     "settings": ("settings", {"source": "works"}),
     "health": ("health", {"source": "works"}),
@@ -323,6 +324,22 @@ def test_a_piece_is_pinned_without_scripts_and_the_desk_tells_its_end(opening: O
     assert [(each["id"], each["position"]) for each in pins] == [("dune", 2)]
     assert f"A pin ends on {until:%Y-%m-%d %H:%M} UTC" in look.inner_text()
     server.client.delete("/works/placements/pinned")
+
+
+def test_a_front_page_is_shown_to_somebody_made_up(opening: Opening) -> None:
+    window = opening()
+    page = window.open("front", source="works")
+
+    page.get_by_text("Somebody else, other rows").click()
+    page.get_by_label("Title 1").fill("Dune")
+    page.get_by_label("Title 2").fill("Frankenstein")
+    page.get_by_role("button", name="Show the page").click()
+    page.wait_for_url(re.compile("likes=Dune"))
+
+    assert page.get_by_role("heading", level=1).inner_text() == (
+        "The front page, as somebody sees it who likes Dune and Frankenstein"
+    )
+    assert page.locator(".shelf").count()
 
 
 def test_the_navigation_is_folded_on_a_phone_without_scripts(opening: Opening) -> None:

@@ -11,13 +11,15 @@ from penchant.errors import (
     OutdatedDraft,
     PenchantError,
     TooManyDrafts,
+    TooManyEntries,
     TooManyPieces,
     TooManyPlacements,
     UnknownDraft,
     UnknownSource,
     WrongDraftState,
 )
-from penchant.model import EncodedPiece, ListKind
+from penchant.model import MAX_LIST_LENGTH, EncodedPiece, ListChange, ListKind
+from penchant.service.drafts import Drafts
 from penchant.storage import (
     DeleteDraft,
     DeleteSource,
@@ -174,6 +176,31 @@ def test_nothing_is_stored_of_what_is_refused(storage: Storage, account: int) ->
     assert head(storage, account).version == before.version + 1
     done(storage, publishing(storage, account, **edits, force=True))
     assert blacklist(storage, account) == ("x",)
+
+
+def test_a_draft_that_was_stored_before_it_told_what_a_list_adds_goes_by_the_whole_list(
+    storage: Storage, account: int
+) -> None:
+    done(storage, submitting(account))
+    done(storage, saving(account, "blacklist", body=b'{"blacklist":["p"]}'))
+    assert Drafts.edits_of(basis_of(storage, account).draft).listed(ListKind.BLACKLIST, ["q"]) == ("p",)
+    done(storage, ReplaceList(account_id=account, source="s", actor="x", kind=ListKind.BLACKLIST, ids=("q",)))
+
+    refused(storage, publishing(storage, account, lists={ListKind.BLACKLIST: ("p",)}), OutdatedDraft)
+    change = ListChange(added={"p": None}, removed=())
+    done(storage, publishing(storage, account, changes={ListKind.BLACKLIST: change}))
+
+    assert blacklist(storage, account) == ("q", "p")
+
+
+def test_a_list_never_grows_past_its_bound_by_two_drafts(storage: Storage, account: int) -> None:
+    done(storage, submitting(account))
+    done(storage, saving(account, "blacklist"))
+    ids = tuple(f"p{number}" for number in range(MAX_LIST_LENGTH))
+    done(storage, ReplaceList(account_id=account, source="s", actor="x", kind=ListKind.BLACKLIST, ids=ids))
+
+    change = ListChange(added={"new": None}, removed=())
+    refused(storage, publishing(storage, account, changes={ListKind.BLACKLIST: change}), TooManyEntries)
 
 
 def test_of_many_publications_at_once_one_is_carried_out(storage: Storage, account: int) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from penchant.clock import Clock
-from penchant.model import DAY_MS, InteractionType, ListIdentity, NewImpression, NewInteraction
+from penchant.model import DAY_MS, PIN, QUOTA, InteractionType, ListIdentity, NewImpression, NewInteraction
 from penchant.service.placements.impressions import ListIds
 from penchant.storage import (
     DeleteSource,
@@ -18,7 +18,7 @@ from penchant.storage import (
     Storage,
 )
 from penchant.storage.impression_ledger import LISTS_A_DAY
-from penchant.storage.placement_counts import LISTS, PINNED_STAGE, SHOWN, SUCCEEDED
+from penchant.storage.placement_counts import LISTS, PINNED_STAGE, RAISED, SHOWN, SUCCEEDED
 from storage.commands import done, erasing, head, putting, submitting
 from storage.conftest import Opening
 from storage.sides import moved, moved_so_far, opened
@@ -283,7 +283,7 @@ def test_what_a_person_was_shown_is_counted_in_stages_of_each_version(storage: S
 def test_what_a_pin_showed_has_a_stage_of_its_own_and_is_of_no_part(storage: Storage, account: int) -> None:
     for number in range(3):
         shown = identity(storage, account)
-        pins = [replace(naming(shown, f"{each}{number}"), pinned=True) for each in "abcdefgh"]
+        pins = [replace(naming(shown, f"{each}{number}"), rule=PIN) for each in "abcdefgh"]
         done(storage, replace(seeing(account, shown), impressions=pins))
     clicked = clicking(account, "a2", shown_in=shown)
     done(storage, clicked)
@@ -292,6 +292,24 @@ def test_what_a_pin_showed_has_a_stage_of_its_own_and_is_of_no_part(storage: Sto
     assert parts(storage, account, SHOWN) == {(PINNED_STAGE, False): 24, (0, False): 1}
     assert parts(storage, account, SUCCEEDED) == {(PINNED_STAGE, False): 1}
     assert counted(storage, account)[LISTS] == 4
+
+
+def test_what_a_quota_raised_counts_as_all_else_and_once_more_apart(storage: Storage, account: int) -> None:
+    shown = identity(storage, account)
+    raised = replace(naming(shown, "a"), rule=QUOTA)
+    done(storage, replace(seeing(account, shown), impressions=[raised, naming(shown, "b")]))
+    # Attributed to the row as it is stored: it names no list.
+    done(storage, clicking(account, "a"))
+
+    of = head(storage, account)
+    apart = storage.impressions.read_counts(of.source_id, of.incarnation, "home", (0, 100_000)).table.raised
+    assert dict(zip(apart.kinds.tolist(), apart.positions.sum(1).tolist(), strict=True)) == {
+        SHOWN: 1,
+        1: 1,
+        SUCCEEDED: 1,
+    }
+    assert parts(storage, account, SHOWN) == {(0, False): 2}
+    assert max(each.code for each in InteractionType) < RAISED
 
 
 def test_what_a_page_has_said_is_apart_until_a_server_says_it(storage: Storage, account: int) -> None:

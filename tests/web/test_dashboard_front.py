@@ -31,6 +31,24 @@ def test_the_rows_are_those_of_the_interface(visitor: Visitor, filled: Service) 
     assert rows_of(visitor.get("front", source="s").text) != []
 
 
+def test_rows_are_shown_to_somebody_made_up_who_likes_some_titles(visitor: Visitor, filled: Service) -> None:
+    filled.put("/s/placements/for-you", json={"kind": "recommendations"})
+    filled.put("/s/placements/because", json={"kind": "because"})
+    liked = filled.post("/s/preview/recommendation", json={"liked": ["a"]}).json()["content"]
+    before = filled.get("/s").json()
+
+    page = visitor.get("front", source="s", user="kim", likes=["a", "Nothing of this name"], placement="for-you")
+
+    assert rows_of(page.text.replace("&amp;", "&")) == [[each["id"] for each in liked][:12]]
+    said = " ".join(text_of(page.text).split())
+    assert "somebody sees it who likes First of all" in said
+    assert "No piece is called “Nothing of this name”; it is left out." in said
+    assert 'value="First of all"' in page.text
+    because = visitor.get("front", source="s", likes=["First of all", "Second"], placement="because")
+    assert "no placement" not in text_of(because.text)
+    assert filled.get("/s").json() == before
+
+
 def test_a_row_that_cannot_be_made_says_why_in_its_place(visitor: Visitor, filled: Service) -> None:
     filled.put("/s/placements/beside", json={"kind": "similar"})
     filled.put("/s/placements/new", json={"kind": "new"})

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from penchant.model import PIN, QUOTA
 from penchant.service.placements.results import CoursePoint, VariantCourse
 from penchant.web.dashboard.pictures import course_picture
 from serving import Service
@@ -43,12 +44,20 @@ def test_on_the_first_day_it_is_told_how_far_along_it_is(visitor: Visitor, home:
 
 
 def test_what_pins_showed_is_told_apart(visitor: Visitor, home: Service) -> None:
-    show(home, 5, clicks={"base": 2}, pinned={"base": ("a",)})
+    show(home, 5, clicks={"base": 2}, rules={"base": {"a": PIN}})
 
     page = text_of(visitor.get("results", source="s", name="home").text)
 
     assert "Pins showed 5 more in" in page
     assert "of which 2 led to something" in page
+
+
+def test_what_quotas_raised_is_told_and_counts(visitor: Visitor, home: Service) -> None:
+    show(home, 5, clicks={"base": 2}, rules={"base": {"a": QUOTA}})
+
+    page = text_of(visitor.get("results", source="s", name="home").text)
+
+    assert "Quotas raised 5 of these in As it is, of which 2 led to something: 400 of 1,000." in page
 
 
 def test_a_row_without_variants_says_what_it_showed(visitor: Visitor, home: Service) -> None:
@@ -71,6 +80,7 @@ def test_a_variant_takes_the_place_of_its_row_or_ends(visitor: Visitor, home: Se
 
     ended = visitor.fill(page, f"{HOME}/results", do="stop", variant="a")
     assert home.get("/s/placements/home").json()["variants"] == two[1:]
+    assert "You ended it on 20" in text_of(visitor.get("results", source="s", name="home").text)
     assert visitor.fill(page, f"{HOME}/results", do="adopt", variant="b").headers["location"].endswith("said=stale")
     page = visitor.get("results", source="s", name="home")
     visitor.fill(page, f"{HOME}/results", do="adopt", variant="b")
@@ -95,7 +105,7 @@ def test_a_variant_that_is_certainly_worse_is_shown_in_words_numbers_and_a_pictu
     assert "Certainly worse, stopped by itself" in text_of(page.text)
     assert f"Of every 1,000 pieces that “a” shows {-value} fewer are taken up." in said
     assert f"It is between {-upper} and {-lower} fewer than with the row as it is, by 6,000 pieces shown" in said
-    assert "the people in it see the row as it is again" in said
+    assert "So it is off. The people in it see the row as it is again" in said
     # The last row of the table says the same as the picture's description.
     assert f"12,000 {value:+d} {lower:+d} and {upper:+d}" in said
     assert f"at the end {value} of 1,000, between {lower} and {upper}" in page.text

@@ -5,9 +5,12 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from factories import piece
 from penchant.service import browsing
+from penchant.service.browsing import MAX_COMPLETED, LabelledPiece, PieceTitles
 from serving import Service
 from visitors import Visitor, text_of, words
 
@@ -131,6 +134,18 @@ def test_nobody_finds_what_is_not_theirs(filled: Service) -> None:
     assert "does not include the feature 'interactionsListing'" in text_of(
         basic.get("search", source="s", q="kim").text
     )
+
+
+@given(st.lists(st.text("ab Ä\0", max_size=6), unique=True), st.text("ab Ä\0", max_size=3))
+def test_titles_go_on_from_a_text_as_a_look_at_each_of_them_says(titles: list[str], text: str) -> None:
+    pieces = {title: LabelledPiece(id=title) for title in sorted(title.replace("\0", "") for title in titles)}
+    joined = "\0".join(["", *pieces, ""])
+    found = PieceTitles(offered=(), pieces=pieces, after=None, keys=list(pieces), joined=joined).like(text)
+
+    begun = text.strip().casefold()
+    first = [title for title in pieces if title.startswith(begun)]
+    inside = [title for title in pieces if begun and f" {begun}" in title and title not in first]
+    assert [each.id for each in found] == [*first, *inside][:MAX_COMPLETED]
 
 
 def test_fields_are_completed_beyond_the_titles_that_a_page_offers(visitor: Visitor, service: Service) -> None:

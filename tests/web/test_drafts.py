@@ -153,7 +153,7 @@ def test_what_was_undone_can_be_published_again(service: Service) -> None:
 @pytest.mark.parametrize(
     ("edits", "change", "pointer"),
     (
-        ({"blacklist": ["p1"]}, ("/s/blacklist", ["p2"]), "/blacklist"),
+        ({"blacklist": ["p2", "p1"]}, ("/s/blacklist", ["p1", "p2", "p3"]), "/blacklist"),
         ({"placements": {"a/b": HOME}}, ("/s/placements/a%2Fb", OTHER), "/placements/a~1b"),
         ({"settings": {"halfLifeDays": 7}}, ("/s/settings", {"halfLifeDays": 8}), "/settings"),
     ),
@@ -162,6 +162,7 @@ def test_what_has_changed_since_is_published_only_by_force(
     service: Service, edits: Any, change: Any, pointer: str
 ) -> None:
     fill(service)
+    ok(service.put("/s/blacklist", json=["p1", "p2"]))
     put(service, edits)
     ok(service.put(change[0], json=change[1]))
     before = standing(service)
@@ -402,7 +403,8 @@ def test_a_scheduled_draft_is_published_at_its_moment(service: Service) -> None:
 
 def test_what_fails_at_its_moment_is_told_on_the_draft(service: Service) -> None:
     fill(service)
-    put(service, {"blacklist": ["p1"]})
+    ok(service.put("/s/blacklist", json=["p0", "p3"]))
+    put(service, {"blacklist": ["p3", "p0"]})
     ok(do(service, "schedule", {"at": moment(seconds=1)}))
     service.put("/s/blacklist", json=["p2"])
 
@@ -460,10 +462,37 @@ def test_of_two_who_publish_at_once_one_does(service: Service) -> None:
         assert codes == [200, 409, 409, 409]
 
 
+def test_drafts_that_edit_other_pieces_of_a_list_are_both_published(service: Service) -> None:
+    fill(service)
+    ok(service.put("/s/blacklist", json=["p0", "p1"]))
+    put(service, {"blacklist": ["p0", "p1", "p2"]}, name="hides")
+    put(service, {"blacklist": ["p1"]}, name="shows")
+    put(service, {"blacklist": ["p3", "p0", "p1"]}, name="first")
+    assert ok(service.get("/s/drafts/shows"))["changes"] == {"blacklist": {"added": {}, "removed": ["p0"]}}
+
+    for name in ("hides", "shows", "first"):
+        ok(do(service, "publish", name=name))
+
+    # What stands before a piece that has gone stands at the end.
+    assert ok(service.get("/s/blacklist")) == ["p1", "p2", "p3"]
+
+
+def test_what_a_draft_of_a_list_reads_as_can_be_written_back_after_others_have_changed_it(service: Service) -> None:
+    fill(service)
+    put(service, {"blacklist": ["p1"]})
+    ok(service.put("/s/blacklist", json=["p2"]))
+
+    found = ok(service.get("/s/drafts/spring"))
+    put(service, found)
+    ok(do(service, "publish"))
+
+    assert found["blacklist"] == ok(service.get("/s/blacklist")) == ["p2", "p1"]
+
+
 def test_drafts_that_edit_the_same_are_published_one_after_the_other(service: Service) -> None:
     fill(service)
     for name in ("one", "two"):
-        put(service, {"blacklist": [name]}, name=name)
+        put(service, {"settings": {"halfLifeDays": len(name), "excludeSeen": name == "one"}}, name=name)
 
     with ThreadPoolExecutor(2) as threads:
         answers = list(threads.map(lambda name: do(service, "publish", name=name), ("one", "two")))

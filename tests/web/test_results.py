@@ -8,7 +8,7 @@ import pytest
 
 from factories import piece
 from penchant.clock import Clock
-from penchant.model import DAY_MS, ListIdentity, NewImpression
+from penchant.model import DAY_MS, PIN, ListIdentity, NewImpression
 from penchant.service.placements.impressions import ListIds
 from penchant.storage import RecordImpressions
 from serving import Service
@@ -67,11 +67,32 @@ def test_what_a_pin_showed_is_told_apart(shop: Service) -> None:
     assert disliked == {"shown": 1, "successes": 0, "interactions": {"Click": 1}}
 
 
+def test_what_a_quota_raised_is_told_apart_and_counts_all_the_same(shop: Service) -> None:
+    attributes = {"language": {"pointer": "/language", "type": "keyword"}}
+    assert shop.put("/s/settings", json={"attributes": attributes}).status_code == 200
+    shop.submit("s", piece("e", "y", extras={"language": "de"}))
+    quotas = [{"filter": {"key": "language", "any": ["de"]}, "atLeast": 1, "of": 1}]
+    picked = {"kind": "picks", "content": ["a", "b", "e"], "quotas": quotas}
+    assert shop.put("/s/placements/home", json=picked).status_code == 200
+    answer = shop.get("/s/placements/home/list?user=kim")
+    content, shown = answer.json()["content"], answer.headers["x-penchant-list"]
+    assert (content[0]["id"], content[0]["rule"]) == ("e", "quota")
+    report(shop, {"listId": shown, "content": [each["id"] for each in content]})
+    # It names no list: the list that showed it last is known by what is stored.
+    shop.post("/s/users/kim/interactions/Play/content/e")
+
+    (found,) = results(shop)["variants"]
+
+    assert found["raised"] == {"shown": 1, "successes": 1, "interactions": {"Play": 1}}
+    assert (found["shown"], found["successes"], found["rate"]["value"]) == (3, 1, round(1 / 3, 9))
+    assert found["pinned"]["shown"] == 0
+
+
 def test_pins_decide_no_verdict(shop: Service) -> None:
     pins = [{"id": "d", "position": 1}]
     variants = [{"name": "b", "share": 0.5, "kind": "popular", "pins": pins}]
     assert shop.put("/s/placements/home", json={"kind": "popular", "variants": variants}).status_code == 200
-    show(shop, 100, clicks={"base": 50, "b": 100}, pinned={"b": ("a",)})
+    show(shop, 100, clicks={"base": 50, "b": 100}, rules={"b": {"a": PIN}})
 
     found = variant(results(shop), "b")
 
@@ -137,9 +158,16 @@ def test_its_people_see_the_base_until_there_is_another_version(shop: Service) -
     assert {each["variantBefore"] for each in previewed} == {"base"}
     page = Visitor(shop, shop.key).get("placement", source="s", name="home")
     assert "Certainly worse, so stopped by itself: b." in text_of(page.text)
+    stop = variant(results(shop), "b")["stop"]
+    assert (stop["reason"], stop["difference"]["upper"] < 0) == ("worse", True)
+    assert f"It stopped on {stop['timestamp'][:16].replace('T', ' ')} UTC, when it was between" in text_of(
+        Visitor(shop, shop.key).get("results", source="s", name="home").text
+    )
     renamed = [VARIANTS[0] | {"name": "c"}]
     assert shop.put("/s/placements/home", json={"kind": "popular", "variants": renamed}).status_code == 200
     assert seen() == {"base", "c"}
+    ended = variant(results(shop), "b")["stop"]
+    assert (ended["reason"], ended["by"]) == ("edited", shop.key.split("_")[1])
 
 
 def test_results_are_of_the_days_that_are_asked_for(shop: Service) -> None:

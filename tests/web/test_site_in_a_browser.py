@@ -44,7 +44,7 @@ def opened(browser: Browser, server: Server, *, size: Any = WIDE, scheme: Any = 
     """Open an empty page; at its end there must be nothing that the browser complained of or asked others for."""
     context = browser.new_context(base_url=server.url, viewport=size, color_scheme=scheme)
     page = context.new_page()
-    page.set_default_timeout(10_000)
+    page.set_default_timeout(60_000)
     complaints: list[str] = []
     elsewhere: list[str] = []
     page.on("console", lambda message: complaints.append(message.text))

@@ -1,7 +1,7 @@
 """Ids of lists come back as they were made, are short, and nobody else makes one."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pytest
@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penchant.clock import Clock
-from penchant.model import MAX_TAKE
+from penchant.model import MAX_TAKE, PIN, QUOTA
 from penchant.service.placements.impressions import ListIds
 from penchant.storage import SourceHead
 from penchant.wire import MAX_LIST_NAMES_BYTES, decode_list_id, encode_list_id
-from penchant.wire.list_ids import position_in_list
+from penchant.wire.list_ids import NO_RULES, position_in_list
 
 SECRET = b"s" * 32
 SOURCE = b"source 1"
@@ -26,11 +26,11 @@ def list_id(
     person: bytes = b"",
     made_at: int = 1_700_000_000_123,
     pieces: Sequence[str] = ("a", "b"),
-    pinned: Collection[str] = (),
+    rules: Mapping[str, str] = NO_RULES,
 ) -> str:
     names, chance = (placement, variant), b"1234"
     return encode_list_id(
-        SECRET, SOURCE, names, person=person, made_at=made_at, chance=chance, pieces=pieces, pinned=pinned
+        SECRET, SOURCE, names, person=person, made_at=made_at, chance=chance, pieces=pieces, rules=rules
     )
 
 
@@ -44,12 +44,12 @@ def test_an_id_says_what_it_was_made_of(placement: str, variant: str, person: by
 
 
 @given(st.lists(st.text(min_size=1, max_size=20), max_size=MAX_TAKE, unique=True), st.data())
-def test_an_id_proves_its_pieces_where_they_were_and_which_were_pinned(pieces: list[str], data: st.DataObject) -> None:
-    pinned = [each for each in pieces if data.draw(st.booleans())]
-    found = decode_list_id(SECRET, SOURCE, list_id(pieces=pieces, pinned=pinned))
+def test_an_id_proves_its_pieces_where_they_were_and_by_which_rule(pieces: list[str], data: st.DataObject) -> None:
+    rules = {each: rule for each in pieces if (rule := data.draw(st.sampled_from(["", PIN, QUOTA])))}
+    found = decode_list_id(SECRET, SOURCE, list_id(pieces=pieces, rules=rules))
 
     places = [position_in_list(SECRET, found, each, at) for at, each in enumerate(pieces, 1)]
-    assert places == [(at, each in pinned) for at, each in enumerate(pieces, 1)]
+    assert places == [(at, rules.get(each, "")) for at, each in enumerate(pieces, 1)]
 
 
 def test_of_1_000_pieces_that_were_not_in_a_list_none_is() -> None:
@@ -63,8 +63,8 @@ def test_of_1_000_pieces_that_were_not_in_a_list_none_is() -> None:
 def test_a_position_is_the_true_one_whatever_is_reported() -> None:
     found = decode_list_id(SECRET, SOURCE, list_id(pieces=("a", "b")))
 
-    assert [position_in_list(SECRET, found, "b", reported) for reported in (0, 1, 2, 7)] == [(2, False)] * 4
-    assert position_in_list(SECRET, replace(found, proof=None), "b", 7) == (7, False)
+    assert [position_in_list(SECRET, found, "b", reported) for reported in (0, 1, 2, 7)] == [(2, "")] * 4
+    assert position_in_list(SECRET, replace(found, proof=None), "b", 7) == (7, "")
 
 
 def test_the_longest_id_has_320_characters_that_need_no_escape() -> None:

@@ -1113,12 +1113,12 @@ export interface paths {
         };
         /**
          * Read a draft: what it edits, and where it stands.
-         * @description Stores a draft; nothing of it is in force. Every member may be left out: `title` (up to 200 characters), `note` (2,000), `placements` (by name, each as its own route takes it; null removes one), `settings` (they replace the whole, as their route does), `blacklist`, `whitelist`, and `content` (pieces to be submitted). Each is checked as its route does: 422 with pointers. Filters go by the attributes that the draft's own settings have. The answer is what GET gives: the edits, as they would be stored, `by` and `changedAt` (who wrote it last, and when), `writers` (all who wrote it since it was published), `state` (`draft`, `proposed`, `sent-back`, `scheduled`, `published` or `undone`), and `steps`, what was done to it, newest first. What GET gives can be PUT. Writing a draft makes its state `draft`, whatever it was; a schedule is taken back by it. Needs the scope `write`. Not for browser keys.
+         * @description Stores a draft; nothing of it is in force. Every member may be left out: `title` (up to 200 characters), `note` (2,000), `placements` (by name, each as its own route takes it; null removes one), `settings` (they replace the whole, as their route does), `blacklist`, `whitelist`, and `content` (pieces to be submitted). Each is checked as its route does: 422 with pointers. Filters go by the attributes that the draft's own settings have. The answer is what GET gives: the edits, as they would be stored, `by` and `changedAt` (who wrote it last, and when), `writers` (all who wrote it since it was published), `state` (`draft`, `proposed`, `sent-back`, `scheduled`, `published` or `undone`), and `steps`, what was done to it, newest first. What GET gives can be PUT. `changes` tells what a list has `added` (each id with the one before which it stands, null for the end) and `removed`; a list in another order has none. Publishing makes these changes to the list as it then is, and GET gives it so while the draft waits. Writing a draft makes its state `draft`, whatever it was; a schedule is taken back by it. Needs the scope `write`. Not for browser keys.
          */
         get: operations["getDraft"];
         /**
          * Store a draft; nothing of it is in force before it is published.
-         * @description Stores a draft; nothing of it is in force. Every member may be left out: `title` (up to 200 characters), `note` (2,000), `placements` (by name, each as its own route takes it; null removes one), `settings` (they replace the whole, as their route does), `blacklist`, `whitelist`, and `content` (pieces to be submitted). Each is checked as its route does: 422 with pointers. Filters go by the attributes that the draft's own settings have. The answer is what GET gives: the edits, as they would be stored, `by` and `changedAt` (who wrote it last, and when), `writers` (all who wrote it since it was published), `state` (`draft`, `proposed`, `sent-back`, `scheduled`, `published` or `undone`), and `steps`, what was done to it, newest first. What GET gives can be PUT. Writing a draft makes its state `draft`, whatever it was; a schedule is taken back by it. Needs the scope `write`. Not for browser keys.
+         * @description Stores a draft; nothing of it is in force. Every member may be left out: `title` (up to 200 characters), `note` (2,000), `placements` (by name, each as its own route takes it; null removes one), `settings` (they replace the whole, as their route does), `blacklist`, `whitelist`, and `content` (pieces to be submitted). Each is checked as its route does: 422 with pointers. Filters go by the attributes that the draft's own settings have. The answer is what GET gives: the edits, as they would be stored, `by` and `changedAt` (who wrote it last, and when), `writers` (all who wrote it since it was published), `state` (`draft`, `proposed`, `sent-back`, `scheduled`, `published` or `undone`), and `steps`, what was done to it, newest first. What GET gives can be PUT. `changes` tells what a list has `added` (each id with the one before which it stands, null for the end) and `removed`; a list in another order has none. Publishing makes these changes to the list as it then is, and GET gives it so while the draft waits. Writing a draft makes its state `draft`, whatever it was; a schedule is taken back by it. Needs the scope `write`. Not for browser keys.
          */
         put: operations["putDraft"];
         post?: never;
@@ -1243,7 +1243,7 @@ export interface paths {
         put?: never;
         /**
          * Put all that a draft edits in force at once, as one version, or nothing of it.
-         * @description Puts everything that a draft edits in force at once, as one version, or nothing of it. Where something of it is no longer as it was when the draft was last written, 409 `outdated-draft` names it; `force=true` publishes all the same. What is stored otherwise than by this draft is looked at by what it is: changed and changed back is not changed. With the setting `fourEyes` of the source 403 `four-eyes` to everybody who wrote the draft since it was last published, also where the draft turns that setting off, and for schedules alike. Needs the scope `write`. Not for browser keys.
+         * @description Puts everything that a draft edits in force at once, as one version, or nothing of it. Where something of it (a list only if the draft changes its order) is no longer as it was when the draft was last written, 409 `outdated-draft` names it; `force=true` publishes all the same. What is stored otherwise than by this draft is looked at by what it is: changed and changed back is not changed. With the setting `fourEyes` of the source 403 `four-eyes` to everybody who wrote the draft since it was last published, also where the draft turns that setting off, and for schedules alike. Needs the scope `write`. Not for browser keys.
          */
         post: operations["publishDraft"];
         delete?: never;
@@ -1301,7 +1301,7 @@ export interface paths {
         };
         /**
          * What the variants of a placement showed, and what came of it.
-         * @description What each variant showed and what came of it, by the impressions that were reported (below): `lists`, pieces `shown` and how much of that was `anonymous` (for nobody in particular), how many `successes` it led to and which `interactions`, by `positions` and by `days`. What pins showed, and what came of it, is told apart, in `pinned`, and is in none of these but `lists`: rates and verdicts are by what was ranked. A success is a shown piece with any interaction but a dislike or one of the `value` 0, or with one of the `type` that the request names. `pieces` is how many different ones were shown, `coverage` their share of the source; both are `null` for days that do not reach to today. Everything is of the UTC days `from` to `to`, both included, by default from the one on which the version in force was stored until today, 800 at most. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
+         * @description What each variant showed and what came of it, by the impressions that were reported (below): `lists`, pieces `shown` and how much of that was `anonymous` (for nobody in particular), how many `successes` it led to and which `interactions`, by `positions` and by `days`. What pins showed, and what came of it, is told apart, in `pinned`, and is in none of these but `lists`: rates and verdicts are by what was ranked. What quotas raised is in all of these, since a quota is a rule that variants try, and told once more in `raised`, where there is any. A success is a shown piece with any interaction but a dislike or one of the `value` 0, or with one of the `type` that the request names. `pieces` is how many different ones were shown, `coverage` their share of the source; both are `null` for days that do not reach to today. Everything is of the UTC days `from` to `to`, both included, by default from the one on which the version in force was stored until today, 800 at most. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
          */
         get: operations["placementResults"];
         put?: never;
@@ -1742,7 +1742,7 @@ export interface components {
          *
          *         ``anonymous`` is how much of what was shown was for nobody in particular; rate and difference are those of the rest.
          *         ``doubt`` is there where intervals show a difference of which nothing is said. What pins showed is ``pinned``, and
-         *         in no other number but that of lists.
+         *         in no other number but that of lists; what quotas raised is in all of them, and told apart in ``raised``.
          */
         VariantResult: {
             variant: string;
@@ -1758,10 +1758,12 @@ export interface components {
                 [key: string]: number;
             };
             pinned: components["schemas"]["PinnedCount"];
+            raised?: components["schemas"]["PinnedCount"];
             rate: components["schemas"]["Interval"];
             difference: components["schemas"]["Interval"] | null;
             verdict: string;
             doubt?: components["schemas"]["Doubt"];
+            stop?: components["schemas"]["VariantStop"];
             pieces: number | null;
             coverage: number | null;
             share: components["schemas"]["ListShare"] | null;
@@ -1772,7 +1774,7 @@ export interface components {
         };
         /**
          * PinnedCount
-         * @description What pins showed, and what came of it.
+         * @description What pins showed, or what quotas raised, and what came of it.
          */
         PinnedCount: {
             /** Format: int64 */
@@ -1810,6 +1812,20 @@ export interface components {
             code: string;
             /** Format: double */
             share: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * VariantStop
+         * @description When and why a variant was stopped: certainly ``worse``, or ``edited`` out of the placement ``by`` somebody.
+         *
+         *         ``difference`` is that from the base by which it was stopped.
+         */
+        VariantStop: {
+            reason: string;
+            timestamp: string;
+            by?: string;
+            difference?: components["schemas"]["Interval"];
         } & {
             [key: string]: unknown;
         };
@@ -3104,6 +3120,17 @@ export interface components {
             blacklist?: string[] | null;
             whitelist?: string[] | null;
             content?: components["schemas"]["Submission"] | null;
+            /** @description What lists have added, each id with the one before which it stands (null: the end), and removed. */
+            changes?: {
+                [key: string]: {
+                    added: {
+                        [key: string]: string | null;
+                    };
+                    removed: string[];
+                } & {
+                    [key: string]: unknown;
+                };
+            };
             name: string;
             state: string;
             by: string;
@@ -17722,7 +17749,15 @@ export interface operations {
                      *       ],
                      *       "blacklist": [
                      *         "alien"
-                     *       ]
+                     *       ],
+                     *       "changes": {
+                     *         "blacklist": {
+                     *           "added": {
+                     *             "alien": null
+                     *           },
+                     *           "removed": []
+                     *         }
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["SourceDraft"];
@@ -17965,7 +18000,15 @@ export interface operations {
                      *       ],
                      *       "blacklist": [
                      *         "alien"
-                     *       ]
+                     *       ],
+                     *       "changes": {
+                     *         "blacklist": {
+                     *           "added": {
+                     *             "alien": null
+                     *           },
+                     *           "removed": []
+                     *         }
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["SourceDraft"];
@@ -18722,7 +18765,15 @@ export interface operations {
                      *       ],
                      *       "blacklist": [
                      *         "alien"
-                     *       ]
+                     *       ],
+                     *       "changes": {
+                     *         "blacklist": {
+                     *           "added": {
+                     *             "alien": null
+                     *           },
+                     *           "removed": []
+                     *         }
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["SourceDraft"];
@@ -19009,7 +19060,15 @@ export interface operations {
                      *       ],
                      *       "blacklist": [
                      *         "alien"
-                     *       ]
+                     *       ],
+                     *       "changes": {
+                     *         "blacklist": {
+                     *           "added": {
+                     *             "alien": null
+                     *           },
+                     *           "removed": []
+                     *         }
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["SourceDraft"];
@@ -19563,7 +19622,15 @@ export interface operations {
                      *       ],
                      *       "blacklist": [
                      *         "alien"
-                     *       ]
+                     *       ],
+                     *       "changes": {
+                     *         "blacklist": {
+                     *           "added": {
+                     *             "alien": null
+                     *           },
+                     *           "removed": []
+                     *         }
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["SourceDraft"];
@@ -20499,6 +20566,13 @@ export interface operations {
                      *               "Play": 3
                      *             }
                      *           },
+                     *           "raised": {
+                     *             "shown": 12,
+                     *             "successes": 1,
+                     *             "interactions": {
+                     *               "Play": 1
+                     *             }
+                     *           },
                      *           "rate": {
                      *             "value": 0.08,
                      *             "lower": 0,
@@ -20510,6 +20584,11 @@ export interface operations {
                      *             "upper": 0.22
                      *           },
                      *           "verdict": "undecided",
+                     *           "stop": {
+                     *             "reason": "edited",
+                     *             "timestamp": "2026-11-20T09:30:00.000Z",
+                     *             "by": "4fG7kQ2m"
+                     *           },
                      *           "pieces": 40,
                      *           "coverage": 0.2,
                      *           "share": {

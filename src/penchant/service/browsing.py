@@ -12,7 +12,7 @@ import asyncio
 import bisect
 import enum
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from penchant.attributes import AttributeType, MarkSpan, mark_of, numbered
@@ -371,21 +371,33 @@ class PieceTitles:
     """The titles of a source: some for a field to offer, ascending, and all by their text without its case.
 
     Of each, ascending, the first piece that is called so, with its title as it is written. ``after`` is the id behind
-    which pieces were not read, ``None`` where all were.
+    which pieces were not read, ``None`` where all were. ``keys`` are the texts of ``pieces``, ``joined`` all of them
+    with a NUL, which no label holds, on each side: so that a key stroke takes a search in one text.
     """
 
     offered: Sequence[str]
     pieces: Mapping[str, LabelledPiece]
     after: str | None
+    keys: Sequence[str]
+    joined: str
 
     def like(self, text: str) -> list[LabelledPiece]:
         """Return the pieces whose title begins so, then those of which another word does, each ascending by title."""
         begun = text.strip().casefold()
-        keys = list(self.pieces)
-        first = bisect.bisect_left(keys, begun)
-        found = list(itertools.takewhile(lambda key: key.startswith(begun), keys[first : first + MAX_COMPLETED]))
-        inside = (key for key in keys if f" {begun}" in key and not key.startswith(begun)) if begun else ()
+        first = bisect.bisect_left(self.keys, begun)
+        found = list(itertools.takewhile(lambda key: key.startswith(begun), self.keys[first : first + MAX_COMPLETED]))
+        inside = self._inside(begun) if begun and "\0" not in begun else ()
         return [self.pieces[key] for key in itertools.islice(itertools.chain(found, inside), MAX_COMPLETED)]
+
+    def _inside(self, begun: str) -> Iterator[str]:
+        """Yield the texts in which a word but the first goes on from a text, ascending."""
+        at = self.joined.find(f" {begun}")
+        while at >= 0:
+            end = self.joined.index("\0", at)
+            key = self.joined[self.joined.rindex("\0", 0, at) + 1 : end]
+            if not key.startswith(begun):
+                yield key
+            at = self.joined.find(f" {begun}", end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -571,7 +583,13 @@ class SourceBrowser:
         lengths = itertools.accumulate(len(each) for each in labels)
         offered = sorted(each for each, end in zip(labels, lengths, strict=True) if end <= OFFERED_CHARACTERS)
         pieces = dict(sorted(found.items()))
-        return PieceTitles(offered=offered, pieces=pieces, after=after if count == MAX_SCANNED else None)
+        return PieceTitles(
+            offered=offered,
+            pieces=pieces,
+            after=after if count == MAX_SCANNED else None,
+            keys=list(pieces),
+            joined="\0".join(["", *pieces, ""]),
+        )
 
     def _scan(self, view: View, text: str, after: str | None) -> PiecePage:
         """Return the next page of pieces whose label contains a text, reading labels in the order of ids."""

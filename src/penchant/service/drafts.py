@@ -32,9 +32,9 @@ from penchant.live.database import AsyncStorage
 from penchant.live.following import settings_in
 from penchant.live.views import View, Views
 from penchant.live.word_writer import WordTasks
-from penchant.model import EncodedPiece, ListKind, PieceLimits, SourceSettings
+from penchant.model import EncodedPiece, ListChange, ListKind, PieceLimits, SourceSettings
 from penchant.service.access import Access, AccessControl
-from penchant.service.content import WORDS_TIMEOUT_S
+from penchant.service.content import WORDS_TIMEOUT_S, Curation
 from penchant.service.four_eyes import settings_now
 from penchant.service.placements.lists import check_quotas
 from penchant.service.placements.versions import PlacementInForce, planned, read_row
@@ -63,7 +63,7 @@ from penchant.wire import (
     DraftEvent,
     DraftSummary,
     check_filters,
-    decode_edits,
+    decode_stored_edits,
     encode,
     encode_edits,
     encode_placement,
@@ -124,6 +124,7 @@ class Drafts:
         if problem:
             raise invalid_parameter("name", problem)
         self._require(access, edits)
+        edits = replace(edits, changes=_changes(view, edits))
         await self._database.in_thread(self._check, edits, view.settings, view)
         await self._database.change(
             SaveDraft(
@@ -153,7 +154,16 @@ class Drafts:
     @staticmethod
     def edits_of(row: DraftRow) -> DraftEdits:
         """Return what a draft edits."""
-        return decode_edits(row.body, _STORED_LIMITS)
+        return decode_stored_edits(row.body, _STORED_LIMITS)
+
+    @classmethod
+    def body_of(cls, row: DraftRow, view: View) -> bytes:
+        """Return what a draft edits, as JSON; of one that waits its lists as publishing it would leave them."""
+        edits = cls.edits_of(row) if row.state in _OPEN else None
+        if edits is None or not edits.changes:
+            return row.body
+        lists = {kind: edits.listed(kind, Curation.listed(view, kind)) or () for kind in edits.lists}
+        return encode_edits(replace(edits, lists=lists, changes=_changes(view, replace(edits, lists=lists))))
 
     async def list(self, access: Access, source: str) -> Sequence[DraftRow]:
         """Return the drafts of a source without what they edit, those of which something was done last first."""
@@ -338,6 +348,7 @@ class Drafts:
             settings=None if edits.settings is None else encode_settings(edits.settings),
             word_rule=b"" if edits.settings is None else encode_word_rule(edits.settings.words),
             lists=edits.lists,
+            changes=edits.changes,
             placements=[_edit(each) for each in planned(in_force, edits.placements or {})],
             pieces=edits.content or (),
         )
@@ -354,6 +365,12 @@ class Drafts:
             # What pieces have of other attributes only shows once they are in force.
             if settings.attributes == view.source_settings.attributes:
                 check_quotas(view, spec, now, where)
+
+
+def _changes(view: View, edits: DraftEdits) -> dict[ListKind, ListChange]:
+    """Return what edits add to lists as they are, and take from them, but for lists whose order they change."""
+    changes = {kind: ListChange.between(Curation.listed(view, kind), ids) for kind, ids in edits.lists.items()}
+    return {kind: change for kind, change in changes.items() if change is not None}
 
 
 def _undoing(act: DraftAct, basis: DraftBasis, replaced: ReplacedState) -> PublishDraft:

@@ -134,16 +134,18 @@ class DraftEffects:
         """
         async with self._shares.turn(view.head.account_id):
             settings, without = _comparable(view, edits)
-            now = self._lists.now(view)
-            after = await self._database.in_thread(
-                view_under,
-                view,
-                settings,
-                whitelist=edits.lists.get(ListKind.WHITELIST),
-                blacklist=edits.lists.get(ListKind.BLACKLIST),
-                pieces=edits.content or (),
-                now=now,
-            )
+            now, after = self._lists.now(view), view
+            # Placements alone change no list but their own.
+            if edits.settings is not None or edits.lists or edits.content:
+                after = await self._database.in_thread(
+                    view_under,
+                    view,
+                    settings,
+                    whitelist=edits.listed(ListKind.WHITELIST, view.whitelist),
+                    blacklist=edits.listed(ListKind.BLACKLIST, view.blacklist),
+                    pieces=edits.content or (),
+                    now=now,
+                )
             _require_pieces(view, after, subject.pieces)
             with_people = bool(subject.users) or bool(edits.placements)
             try:

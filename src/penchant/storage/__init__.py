@@ -35,6 +35,7 @@ from penchant.storage.records import (
     InteractionsFeed,
     KeyRecord,
     MoveDraft,
+    NoteStops,
     Outcome,
     PieceChange,
     PieceListing,

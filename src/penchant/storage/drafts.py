@@ -11,7 +11,7 @@ version tells that of a list or of settings, and what was changed and changed ba
 
 import hashlib
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -126,11 +126,14 @@ def require_draft(connection: Connection, source_id: int, command: DraftAct) -> 
     return row
 
 
-def require_unchanged(row: Any, marks: Mapping[str, bytes], *, undoes: bool) -> None:
-    """Raise `OutdatedDraft` where marks are not those of when a draft was written, or was published to be undone."""
+def require_unchanged(row: Any, marks: Mapping[str, bytes], *, undoes: bool, free: Collection[str] = ()) -> None:
+    """Raise `OutdatedDraft` where marks are not those of when a draft was written, or was published to be undone.
+
+    Subjects that are ``free`` may have changed.
+    """
     expected = _decode_replaced(row.replaced).marks if undoes else _decode_marks(row.basis)
     since = "it was published" if undoes else "the draft was written"
-    changed = [subject for subject, mark in expected.items() if marks.get(subject) != mark]
+    changed = [subject for subject, mark in expected.items() if marks.get(subject) != mark and subject not in free]
     if changed:
         detail = f"It has changed since {since}."
         faults = [Fault(pointer=_pointer(subject), detail=detail) for subject in changed[:MAX_LISTED]]

@@ -17,7 +17,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, and_, bindparam, delete, or_, select, update
 
-from penchant.model import InteractionType, ListIdentity, NewImpression, StoredInteraction
+from penchant.model import PIN, QUOTA, InteractionType, ListIdentity, NewImpression, StoredInteraction
 from penchant.storage import statements
 from penchant.storage.databases.opening import AnyDatabase
 from penchant.storage.hashing import list_person, piece_key, user_key
@@ -25,6 +25,7 @@ from penchant.storage.off_switch import off_list_people
 from penchant.storage.placement_counts import (
     LISTS,
     PINNED_STAGE,
+    RAISED,
     SHOWN,
     SUCCEEDED,
     CountAdditions,
@@ -170,6 +171,7 @@ class Impression:
     stage: int = 0
     by_page: int = 0
     repeated: bool = False
+    raised: bool | None = None
     is_new: bool = False
     is_changed: bool = False
 
@@ -260,13 +262,14 @@ class ImpressionLedger:
             counts_until=counts_until,
             stage=stage_of(part.pieces) if identity.person else 0,
             by_page=int(by_page),
+            raised=shown.rule == QUOTA or None,
             is_new=True,
         )
         if not self._sizes[identity.key]:
             self._counts.add(_count_key(impression, LISTS, by_page=by_page), 0, group_of(identity.person))
         # Whoever sees a pin is not seen to see more of what rates are by; the bound of all is of everything.
-        part.pieces += not (shown.pinned and identity.person)
-        if shown.pinned:
+        part.pieces += not (shown.rule == PIN and identity.person)
+        if shown.rule == PIN:
             impression.stage = PINNED_STAGE
         self._keep(impression)
         self._count(_counts_of(impression), impression, by=1)
@@ -452,13 +455,18 @@ def _counts_of(impression: Impression) -> list[CountKey]:
     shown_by_page, led_to = bool(impression.by_page & 1), impression.led_to
     counts = [_count_key(impression, SHOWN, by_page=shown_by_page)]
     if impression.repeated:
-        return counts
+        return _with_raised(counts, impression)
     bits = {kind.code: 1 << kind.code for kind in InteractionType} | {SUCCEEDED: SUCCESSES}
     for kind, mask in bits.items():
         if led_to & mask:
             by_page = shown_by_page or not led_to & mask & ~impression.by_page
             counts.append(_count_key(impression, kind, by_page=by_page))
-    return counts
+    return _with_raised(counts, impression)
+
+
+def _with_raised(counts: list[CountKey], impression: Impression) -> list[CountKey]:
+    """Return the counts with those that tell apart what a quota raised."""
+    return counts + [each._replace(kind=each.kind + RAISED) for each in counts if impression.raised]
 
 
 def _count_key(impression: Impression, kind: int, *, by_page: bool) -> CountKey:

@@ -10,14 +10,16 @@ All writers of a source hold its counter's lock, so that a row may be read, adde
 *Parts.* Nobody may weigh more than others because of seeing more, so counts tell apart in which stage of what a person
 was shown they are: of the pieces that a version of a placement shows to a person the first 16 are in stage 0, as many
 again in stage 1, twice as many in 2, and so on. Readers leave out the stages that few people have reached
-(`service.placements.results`). What pins of editors showed is in a stage of its own. Counts also tell apart what
+(`service.placements.results`). What pins of editors showed is in a stage of its own.
+What a quota raised counts as anything else, since a quota is a rule that variants try, and once more apart
+(`RAISED`; D219 of docs/decisions.md). Counts also tell apart what
 browser keys alone have reported. The stored kind has both beside the kind itself: rows of before have them of stage 0,
 as reported by keys of servers.
 """
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -34,6 +36,8 @@ LISTS = 100
 """The kind that counts lists of which something was shown; they have no position."""
 SUCCEEDED = 101
 """The kind that counts pieces that led to any interaction but a dislike."""
+RAISED = 24
+"""What a quota raised is counted once more, under the kind and so much: no type has a code as great as that."""
 FIRST_STAGE_PIECES = 16
 """Pieces of a person in stage 0: a list or two, which everybody who is shown anything has."""
 STAGES = 12
@@ -118,6 +122,13 @@ class CountsTable:
     def unpinned(self) -> "CountsTable":
         """The rows of everything else."""
         return self.only(self.stages != PINNED_STAGE)
+
+    @property
+    def raised(self) -> "CountsTable":
+        """The rows of what quotas raised, under the kinds that all is counted under."""
+        kinds = self.kinds - RAISED
+        rows = ((kinds >= SHOWN) & (self.kinds < LISTS)) | (kinds == SUCCEEDED)
+        return replace(self, kinds=kinds).only(rows)
 
     def between(self, first: int, last: int) -> "CountsTable":
         """Return the rows from one day to another, both included."""

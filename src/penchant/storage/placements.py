@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, delete, insert, select
+import msgspec
+from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
 
 from penchant.errors import PlacementChanged, TooManyPlacements
 from penchant.storage.databases.opening import Transactions
-from penchant.storage.records import PlacementRow, PutPlacement
+from penchant.storage.records import NoteStops, PlacementRow, PutPlacement
 from penchant.storage.schema import placement_versions, placements
 
 _COLUMNS = (
@@ -18,11 +19,14 @@ _COLUMNS = (
     placement_versions.c.body,
     placement_versions.c.assignment,
     placement_versions.c.draft,
+    placement_versions.c.stops,
 )
+
+_decode_stops = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
 class PlacementStore:
-    """The placements of all sources; their rows never change, so that what was read of a version stays true."""
+    """The placements of all sources; what a version says never changes, so that it stays true once read."""
 
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
@@ -105,6 +109,18 @@ def store_placement(connection: Connection, source_id: int, placement: Placement
     connection.execute(delete(placement_versions).where(kept, placement_versions.c.version <= oldest.scalar_subquery()))
 
 
+def note_stops(connection: Connection, source_id: int, command: NoteStops) -> bool:
+    """Note the stops of variants of a version, the first one of each; return whether any is new."""
+    is_version = _of_name(source_id, command.name) & (placement_versions.c.version == command.version)
+    row = connection.execute(select(placement_versions.c.stops).where(is_version)).one_or_none()
+    known = {} if row is None or row.stops is None else _decode_stops(row.stops)
+    if row is None or command.stops.keys() <= known.keys():
+        return False
+    stops = {name: msgspec.Raw(stop) for name, stop in command.stops.items()} | known
+    connection.execute(update(placement_versions).where(is_version).values(stops=msgspec.json.encode(stops)))
+    return True
+
+
 def remove_placement(connection: Connection, source_id: int, name: str) -> bool:
     """Remove a placement with its versions; return whether there was one."""
     removed = [
@@ -133,4 +149,5 @@ def _to_row(row: Any) -> PlacementRow:
         body=bytes(row.body),
         assignment=bytes(row.assignment),
         draft=row.draft,
+        stops=None if row.stops is None else bytes(row.stops),
     )

@@ -15,6 +15,7 @@ from penchant.model import (
     WHOLE,
     EncodedPiece,
     InteractionType,
+    ListChange,
     ListKind,
     NewImpression,
     NewInteraction,
@@ -379,6 +380,15 @@ class DeletePlacement(SourceCommand):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NoteStops(SourceCommand):
+    """Note that variants of a version of a placement were stopped, each as JSON; what is noted already stays."""
+
+    name: str
+    version: int
+    stops: Mapping[str, bytes]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SaveDraft(SourceCommand):
     """Store a draft, in the place of the one of its name; ``body`` is what it edits, as JSON.
 
@@ -439,7 +449,8 @@ class PublishDraft(DraftAct):
 
     The command has gone by ``settings_seen`` and ``placements_seen``, which are in force; where one of them is another
     by now, it fails with `DraftChanged`. Without ``force`` it fails with `OutdatedDraft` where what the draft edits is
-    no longer as it was. ``settings`` and ``lists`` that are ``None`` or missing stay as they are. Pieces of ``removed``
+    no longer as it was. ``settings`` and ``lists`` that are ``None`` or missing stay as they are; a list of which there
+    is a change is changed by that alone, whatever it is by now, unless it is forced. Pieces of ``removed``
     ids are deleted. Fails with `TooManyPieces` and `TooManyPlacements`, too, and with `WordRulesChanged`.
     """
 
@@ -450,6 +461,7 @@ class PublishDraft(DraftAct):
     settings: bytes | None = None
     word_rule: bytes = b""
     lists: Mapping[ListKind, Sequence[str]] = field(default_factory=dict)
+    changes: Mapping[ListKind, ListChange] = field(default_factory=dict)
     placements: Sequence[PlacementEdit] = ()
     pieces: Sequence[EncodedPiece] = ()
     removed: Sequence[str] = ()
@@ -528,6 +540,7 @@ Command = (
     | StoreWords
     | PutPlacement
     | DeletePlacement
+    | NoteStops
     | SaveDraft
     | DeleteDraft
     | MoveDraft
@@ -569,7 +582,7 @@ class Outcome:
 class PlacementRow:
     """A version of a placement: when it was stored, by which key, and what; ``body`` and ``assignment`` are JSON.
 
-    ``draft`` names the draft that it came with, if it did.
+    ``draft`` names the draft that it came with, if it did; ``stops`` is JSON by variant, `None` while none is stopped.
     """
 
     name: str
@@ -579,6 +592,7 @@ class PlacementRow:
     body: bytes
     assignment: bytes
     draft: str | None = None
+    stops: bytes | None = None
 
 
 class DraftStep(NamedTuple):

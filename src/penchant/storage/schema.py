@@ -180,10 +180,12 @@ placement_versions = Table(
     Column("body", LargeBinary, nullable=False),
     Column("assignment", LargeBinary, nullable=False),
     Column("draft", BY_CODE_POINT),
+    Column("stops", LargeBinary),
 )
-"""``body`` is the placement as JSON, ``assignment`` which people its variants are for; no row is ever changed.
+"""``body`` is the placement as JSON, ``assignment`` which people its variants are for; these never change.
 
 ``draft`` is the name of the draft that it was published with, or taken back with; null for none.
+``stops`` tells, as JSON by variant, when and why one was stopped; null for none.
 """
 drafts = Table(
     "drafts",
@@ -301,13 +303,15 @@ impressions = Table(
     Column("stage", SmallInteger, nullable=False),
     Column("by_page", Integer, nullable=False),
     Column("repeated", Boolean, nullable=False),
+    Column("raised", Boolean),
 )
 """Pieces that people were shown. ``list_key`` begins with the moment of the list (`penchant.wire.list_ids`), so that
 old rows come first; ``person`` is the keyed hash of the list's id, empty where it is for nobody in particular;
 ``position`` counts from 1, 0 for unknown. Until ``counts_until`` interactions that name no list are attributed to the
 row; ``led_to`` has the bit of the code of each type of interaction that was. ``stage`` is how much the person had been
 shown before (`storage.placement_counts`). ``by_page`` has the bits of what browser keys alone have reported, bit 0 that
-it was shown. What a ``repeated`` row led to is counted with another one of the same piece and day."""
+it was shown. What a ``repeated`` row led to is counted with another one of the same piece and day. A ``raised`` one
+stood where it did by a quota; null is not."""
 # What a person was shown, each piece by itself, the lists in the order of time.
 Index(
     "impressions_of_person",

@@ -15,6 +15,7 @@ again from all live rows. Housekeeping removes cleared rows later, chunk by chun
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -54,6 +55,7 @@ from penchant.storage.impression_ledger import forget_impressions, record_impres
 from penchant.storage.interaction_writes import erase, record, replace_preferences, take_back
 from penchant.storage.placements import (
     forget_placements,
+    note_stops,
     placements_in_force,
     read_placements,
     remove_placement,
@@ -72,6 +74,7 @@ from penchant.storage.records import (
     EditList,
     EraseUser,
     MoveDraft,
+    NoteStops,
     Outcome,
     PieceRow,
     PlacementRow,
@@ -132,6 +135,8 @@ class WriteTransaction:
                 return self._put_placement(command)
             case DeletePlacement():
                 return self._delete_placement(command)
+            case NoteStops():
+                return self._note_stops(command)
             case SaveDraft():
                 return self._save_draft(command)
             case DeleteDraft():
@@ -491,6 +496,11 @@ class WriteTransaction:
             self._note(command, "placement.delete", command.name)
         return Outcome(version=self._raise_version(row, 1, self._moment(row)))
 
+    def _note_stops(self, command: NoteStops) -> Outcome:
+        row = self._require(command, CONTENT)
+        is_new = note_stops(self.connection, row.source_id, command)
+        return Outcome(version=self._raise_version(row, 1, self._moment(row)) if is_new else row.version)
+
     def _save_draft(self, command: SaveDraft) -> Outcome:
         row = self._require(command, CONTENT)
         marks = self._marks(row, command.subjects)
@@ -526,13 +536,20 @@ class WriteTransaction:
         if command.pieces:
             _require_rules(command, rules_of(row))
         subjects = list(subjects_of(draft))
+        changes = {} if command.force else command.changes
         if not command.force:
-            require_unchanged(draft, self._marks(row, subjects), undoes=command.undoes)
+            free = {kind.value for kind in changes}
+            require_unchanged(draft, self._marks(row, subjects), undoes=command.undoes, free=free)
         _require_places(command, in_force)
         existing = self._existing(row, [piece.id for piece in command.pieces])
         created = len(command.pieces) - len(existing)
         _require_room(command.max_pieces, row.live + created, created)
         replaced = self._standing(row, subjects)
+        merged = {kind: change.applied(replaced.lists[kind.value]) for kind, change in changes.items()}
+        for kind, ids in merged.items():
+            if len(ids) > MAX_LIST_LENGTH:
+                raise TooManyEntries(f"The {kind.value} would have {len(ids)} ids; {MAX_LIST_LENGTH} are accepted.")
+        command = replace(command, lists={**command.lists, **merged})
         version, pending = self._put_in_force(row, command, existing)
         # What stands there now tells later whether it has changed since.
         marked = msgspec.structs.replace(replaced, marks=self._marks(row, subjects))

@@ -46,6 +46,7 @@ class ServiceDocuments:
         self._searches = AccountShares(
             "searches are being made", turns=1, of_account=1, wait_s=SEARCH_WAIT_S, pause=SEARCH_PAUSE
         )
+        self._preparing = asyncio.Lock()
         self.operations: tuple[Operation, ...] = (
             Operation(
                 method="GET",
@@ -122,6 +123,10 @@ class ServiceDocuments:
         if name == SEARCH:
             # The one page that costs something each time, and needs no key: one at a time, for a process.
             await call.services.admission.enter(is_patient=False)
+            # Apart from the turns: to render all documents takes seconds, and a turn's pause is four times as long.
+            async with self._preparing:
+                if not site.is_searchable:
+                    await asyncio.to_thread(site.prepare_search)
             async with self._searches.turn(_NO_ACCOUNT):
                 return await asyncio.to_thread(site.found, " ".join(call.query.values(QUERY.name)))
         # On the event loop only where nothing is to be made: to render a long document takes a while.

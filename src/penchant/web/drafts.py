@@ -38,7 +38,8 @@ async def list_drafts(call: Call) -> Answer:
 async def get_draft(call: Call) -> Answer:
     """Read a draft: what it edits, and where it stands."""
     call.values()
-    return _answer(await call.services.drafts.get(call.access, call.source, call.path["name"]))
+    row = await call.services.drafts.get(call.access, call.source, call.path["name"])
+    return Answer(body=encode_draft(call.services.drafts.body_of(row, await call.view()), summary_of(row)))
 
 
 def _answer(row: DraftRow) -> Answer:

@@ -10,7 +10,6 @@ from msgspec import UNSET
 from penchant.errors import Fault, InvalidInput, NotInBrowsers, PenchantError, invalid_parameter
 from penchant.live.views import View
 from penchant.model import DAY_MS, MAX_LISTED, MAX_TAKE, Feature, NewImpression, Scope, SourceSettings
-from penchant.ranking import PIN
 from penchant.service.lists.kinds import PlacementRequest
 from penchant.service.lists.paging import NEXT_HEADER, marked_ids, marks_of
 from penchant.service.placements.impressions import LIST_HEADER, ListIds
@@ -432,7 +431,7 @@ def _list_id(call: Call, view: View, result: PlacementResult) -> str:
         variant=result.variant,
         user_id=result.user_id,
         pieces=[each.id for each in result.content],
-        pinned={each.id for each in result.content if each.rule == PIN},
+        rules={each.id: each.rule for each in result.content if each.rule},
     )
 
 

@@ -68,6 +68,7 @@ from penchant.wire.drafts.edits import (
     decode_edits,
     decode_effect_wish,
     decode_exported_draft,
+    decode_stored_edits,
     encode_edits,
     encode_exported_draft,
 )
@@ -148,6 +149,7 @@ from penchant.wire.placement_answers import (
     PreviewedPlacement,
     UnmetRule,
     VariantResult,
+    VariantStop,
 )
 from penchant.wire.placements import (
     BASE,

@@ -9,9 +9,9 @@ of a deleted one is taken for one of this:
 
 Moment and tag name the list: keys that sort by time. By chance two lists of one second are two, for one person or for
 all. The marks are keyed hashes of the pieces in the order of the list: they prove which pieces were in it, and where,
-and tell nobody without the secret which these are; those of pieces that a pin put there are of another kind. The
-length is that of the person, and 128 more where there are marks: ids of before have neither count nor marks, and prove
-nothing.
+and tell nobody without the secret which these are; those of pieces that a pin or a quota put there are of
+other kinds. The length is that of the person, and 128 more where there are marks: ids of before have neither count nor
+marks, and prove nothing.
 
 Beside them cursors: the text in ``x-penchant-next`` from which a list goes on, made and read without a look-up.
 
@@ -31,11 +31,12 @@ import hashlib
 import hmac
 import re
 import struct
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import NamedTuple
 
-from penchant.model import MAX_TAKE, ListIdentity
+from penchant.model import MAX_TAKE, PIN, QUOTA, ListIdentity
 
 _MOMENT_BYTES = 5
 _TAG_BYTES = 11
@@ -44,6 +45,9 @@ _KEY_BYTES = _MOMENT_BYTES + _TAG_BYTES
 CHANCE_BYTES = 4
 _MAX_PERSON_BYTES = 16
 _IS_PROVEN = 128
+NO_RULES: Mapping[str, str] = MappingProxyType({})
+_MARKS = {"": b"list mark", PIN: b"list pin", QUOTA: b"list quota"}
+"""The kinds of marks by the rule that put a piece in its place."""
 _MARK_BYTES = 3
 """Of 500,000 ids that somebody makes up one passes for a piece of a list of 30."""
 MAX_LIST_NAMES_BYTES = 111
@@ -62,20 +66,21 @@ def encode_list_id(  # noqa: PLR0913  # an id has so many parts
     made_at: int,
     chance: bytes,
     pieces: Sequence[str],
-    pinned: Collection[str] = (),
+    rules: Mapping[str, str] = NO_RULES,
 ) -> str:
     """Return the id of a list that was made at a moment in milliseconds, of which whole seconds are kept.
 
     ``names`` are those of the placement and the variant, ``chance`` `CHANCE_BYTES` bytes that nobody chose, ``pieces``
-    the ids in the order of the list, up to `penchant.model.MAX_TAKE`, ``pinned`` those of them that pins put
-    there. Names hold no control characters; those above `MAX_LIST_NAMES_BYTES` are a mistake of the caller.
+    the ids in the order of the list, up to `penchant.model.MAX_TAKE`, ``rules`` by which rule (`penchant.model.PIN` or
+    `QUOTA`) some of them stand there. Names hold no control characters; those above `MAX_LIST_NAMES_BYTES` are a
+    mistake of the caller.
     """
     placement, variant = names
     written = variant.encode() + b"\0" + placement.encode()
     if len(written) - 1 > MAX_LIST_NAMES_BYTES or len(pieces) > MAX_TAKE:
         raise ValueError(f"the names have more than {MAX_LIST_NAMES_BYTES} bytes, or the list {MAX_TAKE} pieces")
     moment = (made_at // 1000).to_bytes(_MOMENT_BYTES, "big")
-    marks = b"".join(_mark(secret, moment + chance, each, is_pinned=each in pinned) for each in pieces)
+    marks = b"".join(_mark(secret, moment + chance, each, rules.get(each, "")) for each in pieces)
     rest = chance + bytes([_IS_PROVEN | len(person), len(pieces)]) + marks + person + written
     return base64.urlsafe_b64encode(moment + _tag(secret, origin, moment, rest) + rest).decode().rstrip("=")
 
@@ -110,10 +115,10 @@ def decode_list_id(secret: bytes, origin: bytes, text: str) -> ListIdentity:
 
 
 class ProvenPosition(NamedTuple):
-    """The position of a piece in a list, from 1, 0 for unknown; ``is_pinned`` where it stood there by a pin."""
+    """The position of a piece in a list, from 1, 0 for unknown, and by which rule it stood there, if by one."""
 
     position: int
-    is_pinned: bool = False
+    rule: str = ""
 
 
 def position_in_list(secret: bytes, identity: ListIdentity, piece_id: str, reported: int) -> ProvenPosition | None:
@@ -125,17 +130,17 @@ def position_in_list(secret: bytes, identity: ListIdentity, piece_id: str, repor
         return ProvenPosition(reported)
     salt, marks = identity.proof[: _MOMENT_BYTES + CHANCE_BYTES], identity.proof[_MOMENT_BYTES + CHANCE_BYTES :]
     listed = [marks[begin : begin + _MARK_BYTES] for begin in range(0, len(marks), _MARK_BYTES)]
-    for is_pinned in (False, True):
-        wanted = _mark(secret, salt, piece_id, is_pinned=is_pinned)
+    for rule in _MARKS:
+        wanted = _mark(secret, salt, piece_id, rule)
         places = [place for place, mark in enumerate(listed, 1) if mark == wanted]
         if places:
-            return ProvenPosition(reported if reported in places else places[0], is_pinned)
+            return ProvenPosition(reported if reported in places else places[0], rule)
     return None
 
 
-def _mark(secret: bytes, salt: bytes, piece_id: str, *, is_pinned: bool) -> bytes:
+def _mark(secret: bytes, salt: bytes, piece_id: str, rule: str) -> bytes:
     # Another kind of mark rather than a flag: an id is as long as it may be already.
-    kind = b"list pin" if is_pinned else b"list mark"
+    kind = _MARKS[rule]
     return hashlib.blake2b(piece_id.encode(), digest_size=_MARK_BYTES, key=secret, salt=salt, person=kind).digest()
 
 

@@ -173,7 +173,7 @@ class DayCount(Record, frozen=True, kw_only=True):
 
 
 class PinnedCount(Record, frozen=True, kw_only=True):
-    """What pins showed, and what came of it."""
+    """What pins showed, or what quotas raised, and what came of it."""
 
     shown: int
     successes: int
@@ -201,12 +201,24 @@ class Doubt(Record, frozen=True, kw_only=True):
     share: float
 
 
+class VariantStop(Record, frozen=True, kw_only=True):
+    """When and why a variant was stopped: certainly ``worse``, or ``edited`` out of the placement ``by`` somebody.
+
+    ``difference`` is that from the base by which it was stopped.
+    """
+
+    reason: str
+    timestamp: str
+    by: str | UnsetType = UNSET
+    difference: Interval | UnsetType = UNSET
+
+
 class VariantResult(Record, frozen=True, kw_only=True, rename="camel"):
     """What a variant showed and what came of it.
 
     ``anonymous`` is how much of what was shown was for nobody in particular; rate and difference are those of the rest.
     ``doubt`` is there where intervals show a difference of which nothing is said. What pins showed is ``pinned``, and
-    in no other number but that of lists.
+    in no other number but that of lists; what quotas raised is in all of them, and told apart in ``raised``.
     """
 
     variant: str
@@ -216,10 +228,12 @@ class VariantResult(Record, frozen=True, kw_only=True, rename="camel"):
     successes: int
     interactions: dict[str, int]
     pinned: PinnedCount
+    raised: PinnedCount | UnsetType = UNSET
     rate: Interval
     difference: Interval | None
     verdict: str
     doubt: Doubt | UnsetType = UNSET
+    stop: VariantStop | UnsetType = UNSET
     pieces: int | None
     coverage: float | None
     share: ListShare | None

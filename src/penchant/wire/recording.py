@@ -361,7 +361,7 @@ def _read_seen(
                 piece_id=piece_id,
                 position=place.position,
                 shown_at=shown_at,
-                pinned=place.is_pinned,
+                rule=place.rule,
             )
         )
     return shown

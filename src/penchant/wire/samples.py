@@ -129,7 +129,8 @@ SAMPLES: Mapping[str, Any] = {
     "DraftSchedule": DRAFT_SCHEDULE.sample(),
     "EffectWish": EFFECT_WISH.sample(),
     "PublishedVersion": {"version": 18},
-    "SourceDraft": _DRAFT | {"blacklist": ["alien"]},
+    "SourceDraft": _DRAFT
+    | {"blacklist": ["alien"], "changes": {"blacklist": {"added": {"alien": None}, "removed": []}}},
     "EmptyArray": [],
     "Texts": TEXTS.sample(),
     "WordsPreview": {
@@ -229,9 +230,11 @@ SAMPLES: Mapping[str, Any] = {
                 "successes": 9,
                 "interactions": {"Play": 9, "Watch": 2},
                 "pinned": {"shown": 20, "successes": 3, "interactions": {"Play": 3}},
+                "raised": {"shown": 12, "successes": 1, "interactions": {"Play": 1}},
                 "rate": {"value": 0.08, "lower": 0.0, "upper": 0.3},
                 "difference": {"value": 0.01, "lower": -0.2, "upper": 0.22},
                 "verdict": "undecided",
+                "stop": {"reason": "edited", "timestamp": "2026-11-20T09:30:00.000Z", "by": "4fG7kQ2m"},
                 "pieces": 40,
                 "coverage": 0.2,
                 "share": {"value": 0.52, "lower": 0.2, "upper": 0.84, "expected": 0.5, "off": False},

@@ -222,6 +222,33 @@ class LiveInputs:
         return PersonHistory.counted(stored.interactions, decode_preferences(stored.preferences))
 
 
+class StatedInputs:
+    """Inputs of somebody made up, of whom some likings alone are known; all else is as requests have it."""
+
+    def __init__(self, inputs: ListInputs, likings: StatedLikings) -> None:
+        self._inputs = inputs
+        self._likings = likings
+        self.now = inputs.now
+        self.audience = inputs.audience
+        self.trend = inputs.trend
+
+    async def person(self, view: View, request: PersonalRequest, now: int, _: StatedLikings | None) -> PersonFigures:
+        """Return what lists take of who has these likings; raises as `LiveInputs.person`."""
+        return await self._inputs.person(view, request, now, self._likings)
+
+    async def history(self, view: View, _: PersonalRequest, now: int) -> PersonHistory:
+        """Return the likings as if they had just been told."""
+        return stated_history(view, self._likings, now)
+
+    async def hidden(self, _view: View, _user_id: str) -> frozenset[str]:
+        """Return nothing: nothing is known that is hidden."""
+        return frozenset()
+
+    async def passed_over(self, _view: View, _placement: str, _user_id: str, _now: int) -> Mapping[str, int]:
+        """Return nothing: nothing was shown yet."""
+        return {}
+
+
 def _has_many_keywords(view: View, history: PersonHistory) -> bool:
     if view.snapshot.keyword_count <= MANY_KEYWORDS:
         return False

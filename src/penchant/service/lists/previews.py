@@ -1,6 +1,6 @@
 """Previews: lists as they would be under other settings, from a private view; nothing is stored."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 
 from penchant.attributes import numbered
@@ -165,7 +165,7 @@ class TwoSides:
             ranking.require()
             return await self._database.in_thread(ranking.content)
 
-        return _previewed(piece_id, await listed(0), await listed(1))
+        return await self._previewed(piece_id, listed)
 
     async def personal(self, user_id: str, take: int) -> PreviewedList:
         """Return what a person may like."""
@@ -175,7 +175,13 @@ class TwoSides:
             ranking = await rank_personal(self.inputs[side], self.views[side], request)
             return await self._database.in_thread(ranking.content)
 
-        return _previewed(user_id, await listed(0), await listed(1))
+        return await self._previewed(user_id, listed)
+
+    async def _previewed(self, list_id: str, listed: Callable[[int], Awaitable[Content]]) -> PreviewedList:
+        before = await listed(0)
+        # Of one view both sides are the same: each list is made once.
+        after = before if self.views[0] is self.views[1] else await listed(1)
+        return PreviewedList(id=list_id, before=before, after=after, moves=moves(before, after))
 
 
 def changed_view(view: View, wish: PreviewWish) -> View:
@@ -234,10 +240,6 @@ def _require_reading(before: SourceSettings, after: SourceSettings) -> None:
     ]
     if faults:
         raise InvalidInput("Lists under other words or another vocabulary are not previewed.", faults=faults)
-
-
-def _previewed(list_id: str, before: Content, after: Content) -> PreviewedList:
-    return PreviewedList(id=list_id, before=before, after=after, moves=moves(before, after))
 
 
 def moves(before: Sequence[RecommendedPiece], after: Sequence[RecommendedPiece]) -> list[Move]:

@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from penchant.attributes import Attribute, AttributeType, numbered
 from penchant.bounded_cache import BoundedCache
 from penchant.clock import SYSTEM_CLOCK, Clock
 from penchant.errors import UnknownSource
-from penchant.index import FloatArray, Popularity, Strings
+from penchant.index import FloatArray, IntArray, Popularity, Strings
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View, Views
 from penchant.model import DAY_MS, IMPRESSION_DAYS
@@ -175,13 +175,11 @@ class Cards:
             return None
         free = [each for each in shown if each.piece_id not in pinned]
         counts = Counter(each.piece_id for each in free)
-        ids = Strings.of(sorted(counts))
-        amounts = np.asarray([counts[piece_id] for piece_id in ids], dtype=np.float64)
-        part_of, rows = view.snapshot.locate(ids)
-        known, shares = part_of >= 0, np.zeros(len(ids))
+        located = _LocatedCounts.of(view, counts)
+        known, shares = located.part_of >= 0, np.zeros(len(counts))
         for number in range(len(view.snapshot.parts)):
-            own = part_of == number
-            shares[own] = popularity.shares[number][rows[own]]
+            own = located.part_of == number
+            shares[own] = popularity.shares[number][located.rows[own]]
         return WeekFigures(
             first_day=first,
             last_day=first + _WEEK - 1,
@@ -189,8 +187,8 @@ class Cards:
             pinned=len(shown) - len(free),
             is_whole=is_whole,
             coverage=_rounded(int(known.sum()) / max(1, view.snapshot.piece_count)),
-            popularity=_mean(shares[known], amounts[known]),
-            newness=newness_of(view, counts, times[1] - NEW_DAYS * DAY_MS),
+            popularity=_mean(shares[known], located.amounts[known]),
+            newness=_newness(view, located, times[1] - NEW_DAYS * DAY_MS),
             diversity=_diversity(view, free),
             shares=self._shares_by_attribute(view, free, counts),
         )
@@ -246,14 +244,30 @@ def _diversity(view: View, shown: Sequence[ShownPiece]) -> float | None:
 
 def newness_of(view: View, counts: Mapping[str, int], since: int) -> float | None:
     """Return which part of what was shown is of pieces available since a moment; ``None`` where none is known."""
-    ids = Strings.of(sorted(counts))
-    part_of, rows = view.snapshot.locate(ids)
-    made = np.zeros(len(ids), dtype=np.int64)
+    return _newness(view, _LocatedCounts.of(view, counts), since)
+
+
+class _LocatedCounts(NamedTuple):
+    """How often pieces were shown, and where they are: a part, -1 for those that are gone, and a row of it."""
+
+    amounts: FloatArray
+    part_of: IntArray
+    rows: IntArray
+
+    @classmethod
+    def of(cls, view: View, counts: Mapping[str, int]) -> Self:
+        ids = Strings.of(sorted(counts))
+        amounts = np.asarray([counts[piece_id] for piece_id in ids], dtype=np.float64)
+        return cls(amounts, *view.snapshot.locate(ids))
+
+
+def _newness(view: View, located: _LocatedCounts, since: int) -> float | None:
+    made = np.zeros(len(located.amounts), dtype=np.int64)
     for number, part in enumerate(view.snapshot.parts):
-        made[part_of == number] = part.segment.available_from[rows[part_of == number]]
-    amounts = np.asarray([counts[piece_id] for piece_id in ids], dtype=np.float64)
-    known = part_of >= 0
-    return _mean((made[known] >= since).astype(np.float64), amounts[known])
+        own = located.part_of == number
+        made[own] = part.segment.available_from[located.rows[own]]
+    known = located.part_of >= 0
+    return _mean((made[known] >= since).astype(np.float64), located.amounts[known])
 
 
 def variety_of(view: View, lists: Iterable[Sequence[str]]) -> float | None:

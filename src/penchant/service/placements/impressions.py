@@ -9,7 +9,7 @@ are pure computations of microseconds; the secret is the database's own, and goe
 """
 
 import secrets
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 
 from penchant.clock import SYSTEM_CLOCK, Clock
 from penchant.live.database import AsyncStorage
@@ -19,7 +19,7 @@ from penchant.service.access import Access
 from penchant.storage import Outcome, RecordImpressions, SourceHead, list_person, user_key
 from penchant.telemetry import Metrics
 from penchant.wire import decode_list_id, decode_settings, encode_list_id
-from penchant.wire.list_ids import CHANCE_BYTES, ProvenPosition, position_in_list
+from penchant.wire.list_ids import CHANCE_BYTES, NO_RULES, ProvenPosition, position_in_list
 
 LIST_HEADER = "x-penchant-list"
 """The header of an answer that is a placement's list."""
@@ -40,9 +40,9 @@ class ListIds:
         variant: str,
         user_id: str | None,
         pieces: Sequence[str],
-        pinned: Collection[str] = (),
+        rules: Mapping[str, str] = NO_RULES,
     ) -> str:
-        """Return the id of a list of a source that is answered now, with these pieces in this order, some by pins.
+        """Return the id of a list of a source that is answered now, with these pieces in this order, some by ``rules``.
 
         ``user_id`` is ``None`` where it is for nobody in particular. Two names of more than
         `penchant.wire.MAX_LIST_NAMES_BYTES` bytes together do not fit: `ValueError`.
@@ -56,7 +56,7 @@ class ListIds:
             made_at=self._clock.now_ms(),
             chance=secrets.token_bytes(CHANCE_BYTES),
             pieces=pieces,
-            pinned=pinned,
+            rules=rules,
         )
 
     def read(self, head: SourceHead, text: str, *, user_id: str | None = None) -> ListIdentity:
@@ -140,7 +140,7 @@ class Impressions:
             piece_id=piece_id,
             position=place.position,
             shown_at=identity.made_at,
-            pinned=place.is_pinned,
+            rule=place.rule,
         )
 
     async def record(

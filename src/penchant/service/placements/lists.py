@@ -29,17 +29,17 @@ from penchant.live.database import AsyncStorage
 from penchant.live.views import View
 from penchant.model import PlacementKind
 from penchant.service.lists.arranging import clashing, quota_kinds
-from penchant.service.lists.inputs import ListInputs
+from penchant.service.lists.inputs import ListInputs, StatedInputs
 from penchant.service.lists.kinds import KINDS, ListWish, PlacementChoice, PlacementRequest, RankingKind, SeededKind
 from penchant.service.lists.previews import moves
 from penchant.service.lists.ranking import ListRanking
 from penchant.service.lists.requests import ListDemands, Pin, Quota
 from penchant.service.lists.seeds import Entries
 from penchant.service.lists.serving import Lists
-from penchant.service.placements.results import worse_variants
+from penchant.service.placements.results import noted_stops, worse_variants
 from penchant.service.placements.versions import PlacementInForce, Placements, draft_over
 from penchant.service.shares import heavy_shares
-from penchant.storage import SourceHead
+from penchant.storage import NoteStops, SourceHead
 from penchant.telemetry import Metrics
 from penchant.wire import (
     BASE,
@@ -51,7 +51,10 @@ from penchant.wire import (
     PlacementSpec,
     PlacementWish,
     PreviewedPlacement,
+    StatedLikings,
     UnmetRule,
+    VariantStop,
+    encode,
     format_timestamp,
     read_boosts,
     read_filter,
@@ -102,11 +105,33 @@ class VariantGuard:
     async def _look(self, head: SourceHead, placement: PlacementInForce, key: _Key) -> None:
         today = self._clock.today()
         try:
-            stopped = await self._database.in_thread(worse_variants, self._database.storage, head, placement, today)
+            worse, stops = await self._database.in_thread(self._worse, head, placement, today)
+            if stops:
+                await self._database.change(
+                    NoteStops(
+                        account_id=head.account_id,
+                        source=head.name,
+                        name=placement.name,
+                        version=placement.version,
+                        stops=stops,
+                    )
+                )
         except PenchantError:
             # The database is away: what was known holds, and the next look is a minute away.
             return
-        self._stopped.put(key, (self._clock.monotonic(), stopped))
+        self._stopped.put(key, (self._clock.monotonic(), worse))
+
+    def _worse(
+        self, head: SourceHead, placement: PlacementInForce, today: int
+    ) -> tuple[frozenset[str], Mapping[str, bytes]]:
+        """Return the variants that are certainly worse, and the stops of those of which none is noted yet."""
+        storage = self._database.storage
+        worse = worse_variants(storage, head, placement, today)
+        row = storage.placements.read(head.source_id, placement.name, placement.version) if worse else None
+        new = () if row is None else worse.keys() - noted_stops(row).keys()
+        now = format_timestamp(self._clock.now_ms())
+        stops = {name: VariantStop(reason="worse", timestamp=now, difference=worse[name]) for name in new}
+        return frozenset(worse), {name: encode(stop) for name, stop in stops.items()}
 
 
 _FILTERED = (("filter", "filter"), ("boost", "boosts"))
@@ -162,23 +187,32 @@ class PlacementLists:
         return answers
 
     async def page(
-        self, view: View, requests: Sequence[PlacementRequest]
+        self, view: View, requests: Sequence[PlacementRequest], likings: StatedLikings | None = None
     ) -> list[tuple[PlacementRequest, PlacementAnswer | PenchantError]]:
         """Return the lists of several placements, in which no piece comes twice; an error in the place of a list.
 
-        Each is filled from what those before it have left.
+        Each is filled from what those before it have left. With ``likings`` they are those of somebody made up.
         """
         shown: set[str] = set()
         answers: list[tuple[PlacementRequest, PlacementAnswer | PenchantError]] = []
         for request in requests:
             try:
-                given = await self.answers(view, replace(request, exclude=request.exclude | shown))
+                left = replace(request, exclude=request.exclude | shown)
+                given = await (self.answers(view, left) if likings is None else self._imagined(view, left, likings))
             except (InvalidInput, TooFewPieces, UnknownPiece, UnknownPlacement) as error:
                 answers.append((request, error))
                 continue
             shown.update(each.id for answer in given for each in answer.result.content)
             answers += [(request, answer) for answer in given]
         return answers
+
+    async def _imagined(self, view: View, request: PlacementRequest, likings: StatedLikings) -> list[PlacementAnswer]:
+        """Return the lists of a placement as somebody would see them of whom these likings alone are known."""
+        placement = await self._placements.in_force(view, request.placement)
+        inputs = StatedInputs(self._lists.inputs, likings)
+        # By an id that nobody can have: rows that are for people are for this one, too.
+        asked = replace(request, user_id="")
+        return await answers_by(inputs, self._lists.placed, view, placement, None, asked)
 
     async def listed(
         self, view: View, placement: PlacementInForce, variant: str | None, request: PlacementRequest

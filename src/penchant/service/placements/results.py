@@ -13,6 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 from msgspec import UNSET, UnsetType
@@ -24,7 +25,7 @@ from penchant.experiments import Arm, BoundedRate
 from penchant.live.database import AsyncStorage
 from penchant.model import DAY_MS, InteractionType
 from penchant.service.placements.versions import PlacementInForce, read_row
-from penchant.storage import SourceHead, Storage
+from penchant.storage import PlacementRow, SourceHead, Storage
 from penchant.storage.placement_counts import (
     GROUPS,
     LISTS,
@@ -46,6 +47,8 @@ from penchant.wire import (
     PlacementResults,
     PositionCount,
     VariantResult,
+    VariantStop,
+    format_timestamp,
 )
 
 Groups = npt.NDArray[np.float64]
@@ -56,7 +59,8 @@ class VariantTally:
 
     def __init__(self, name: str, table: CountsTable, success: int) -> None:
         self.name = name
-        self.pinned = _pinned_count(table.pinned, success)
+        self.pinned = _count_apart(table.pinned, success)
+        self.raised = _count_apart(table.raised, success)
         table = table.unpinned
         self._lists = table.only(table.kinds == LISTS)
         self._shown = table.only(table.kinds == SHOWN)
@@ -120,7 +124,7 @@ def _interactions(table: CountsTable) -> dict[str, int]:
     return {name: count for name, count in by_kind.items() if count}
 
 
-def _pinned_count(table: CountsTable, success: int) -> PinnedCount:
+def _count_apart(table: CountsTable, success: int) -> PinnedCount:
     shown, succeeded = (int(table.positions[table.kinds == kind].sum()) for kind in (SHOWN, success))
     return PinnedCount(shown=shown, successes=succeeded, interactions=_interactions(table))
 
@@ -211,6 +215,7 @@ MAX_DAYS = 800
 MAX_POINTS = 30
 """Days of a course: more are not told apart in a picture."""
 _EPOCH = date(1970, 1, 1)
+_decode_stops = msgspec.json.Decoder(dict[str, VariantStop]).decode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -285,12 +290,16 @@ class Results:
             raise invalid_parameter("base", f"Found another variant; accepted are {', '.join(sorted(tallies))}.")
         if first <= began and today <= last:
             # What was read holds all since that version was stored: of a year it takes longest to read.
-            stopped = _stopped(counts.table.between(began, today), placement)
+            worse = _stopped(counts.table.between(began, today), placement)
         else:
-            stopped = worse_variants(storage, head, placement, today)
+            worse = worse_variants(storage, head, placement, today)
         # The people of a stopped variant see the base: their shares are others from then on.
-        shares = {} if stopped else _shares(placement)
+        shares = {} if worse else _shares(placement)
         comparison = _Comparison(tallies, tallies[base], shares, began)
+        stops = {name: stop for name, stop in noted_stops(row).items() if name in worse}
+        gone = tallies.keys() - _names(placement)
+        if gone:
+            stops |= _ends(storage.placements.list_versions(head.source_id, request.placement), gone)
         # Of the days on which a piece was shown only the first and the last are kept: how many were shown within a
         # window is exact for windows that reach to the present.
         pieces = counts.pieces if last >= today else None
@@ -302,8 +311,10 @@ class Results:
             counted="successes" if request.type is None else request.type.value,
             design_effect=_rounded(comparison.effect),
             pieces_of_person=comparison.pieces_of_person,
-            stopped=sorted(stopped),
-            variants=[comparison.result(each, pieces, head.piece_count) for each in tallies.values()],
+            stopped=sorted(worse),
+            variants=[
+                comparison.result(each, pieces, head.piece_count, stops.get(each.name)) for each in tallies.values()
+            ],
         )
         return results, comparison
 
@@ -331,7 +342,9 @@ class _Comparison:
         is_beyond = any((each.staged.shown.sum(-1) * ~self._arms.kept).any() for each in self._tallies.values())
         return int(self._arms.pieces) if is_beyond else UNSET
 
-    def result(self, own: VariantTally, pieces: Mapping[str, int] | None, piece_count: int) -> VariantResult:
+    def result(
+        self, own: VariantTally, pieces: Mapping[str, int] | None, piece_count: int, stop: VariantStop | None
+    ) -> VariantResult:
         """Return what is shown of a variant."""
         difference, doubt = self.difference(own), self._doubt(own)
         decision = verdict(difference)
@@ -344,10 +357,12 @@ class _Comparison:
             successes=own.successes,
             interactions=own.interactions,
             pinned=own.pinned,
+            raised=own.raised if own.raised.shown else UNSET,
             rate=_interval(experiments.rate_interval(self._arms.by_name[own.name], self.effect)),
             difference=None if difference is None else _interval(difference),
             verdict=self.verdict(own),
             doubt=UNSET if doubt is None or decision == "undecided" else doubt,
+            stop=UNSET if stop is None else stop,
             pieces=shown_pieces,
             coverage=None if shown_pieces is None else _rounded(shown_pieces / max(1, piece_count)),
             share=self._share(own),
@@ -395,27 +410,50 @@ class _Comparison:
         return ListShare(value=interval.value, lower=interval.lower, upper=interval.upper, expected=expected, off=off)
 
 
-def worse_variants(storage: Storage, head: SourceHead, placement: PlacementInForce, today: int) -> frozenset[str]:
+def worse_variants(
+    storage: Storage, head: SourceHead, placement: PlacementInForce, today: int
+) -> Mapping[str, Interval]:
     """Return the variants of a placement that are stopped: certainly worse than its base, by all since that version.
 
-    ``today`` is the present UTC day, counted from 1970.
+    Each with how it differs. ``today`` is the present UTC day, counted from 1970.
     """
     row = storage.placements.read(head.source_id, placement.name, placement.version)
     if row is None or not placement.spec.variants:
-        return frozenset()
+        return {}
     days = (row.recorded_at // DAY_MS, today)
     counts = storage.impressions.read_counts(head.source_id, head.incarnation, placement.name, days)
     return _stopped(counts.table, placement)
 
 
-def _stopped(table: CountsTable, placement: PlacementInForce) -> frozenset[str]:
+def noted_stops(row: PlacementRow) -> Mapping[str, VariantStop]:
+    """Return when and why variants of a version were stopped, as far as that is noted."""
+    return {} if row.stops is None else _decode_stops(row.stops)
+
+
+def _ends(rows: Sequence[PlacementRow], variants: Collection[str]) -> dict[str, VariantStop]:
+    """Return when and by whom variants were taken out of a placement, by its versions, newest first."""
+    named = [_names(read_row(row)) for row in rows]
+    ends = {}
+    for name in variants:
+        last = next((at for at, names in enumerate(named) if name in names), 0)
+        if last:
+            after = rows[last - 1]
+            ends[name] = VariantStop(
+                reason="edited", timestamp=format_timestamp(after.recorded_at), by=after.actor or UNSET
+            )
+    return ends
+
+
+def _stopped(table: CountsTable, placement: PlacementInForce) -> Mapping[str, Interval]:
     """Return the variants that counts show to be certainly worse, by those reports that may stop one."""
     auto_stop = placement.spec.auto_stop
     if auto_stop is False:
-        return frozenset()
+        return {}
     tallies = tallies_of(table if auto_stop else table.only(~table.by_page), None, _names(placement))
     comparison = _Comparison(tallies, tallies[BASE], {}, 0)
-    return frozenset(name for name, each in tallies.items() if comparison.verdict(each) == "worse")
+    worse = {name: each for name, each in tallies.items() if comparison.verdict(each) == "worse"}
+    differences = {name: comparison.difference(each) for name, each in worse.items()}
+    return {name: _interval(each) for name, each in differences.items() if each is not None}
 
 
 def verdict(difference: BoundedRate | None) -> str:

@@ -14,10 +14,12 @@ from penchant.service.placements.lists import PlacementAnswer
 from penchant.web.dashboard.changing import done_notice
 from penchant.web.dashboard.reasons import NEAR
 from penchant.web.dashboard.site import DashboardSite, PageAnswer, Visit, faults_of, section
-from penchant.wire import MAX_LISTS, PlacementResult, decode_page, encode
+from penchant.wire import MAX_LISTS, PlacementResult, StatedLikings, decode_page, encode
 
 MOST_SHOWN, LEAST_SHOWN = 12, 4
 """Pieces of a row."""
+LIKES, MAX_LIKES = 3, 10
+"""Fields for what somebody made up likes, and how many of them there may be."""
 SHOWN_TOGETHER = 48
 """Pieces of all rows together, where there are not too many of these: no page is heavy."""
 
@@ -60,11 +62,14 @@ async def front(visit: Visit, site: DashboardSite) -> PageAnswer:
         "user": user or None,
         "lists": [{"placement": each, "content": beside or None, "take": take} for each in chosen],
     }
+    likings, unknown = await _likings(visit, view)
     people = await section(visit, lambda: visit.services.search.people_to_try(view), Feature.INTERACTIONS_LISTING)
     values = {
         "source": view.head.name,
         "done": await done_notice(visit, view, site),
-        "chosen": {"user": user, "content": content, "placements": chosen},
+        "chosen": {"user": user, "content": content, "placements": chosen, "likes": likings},
+        "likes_fields": min(max(LIKES, len(likings) + 1), MAX_LIKES),
+        "unknown": unknown,
         # One more than there are, to add a row.
         "fields": min(len(chosen) + 1, MAX_LISTS),
         "names": sorted(view.placements),
@@ -72,19 +77,35 @@ async def front(visit: Visit, site: DashboardSite) -> PageAnswer:
         "near": [] if found or not content else (await visit.services.browsing.called_like(view, content))[:NEAR],
         "may_edit": visit.may_edit(Feature.LISTS) and take > LEAST_SHOWN,
         "titles": await visit.titles(view),
-        "page": await section(visit, lambda: _page(visit, view, wish), counted=len(chosen)) if chosen else None,
+        "page": await section(visit, lambda: _page(visit, view, wish, [*likings]), counted=len(chosen))
+        if chosen
+        else None,
     }
     return PageAnswer(template="front.html", values=values)
 
 
-async def _page(visit: Visit, view: View, wish: Mapping[str, Any]) -> FrontPage:
+async def _likings(visit: Visit, view: View) -> tuple[dict[str, str], list[str]]:
+    """Return the pieces that somebody made up likes, each with its title, and the titles that are none."""
+    known, unknown = list[str](), list[str]()
+    for text in dict.fromkeys(each.strip() for each in visit.call.query.values("likes")[:MAX_LIKES]):
+        found = await visit.services.browsing.piece_called(view, text) if text else None
+        if found is not None:
+            known.append(found)
+        elif text:
+            unknown.append(text)
+    cards = await visit.cards(view, known)
+    return {each: cards[each].title for each in known}, unknown
+
+
+async def _page(visit: Visit, view: View, wish: Mapping[str, Any], liked: Sequence[str]) -> FrontPage:
     # Through the interface's own reader, so that a page accepts no more than it does.
     page = decode_page(encode(wish))
     requests = [
         PlacementRequest(placement=each.placement, user_id=page.user_id, content_id=each.content_id, take=each.take)
         for each in page.lists
     ]
-    answers = await visit.services.placement_lists.page(view, requests)
+    likings = StatedLikings(liked=tuple(liked)) if liked else None
+    answers = await visit.services.placement_lists.page(view, requests, likings)
     listing = await visit.services.placements.listing(view)
     titles = {each.name: title_of(each) for each in listing.placements}
     made = [each.result for _, each in answers if isinstance(each, PlacementAnswer)]

@@ -182,8 +182,18 @@ class DocumentSite:
     def found(self, query: str) -> DocumentPage:
         """Return the page with the hits for a query; it is not kept."""
         words = words_of(query)
-        hits = search(self._once("entries", self._entries), words)
+        hits = search(self.prepare_search(), words)
         return self._filled("search.html", title="Search", current=SEARCH, query=query, hits=hits, words=words)
+
+    @property
+    def is_searchable(self) -> bool:
+        """Whether what a search looks through is made already."""
+        return "entries" in self._kept
+
+    def prepare_search(self) -> Sequence[SearchEntry]:
+        """Return what a search looks through, which the first time renders all documents: some seconds."""
+        entries: Sequence[SearchEntry] = self._once("entries", self._entries)
+        return entries
 
     def names(self) -> list[str]:
         """Return the names of all pages, in the order of the navigation."""

@@ -59,6 +59,13 @@ def encode_draft(edits: bytes, summary: DraftSummary[str]) -> bytes:
     return encode(members | {key: value for key, value in summary.to_dict().items() if key != "title"})
 
 
+class ListEdit(Record, frozen=True, kw_only=True):
+    """What a draft adds to a list, each id with the one before which it stands (null: the end), and what it removes."""
+
+    added: dict[str, str | None]
+    removed: list[str]
+
+
 class SourceDraft(DraftSummary[datetime], frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """A draft: what it edits, and where it stands."""
 
@@ -67,6 +74,7 @@ class SourceDraft(DraftSummary[datetime], frozen=True, kw_only=True, rename="cam
     settings: Settings | UnsetType = UNSET
     blacklist: list[str] | UnsetType = UNSET
     whitelist: list[str] | UnsetType = UNSET
+    changes: dict[str, ListEdit] | UnsetType = UNSET
     content: list[Piece] | UnsetType = UNSET
 
 

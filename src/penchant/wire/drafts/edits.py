@@ -1,14 +1,14 @@
 """Edits of a draft: each member as its own route takes it, checked by the very reader of that route."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from penchant.errors import BodyTooLarge, InvalidInput, TooManyEntries
-from penchant.model import MAX_LIST_LENGTH, EncodedPiece, Feature, ListKind, PieceLimits, SourceSettings
+from penchant.model import MAX_LIST_LENGTH, EncodedPiece, Feature, ListChange, ListKind, PieceLimits, SourceSettings
 from penchant.wire.fields import Body, Example, Json, Shape, described, nullable, ref, text
 from penchant.wire.frames import Record
 from penchant.wire.lists import TAKE, decode_list, ids
@@ -37,7 +37,7 @@ MAX_DRAFTS = 100
 """Open drafts of a source."""
 MAX_EFFECT = 100
 """People, and pieces, whose lists an effect shows (interface, section 10)."""
-ANSWERED = frozenset({"name", "state", "by", "changedAt", "due", "writers", "steps"})
+ANSWERED = frozenset({"name", "state", "by", "changedAt", "due", "writers", "steps", "changes"})
 """Members of an answer that an edit may hold and that say nothing there: so what was read can be sent back."""
 
 
@@ -59,13 +59,17 @@ _split = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DraftEdits:
-    """What a draft says and edits; ``None`` of a placement removes it, other members of ``None`` are not edited."""
+    """What a draft says and edits; ``None`` of a placement removes it, other members of ``None`` are not edited.
+
+    ``changes`` are what lists had added and removed when the draft was stored; one whose order it changes has none.
+    """
 
     title: str | None = None
     note: str | None = None
     placements: Mapping[str, PlacementSpec | None] | None = None
     settings: SourceSettings | None = None
     lists: Mapping[ListKind, tuple[str, ...]]
+    changes: Mapping[ListKind, ListChange] = field(default_factory=dict)
     content: tuple[EncodedPiece, ...] | None = None
 
     @property
@@ -75,6 +79,11 @@ class DraftEdits:
         found += [kind.value for kind in self.lists]
         found += [f"placements/{name}" for name in self.placements or ()]
         return found + [f"content/{piece.id}" for piece in self.content or ()]
+
+    def listed(self, kind: ListKind, current: Sequence[str]) -> tuple[str, ...] | None:
+        """Return a list as the draft would have it, given how it stands; `None` where the draft does not edit it."""
+        change = self.changes.get(kind)
+        return self.lists.get(kind) if change is None else tuple(change.applied(current))
 
     @property
     def features(self) -> list[Feature]:
@@ -155,6 +164,19 @@ def decode_edits(body: bytes, limits: PieceLimits = DEFAULT_LIMITS) -> DraftEdit
     return edits
 
 
+def decode_stored_edits(body: bytes, limits: PieceLimits) -> DraftEdits:
+    """Return the edits of a stored draft, with the changes of its lists; those of before have none."""
+    changes = _decode_changes(body).changes
+    return replace(decode_edits(body, limits), changes={ListKind(kind): each for kind, each in changes.items()})
+
+
+class _StoredChanges(msgspec.Struct):
+    changes: dict[str, ListChange] = {}
+
+
+_decode_changes = msgspec.json.Decoder(_StoredChanges).decode
+
+
 def _members(body: bytes) -> dict[str, bytes]:
     """Return the members of an object, each as it came."""
     require_utf8(body)
@@ -206,6 +228,7 @@ def encode_edits(edits: DraftEdits) -> bytes:
     if edits.settings is not None:
         members["settings"] = msgspec.Raw(encode_settings(edits.settings))
     members |= {kind.value: edits.lists.get(kind) for kind in (ListKind.BLACKLIST, ListKind.WHITELIST)}
+    members["changes"] = {kind.value: change for kind, change in edits.changes.items()} or None
     if edits.content is not None:
         members["content"] = [msgspec.Raw(piece.body) for piece in edits.content]
     return encode({key: value for key, value in members.items() if value is not None})
@@ -279,6 +302,20 @@ def decode_effect_wish(body: bytes) -> EffectWish:
     return wish
 
 
+_CHANGES_SCHEMA: Json = {
+    "type": "object",
+    "description": "What lists have added, each id with the one before which it stands (null: the end), and removed.",
+    "additionalProperties": {
+        "type": "object",
+        "properties": {
+            "added": {"type": "object", "additionalProperties": {"type": ["string", "null"]}},
+            "removed": {"type": "array", "items": {"type": "string"}},
+        },
+        "required": ["added", "removed"],
+    },
+}
+
+
 def draft_schemas(summary: Json) -> dict[str, Json]:
     """Return the schemas of drafts by name; ``summary`` is that of where one stands."""
     stands = {key: value for key, value in summary["properties"].items() if key != "title"}
@@ -287,7 +324,7 @@ def draft_schemas(summary: Json) -> dict[str, Json]:
         "DraftEdits": {"type": "object", "properties": edits},
         "SourceDraft": {
             "type": "object",
-            "properties": edits | stands,
+            "properties": edits | {"changes": _CHANGES_SCHEMA} | stands,
             "required": list(summary["required"]),
         },
         "DraftNote": DRAFT_NOTE.schema(),

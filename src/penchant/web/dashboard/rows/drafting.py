@@ -107,8 +107,8 @@ async def keep_in_draft(visit: Visit, view: View, name: str, edits: DraftEdits) 
     """
     row = await draft_called(visit, name)
     kept = DraftEdits(title=edits.title, lists={}) if row is None else visit.services.drafts.edits_of(row)
-    lists = {**kept.lists, **edits.lists}
-    live = {kind: tuple(visit.services.curation.listed(view, kind)) for kind in lists}
+    live = {kind: tuple(visit.services.curation.listed(view, kind)) for kind in ListKind}
+    lists = {kind: kept.listed(kind, live[kind]) or () for kind in kept.lists} | dict(edits.lists)
     merged = replace(
         kept,
         placements=kept.placements if edits.placements is None else {**(kept.placements or {}), **edits.placements},
@@ -131,8 +131,9 @@ async def propose_row(
 async def list_in_draft(visit: Visit, view: View, name: str, kind: ListKind) -> list[str]:
     """Return the ids of a list as a draft has it, or else as it is live."""
     row = await draft_called(visit, name)
-    edited = {} if row is None else visit.services.drafts.edits_of(row).lists
-    return list(edited.get(kind, visit.services.curation.listed(view, kind)))
+    live = visit.services.curation.listed(view, kind)
+    edited = None if row is None else visit.services.drafts.edits_of(row).listed(kind, live)
+    return list(live if edited is None else edited)
 
 
 async def row_in_draft(visit: Visit, view: View, name: str, placement: str) -> PlacementSpec:

@@ -248,8 +248,9 @@ async def _edits(visit: Visit, view: View, name: str, edits: DraftEdits) -> list
         before, after = (msgspec.json.decode(encode_settings(each)) for each in (view.settings, edits.settings))
         changes = difference_in_words(before, after, _SETTING_LABELS)
         shown.append(ShownEdit(subject="Settings", name="", changes=changes, page="settings", query={"draft": name}))
-    for kind, ids in edits.lists.items():
+    for kind in edits.lists:
         current = visit.services.curation.listed(view, kind)
+        ids = edits.listed(kind, current) or ()
         added, gone = [each for each in ids if each not in current], [each for each in current if each not in ids]
         cards = await visit.cards(view, [*added, *gone][:MAX_SHOWN])
         changes = [

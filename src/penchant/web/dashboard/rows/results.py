@@ -1,7 +1,7 @@
 """Handlers of a row's results: what its variants showed and what came of it, in sentences first, then in pictures."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from msgspec import UnsetType
@@ -11,13 +11,14 @@ from penchant.experiments import LEAST_SUCCESSES
 from penchant.live.views import View
 from penchant.model import DAY_MS, InteractionType
 from penchant.service.placements.results import CoursePoint, ResultsOverTime, ResultsRequest, VariantCourse
+from penchant.web.dashboard.desk import who
 from penchant.web.dashboard.pictures import COURSE_HEIGHT, COURSE_WIDTH, CoursePicture, course_picture
 from penchant.web.dashboard.rows.drafting import propose_row
 from penchant.web.dashboard.rows.placement import rows_view
-from penchant.web.dashboard.shown import day
+from penchant.web.dashboard.shown import day, moment
 from penchant.web.dashboard.site import DashboardSite, PageAnswer, RedirectAnswer, Visit, section
 from penchant.web.parameters import BASE_VARIANT, FROM, SUCCESS, TO
-from penchant.wire import BASE, Interval, PlacementResults, VariantResult, decode_placement, encode
+from penchant.wire import BASE, Interval, PlacementResults, VariantResult, decode_placement, encode, parse_timestamp
 
 _ASKED = (FROM, TO, SUCCESS, BASE_VARIANT)
 AS_IT_IS = "the row as it is"
@@ -86,7 +87,7 @@ async def results(visit: Visit) -> PageAnswer:
     """Show the results of a row, of the days and by the success that the query names."""
     view, name = await rows_view(visit), visit.text("name")
     results = await section(visit, lambda: _read(visit, view, name))
-    variants = [] if results.value is None else _variants(results.value, visit.services.results.today())
+    variants = [] if results.value is None else _variants(visit, results.value)
     shown = sum(each.result.shown for each in variants)
     spec = (await visit.services.placements.in_force(view, name)).spec
     values = {
@@ -170,11 +171,23 @@ async def _read(visit: Visit, view: View, name: str) -> ResultsOverTime:
     return await visit.services.results.read_over_time(view.head, request)
 
 
-def _variants(found: ResultsOverTime, today: int) -> list[ShownVariant]:
+def _variants(visit: Visit, found: ResultsOverTime) -> list[ShownVariant]:
     """Return the variants, the base first."""
+    today = visit.services.results.today()
     courses = {each.variant: each for each in found.courses}
     ordered = sorted(found.results.variants, key=lambda each: (each.difference is not None, each.variant))
-    return [_variant(each, found.results, courses.get(each.variant), today) for each in ordered]
+    shown = [_variant(each, found.results, courses.get(each.variant), today) for each in ordered]
+    return [_with_end(visit, each) for each in shown]
+
+
+def _with_end(visit: Visit, shown: ShownVariant) -> ShownVariant:
+    """Return a variant with when and by whom it was taken out of its row, if it was."""
+    stop, said = shown.result.stop, shown.statement
+    if isinstance(stop, UnsetType) or stop.reason != "edited" or said is None:
+        return shown
+    by = "Somebody" if isinstance(stop.by, UnsetType) else who(visit, stop.by)
+    ended = f"{by} ended it on {moment(parse_timestamp(stop.timestamp))} UTC."
+    return replace(shown, statement=replace(said, behind=f"{ended} {said.behind}"))
 
 
 def _variant(
@@ -212,13 +225,22 @@ def _told(result: VariantResult, difference: Interval, results: PlacementResults
     sentence = f"Of every 1,000 pieces that “{name}” shows {size} {what}."
     is_stopped = result.variant in results.stopped
     if is_stopped:
-        behind += " So it is off: the people in it see the row as it is again, until another version."
+        behind += f" {_why_off(result)} The people in it see the row as it is again, until another version."
     return VariantStatement(
         verdict=f"Certainly {result.verdict}{', stopped by itself' if is_stopped else ''}",
         kind=result.verdict,
         sentence=sentence,
         behind=behind,
     )
+
+
+def _why_off(result: VariantResult) -> str:
+    """Return since when a variant is off that was certainly worse, and how much worse it was then."""
+    stop = result.stop
+    if isinstance(stop, UnsetType) or isinstance(stop.difference, UnsetType):
+        return "So it is off."
+    then = _between(round(stop.difference.lower * _MILLE), round(stop.difference.upper * _MILLE))
+    return f"It stopped on {moment(parse_timestamp(stop.timestamp))} UTC, when it was {then}."
 
 
 def _too_early(result: VariantResult, results: PlacementResults, today: int) -> VariantStatement:
