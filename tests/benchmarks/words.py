@@ -151,7 +151,7 @@ class Service:
 
         def ids(seeds: Sequence[str], catalog: str) -> Sequence[str]:
             request = SimilarRequest(piece_id=seeds[0], algorithm=algorithm, catalogs=frozenset({catalog}))
-            return [piece_id for piece_id, _ in SimilarRanking(view, request, MOMENT).entries]
+            return [each.id for each in SimilarRanking(view, request, MOMENT).arrangement.pieces]
 
         return ids
 
@@ -167,7 +167,8 @@ class Service:
             ]
             person = figures_of_person(InteractionArrays.of(liked), view.snapshot, view.settings, MOMENT // DAY_MS)
             restricted = replace(request, catalogs=frozenset({catalog}))
-            return [each for each, _ in PersonalRanking(view, restricted, MOMENT, person, self._audience).entries]
+            ranking = PersonalRanking(view, restricted, MOMENT, person, self._audience)
+            return [each.id for each in ranking.arrangement.pieces]
 
         return ids
 

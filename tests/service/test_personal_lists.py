@@ -23,6 +23,7 @@ from penchant.index import (
     liked_terms,
     offer_of,
 )
+from penchant.index.best import Hits
 from penchant.index.masks import Filter
 from penchant.index.people.order import OwnLikes
 from penchant.live.views import View
@@ -32,7 +33,8 @@ from penchant.service.lists import arranging
 from penchant.service.lists import ranking as ranking_module
 from penchant.service.lists.paging import marks_of
 from penchant.service.lists.personal import PersonalRanking
-from penchant.service.lists.requests import PersonalRequest
+from penchant.service.lists.requests import ListDemands, PersonalRequest, SimilarRequest
+from penchant.service.lists.similar import SimilarRanking
 from penchant.storage import SourceHead
 from variety_reference import Tastes, Variety, chosen_one_by_one, listed_by_definition, unit_vectors
 
@@ -53,7 +55,7 @@ class CountedQuery(OverlapQuery):
         super().__init__(view.snapshot, liked_terms(view.snapshot, person_of(view).taste), fill=True)
         self.taken: list[int] = []
 
-    def best_in(self, part: Part, shown: Filter, take: int, limit: int) -> list[tuple[int, str]]:
+    def best_in(self, part: Part, shown: Filter, take: int, limit: int) -> Hits:
         self.taken.append(take)
         return super().best_in(part, shown, take, limit)
 
@@ -118,6 +120,25 @@ def ranking_of(view: View, grades: dict[str, int] | None = None, **wanted: Any) 
     """Return the list of that person by overlap."""
     request = PersonalRequest(user_id="u", algorithm=Algorithm.JACCARD, calibration_category="tag", **wanted)
     return PersonalRanking(view, request, NOW, person_of(view, grades), Audience(None, AudienceWeights.none()))
+
+
+@given(PIECES, IDS, MOST)
+def test_no_list_is_longer_than_its_limits_may_leave_it(
+    pieces: list[dict[str, list[str]]], about: str, most: dict[str, int]
+) -> None:
+    catalogue = {f"p{number}": each for number, each in enumerate(pieces)} | {about: {"genre": ["a"], "tag": ["b"]}}
+    request = SimilarRequest(piece_id=about, demands=ListDemands(most=tuple(most.items())))
+    ranking = SimilarRanking(view_of(catalogue, SourceSettings()), request, NOW)
+
+    assert all(ranking.may_list(count) for count in range(len(ranking.arrangement.pieces) + 1))
+
+
+def test_a_list_of_one_keyword_is_known_to_be_as_short_as_its_limit() -> None:
+    catalogue = {f"p{number}": {"genre": ["a"], "tag": ["abcd"[number % 4]]} for number in range(40)}
+    request = SimilarRequest(piece_id="p0", demands=ListDemands(most=(("genre", 3),)))
+    ranking = SimilarRanking(view_of(catalogue, SourceSettings()), request, NOW)
+
+    assert (ranking.may_list(3), ranking.may_list(4), len(ranking.arrangement.pieces)) == (True, False, 3)
 
 
 def everything_in_order(ranking: PersonalRanking) -> list[RankedPiece]:
@@ -227,13 +248,13 @@ def test_pages_are_what_one_choice_after_the_other_gives(
         for take in itertools.islice(itertools.cycle(takes), 1, None):
             if not ranking.goes_on:
                 break
-            listed = marks_of(each for each, _ in found)
+            listed = marks_of(each.id for each in found)
             ranking = ranking_of(view, grades, take=take, **mixed, listed=listed)
             found += ranking.listed
 
     variety = Variety(diversity, most, vectors, ranked, tastes_of(catalogue, grades, calibration))
     expected = chosen_one_by_one(ranked, raised, variety, len(ranked))
-    assert [each for each, _ in found] == [each.id for each in expected]
+    assert [each.id for each in found] == [each.id for each in expected]
 
 
 def test_a_list_that_limits_never_let_fill_takes_few_searches_of_few_pieces() -> None:

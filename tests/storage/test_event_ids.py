@@ -11,7 +11,7 @@ from sqlalchemy import delete, update
 from sqlalchemy.event import listen, remove
 
 from penchant.model import InteractionType, NewInteraction
-from penchant.storage import EraseUser, Outcome, RecordInteractions, Storage
+from penchant.storage import EraseUser, Outcome, RecordInteractions, Storage, TakeBack
 from penchant.storage.hashing import event_key, shared_event_key, source_id
 from penchant.storage.schema import event_ids, interactions
 from storage.commands import done, erasing, of_user, submitting
@@ -171,6 +171,27 @@ def test_event_ids_are_their_people_s_on_the_other_side_of_a_move(sides: Sides) 
     with closing(opened(sides[1])) as storage:
         after = record(storage, account, "c", ("u", "e"), ("v", "e"), ("v", "f"), ("w", "e"), ("u", "f"))
         assert recorded(after) == [("u", "a"), ("v", "b"), ("v", "a"), ("w", "c"), ("u", "c")]
+
+
+def test_what_was_taken_back_stays_so_on_the_other_side_of_a_move(sides: Sides) -> None:
+    def take_back(storage: Storage, account: int, user: str, event: str) -> None:
+        command = TakeBack(
+            account_id=account, source="s", user_id=user, type=InteractionType.WATCH, piece_id="a", event_id=event
+        )
+        assert done(storage, command).deleted == 1
+
+    with closing(opened(sides[0])) as storage:
+        account = storage.accounts.ensure("one")
+        done(storage, submitting(account))
+        record(storage, account, "a", ("u", "e"), ("u", "f"), ("v", "e"))
+        take_back(storage, account, "u", "e")
+        moved_so_far(*sides)
+        take_back(storage, account, "v", "e")
+    moved(*sides)
+
+    with closing(opened(sides[1])) as storage:
+        assert record(storage, account, "a", ("u", "e"), ("u", "f"), ("v", "e")).duplicates == 3
+        assert [of_user(storage, account, user) for user in "uv"] == [["a"], []]
 
 
 @settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -103,6 +103,11 @@ def test_pages_get_what_is_public_and_keys_without_reading_nothing(shop: Service
     browser = shop.new_key(origins=[origin], requests_per_second=10_000)
     answer = shop.get("/s/content/a/similar?include=extras", key=browser, headers={"origin": origin})
     assert [each["extras"] for each in answer.json()["content"] if each["id"] == "b"] == [{"url": "/b"}]
+    named = "/s/content/a/similar?include=extras.url,extras.cost"
+    for key, expected in ((browser, {"url": "/b"}), (None, {"url": "/b", "cost": 3.5}), (browser, {"url": "/b"})):
+        # In turn: what is remembered for the one is not what the other is answered.
+        answer = shop.get(named, key=key, headers={"origin": origin})
+        assert [each["extras"] for each in answer.json()["content"] if each["id"] == "b"] == [expected]
 
     personal = shop.new_key(scopes=["personal"])
     assert shop.get("/s/users/u/recommendation", key=personal).status_code == 200

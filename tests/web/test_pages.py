@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from clocks import DAY_CLOCK
 from factories import piece
+from nodes import Nodes, service_on_nodes
 from serving import Service, ok
 from strategies import examples
 
@@ -199,6 +200,19 @@ def test_nothing_comes_twice_though_scores_move(shop: Service) -> None:
         seen += ids(ok(answer)["content"])
 
     assert len(seen) == len(set(seen)) == 300
+
+
+def test_a_cursor_of_one_node_goes_on_at_another(nodes: Nodes) -> None:
+    with service_on_nodes(nodes) as service:
+        service.submit("s", *(piece(f"p{number}", "g") for number in range(12)))
+        # The nodes are asked in turn: the cursor comes from one of them, and is taken to both.
+        first = service.get("/s/new", params={"take": 5})
+        after = {"take": 5, "after": first.headers["x-penchant-next"]}
+        second, again = (service.get("/s/new", params=after) for _ in range(2))
+
+    assert ids(ok(second)["content"]) == ids(ok(again)["content"])
+    assert len({*ids(ok(first)["content"]), *ids(ok(second)["content"])}) == 10
+    assert second.headers["x-penchant-next"] == again.headers["x-penchant-next"]
 
 
 def test_what_was_listed_counts_for_variety_though_scores_moved(shop: Service) -> None:

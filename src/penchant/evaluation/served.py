@@ -105,7 +105,7 @@ class ServedSource:
         events, settings = InteractionArrays.of(self._interactions(person)), self._knowledge.settings
         figures = figures_of_person(events, self.prepared.snapshot, settings, now // DAY_MS)
         ranking = PersonalRanking(self._view, request, now, figures, self.prepared.audience)
-        return [piece_id for piece_id, _ in ranking.entries]
+        return [each.id for each in ranking.arrangement.pieces]
 
     def lists(self, people: IntArray, algorithm: Algorithm | None = None) -> IntArray:
         """Return the lists of people as numbers of pieces; shape (n_people, `RECALLED`)."""

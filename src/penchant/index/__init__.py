@@ -39,8 +39,8 @@ from penchant.index.layout import (
     Mask,
     SparseShares,
 )
-from penchant.index.likeness import GROUPS, SIDE, LikenessMap, likeness_map, sampled_ids
-from penchant.index.masks import Filter, rows_of
+from penchant.index.likeness import GROUPS, SIDE, LikenessMap, MapArea, likeness_map, sampled_ids
+from penchant.index.masks import Filter, GivenPieces, rows_of
 from penchant.index.part import Part
 from penchant.index.people.audience import Audience, LikeShare
 from penchant.index.people.event_pages import EventPages
@@ -65,6 +65,7 @@ from penchant.index.people.person import (
     graded_pieces,
     keyword_counts,
     profile_of_person,
+    strongest_terms,
 )
 from penchant.index.people.personal import BlendQuery, OverlapQuery, PersonBlend, keyword_parts, liked_terms
 from penchant.index.people.popularity import HALF_LIFE_DAYS, PieceCounts, Popularity, shares_of
@@ -78,7 +79,16 @@ from penchant.index.people.shared_audience import (
 from penchant.index.people.table import PeopleEvents, PeopleTable, people_table
 from penchant.index.people.tally import Tally
 from penchant.index.people.weights import AudienceWeights, build_weights
-from penchant.index.queries import PartQuery, ScanQuery, best_of, newness_scan, popularity_scan, score_scan
+from penchant.index.queries import (
+    PartQuery,
+    Scan,
+    ScanQuery,
+    best_of,
+    most_listed,
+    newness_scan,
+    popularity_scan,
+    score_scan,
+)
 from penchant.index.segment import Segment
 from penchant.index.similarity import SimilarityQuery
 from penchant.index.snapshot import Keep, Merge, Snapshot, has_attributes, is_read_as, mark

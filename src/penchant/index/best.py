@@ -18,6 +18,8 @@ Keys: TypeAlias = tuple[IntArray, IntArray]
 Hits: TypeAlias = tuple[IntArray, IntArray]
 """Keys of found pieces of a segment, ascending, and their rows; of equal keys the lesser row first."""
 
+NO_HITS: Hits = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+
 
 class BestPieces:
     """The best ``take`` pieces of several segments, which are searched one after the other.

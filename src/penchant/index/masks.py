@@ -1,5 +1,6 @@
 """Masks: the pieces of a segment that may be shown, a byte for each, made once for all requests with one filter."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -27,10 +28,9 @@ class Filter:
     """Which pieces may appear: in one of the catalogs, available at a moment (ms since 1970 UTC), not excluded.
 
     ``matching`` is a filter by attributes that has to hold for them. Pieces with a term of ``without`` may not appear.
-    With ``among`` only pieces of these ids may, with ``having`` only those with a
-    term.
-    Excluded is what is ``blacklisted``, a set that many requests share, and what is ``omitted`` from one request: seen
-    pieces and those of its parameter ``exclude``.
+    With ``among`` only these pieces may, with ``having`` only those with a term.
+    Excluded is what is ``blacklisted``, a set that many requests share, and what is ``omitted`` from one request, such
+    as pieces of its parameter ``exclude``, or was ``listed`` before, by marks (`Strings.marks`).
     """
 
     moment: int
@@ -38,9 +38,32 @@ class Filter:
     matching: AttributeFilter | None = None
     blacklisted: frozenset[str] = frozenset()
     omitted: frozenset[str] = frozenset()
+    listed: tuple[int, ...] = ()
     without: frozenset[Term] = frozenset()
-    among: frozenset[str] | None = None
+    among: "GivenPieces | None" = None
     having: Term | None = None
+
+
+class GivenPieces:
+    """Pieces that are given by their ids, each once; looked up once in each segment. For one thread at a time."""
+
+    def __init__(self, ids: Sequence[str]) -> None:
+        self._ids = ids
+        self._table = Strings.of(ids)
+        self._rows: dict[Segment, IntArray] = {}
+
+    def rows_in(self, segment: Segment) -> IntArray:
+        """Return the row of each piece in a segment, live or not, in the order of the ids; -1 for none."""
+        rows = self._rows.get(segment)
+        if rows is None:
+            rows = self._rows[segment] = segment.ids.find_all(self._table)
+        return rows
+
+    def named(self, segment: Segment, rows: IntArray) -> list[str]:
+        """Return the ids of those at some rows of a segment."""
+        own = self.rows_in(segment)
+        order = np.argsort(own)
+        return [self._ids[place] for place in order[np.searchsorted(own, rows, sorter=order)].tolist()]
 
 
 class _WindowMask(NamedTuple):
@@ -88,7 +111,8 @@ class Masks:
                 others[self._segment.having(term_key(*term))] = 0
             return others
         if shown.among is not None:
-            return _only(self.allowed(replace(shown, among=None)), rows_of(self._segment, shown.among))
+            own = shown.among.rows_in(self._segment)
+            return _only(self.allowed(replace(shown, among=None)), own[own >= 0])
         if shown.having is not None:
             rows = self._segment.having(term_key(*shown.having))
             return _only(self.allowed(replace(shown, having=None)), rows)

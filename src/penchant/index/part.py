@@ -104,13 +104,15 @@ class Part:
         rows = self._row_lookup.rows(shown.blacklisted)
         if shown.omitted:
             rows = np.union1d(rows, rows_of(self.segment, shown.omitted))
+        if shown.listed:
+            rows = np.union1d(rows, self.marked(np.asarray(shown.listed, dtype=np.uint64))[0])
         if own is not None:
             rows = np.insert(rows, np.searchsorted(rows, own), own) if len(rows) else np.array([own])
         return rows
 
-    def named(self, keys: IntArray, rows: IntArray) -> list[tuple[int, str]]:
-        """Return keys with the ids of their rows."""
-        return list(zip(keys.tolist(), self.segment.ids.take(rows), strict=True))
+    def ids_of(self, rows: IntArray, shown: Filter) -> list[str]:
+        """Return the ids of the pieces at some rows, which a filter shows."""
+        return self.segment.ids.take(rows) if shown.among is None else shown.among.named(self.segment, rows)
 
     def frequencies(self, terms: IntArray) -> IntArray:
         """Return how many live pieces have each of these terms; 0 for -1."""

@@ -3,12 +3,14 @@
 Beside them the scans of what many people like, of what is new, and of what has a key of its own.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
 
-from penchant.index.best import BestPieces, Keys, allowed_rows, smallest
+from penchant.index.arrays import run_places
+from penchant.index.best import BestPieces, Hits, Keys, allowed_rows, smallest
 from penchant.index.layout import DISTANCE_SCALE, NOWHERE, Choice, FloatArray, IntArray
 from penchant.index.masks import Filter
 from penchant.index.part import Part
@@ -30,8 +32,8 @@ class PartQuery(Protocol):
         """The key that those of all pieces it finds are below."""
         ...
 
-    def best_in(self, part: Part, shown: Filter, take: int, limit: int) -> list[tuple[int, str]]:
-        """Return keys and ids of the best pieces of one part, of those that are below a limit."""
+    def best_in(self, part: Part, shown: Filter, take: int, limit: int) -> Hits:
+        """Return keys and rows of the best pieces of one part, of those that are below a limit."""
         ...
 
     def scan(self, part: Part, rows: IntArray) -> Keys:
@@ -51,8 +53,8 @@ class ScanQuery:
     def __init__(self, scan: Scan) -> None:
         self.scan = scan
 
-    def best_in(self, part: Part, shown: Filter, take: int, limit: int) -> list[tuple[int, str]]:
-        """Return keys and ids of the pieces of one part that the scan finds best."""
+    def best_in(self, part: Part, shown: Filter, take: int, limit: int) -> Hits:
+        """Return keys and rows of the pieces of one part that the scan finds best."""
         return scanned(part, self.scan, Choice(part.allowed(shown), self.excluded_in(part, shown), take, limit))
 
     def excluded_in(self, part: Part, shown: Filter) -> IntArray:
@@ -65,13 +67,41 @@ def best_of(parts: Iterable[Part], query: PartQuery, shown: Filter, take: int) -
     # Each part is searched below the limit that those before have left; mostly the first is the largest.
     best = BestPieces(take, query.limit)
     for part in parts:
-        best.add(query.best_in(part, shown, take, best.limit))
+        keys, rows = query.best_in(part, shown, take, best.limit)
+        best.add(list(zip(keys.tolist(), part.ids_of(rows, shown), strict=True)))
     return list(best.ranked())
 
 
-def scanned(part: Part, scan: Scan, choice: Choice) -> list[tuple[int, str]]:
-    """Return the keys and ids of the pieces of a part that a scan finds best."""
-    return part.named(*smallest(scan(part, allowed_rows(choice.mask, choice.excluded)), choice))
+def most_listed(parts: Iterable[Part], query: PartQuery, shown: Filter, limit: tuple[str, int], enough: int) -> int:
+    """Return how many of the shown pieces that a query finds a list may have, under a limit, or ``enough``.
+
+    ``limit`` is a category and how many may have the same keyword of it: no list has more than these and what has none
+    of the category. Costs a scan and a pass over the keywords of what it finds.
+    """
+    category, most = limit
+    free, counts = 0, Counter[bytes]()
+    for part in parts:
+        segment = part.segment
+        _, rows = query.scan(part, allowed_rows(part.allowed(shown), query.excluded_in(part, shown)))
+        sizes = np.diff(segment.starts)[rows].astype(np.int64)
+        terms = segment.piece_terms[run_places(segment.starts[rows].astype(np.int64), sizes)]
+        numbers = [number for number, name in enumerate(segment.category_names) if name == category]
+        own = np.isin(segment.category_of[terms], numbers)
+        is_free = np.ones(len(rows), dtype=np.bool_)
+        is_free[np.repeat(np.arange(len(rows)), sizes)[own]] = False
+        free += int(np.count_nonzero(is_free))
+        found = np.bincount(terms[own])
+        # So many keywords are enough, whatever the limit is.
+        for term in np.flatnonzero(found)[: max(0, enough)].tolist():
+            counts[segment.terms.encoded(term)] += int(found[term])
+        if free + sum(min(most, count) for count in counts.values()) >= enough:
+            return enough
+    return free + sum(min(most, count) for count in counts.values())
+
+
+def scanned(part: Part, scan: Scan, choice: Choice) -> Hits:
+    """Return the keys and rows of the pieces of a part that a scan finds best."""
+    return smallest(scan(part, allowed_rows(choice.mask, choice.excluded)), choice)
 
 
 def popularity_scan(parts: Sequence[Part], shares: Sequence[FloatArray]) -> Scan:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from penchant.index.best import Keys
+from penchant.index.best import NO_HITS, Hits, Keys
 from penchant.index.building import build_segment
 from penchant.index.compiled import engine, exact
 from penchant.index.factors import factors_of
@@ -63,14 +63,14 @@ class SimilarityQuery:
         """Return a piece that no snapshot need have as a query."""
         return cls(Part.whole(build_segment([piece])), 0, algorithm, category_weights)
 
-    def best_in(self, part: Part, shown: Filter, take: int, limit: int) -> list[tuple[int, str]]:
-        """Return the nearest pieces of one segment as (distance in units, id)."""
+    def best_in(self, part: Part, shown: Filter, take: int, limit: int) -> Hits:
+        """Return the distances of the nearest pieces of one segment, in units, and their rows."""
         query = self._query_in(part)
         if query is None:
-            return []
+            return NO_HITS
         segment = part.segment
         choice = Choice(part.allowed(shown), self.excluded_in(part, shown), take, limit)
-        return part.named(*engine.nearest(query, segment.postings, segment.frequent, self.norms_in(segment), choice))
+        return engine.nearest(query, segment.postings, segment.frequent, self.norms_in(segment), choice)
 
     def scan(self, part: Part, rows: IntArray) -> Keys:
         """Return the distances of those of one part's pieces at some rows that have any, by numpy."""

@@ -122,7 +122,7 @@ def list_headers(call: Call, values: Values, ranking: ListRanking[Any]) -> dict[
     """Return the headers of a list that was made: how much it knows of what people did, and where it goes on."""
     headers = audience_headers(ranking.audience_version)
     if AFTER in call.operation.parameters and ranking.goes_on:
-        cursor = ListCursor(listed=ranking.request.listed + marks_of(each for each, _ in ranking.listed))
+        cursor = ListCursor(listed=ranking.request.listed + marks_of(each.id for each in ranking.listed))
         headers[NEXT_HEADER] = call.services.lists.pages.cursor(ranking.view.head, _asked(call, values), cursor)
     return headers
 

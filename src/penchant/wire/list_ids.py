@@ -30,6 +30,7 @@ import base64
 import hashlib
 import hmac
 import re
+import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -172,7 +173,7 @@ class ListCursor:
 
 def encode_cursor(secret: bytes, bound: bytes, cursor: ListCursor) -> str:
     """Return a cursor as text, of use together with the same ``bound`` alone."""
-    marks = b"".join(each.to_bytes(_CURSOR_MARK_BYTES, "big") for each in (*cursor.listed, *cursor.elsewhere))
+    marks = _cut_marks((*cursor.listed, *cursor.elsewhere))
     counts = len(cursor.listed).to_bytes(2, "big") + len(cursor.elsewhere).to_bytes(2, "big")
     content = _MODE + counts + marks + cursor.about.encode()
     tag = _cursor_tag(secret, bound, content)
@@ -196,10 +197,24 @@ def decode_cursor(secret: bytes, bound: bytes, text: str) -> ListCursor:
         raise ValueError(_WRONG_CURSOR)
     listed, elsewhere = int.from_bytes(content[1:3], "big"), int.from_bytes(content[3:5], "big")
     end = 5 + (listed + elsewhere) * _CURSOR_MARK_BYTES
-    marks = tuple(
-        int.from_bytes(content[at : at + _CURSOR_MARK_BYTES], "big") for at in range(5, end, _CURSOR_MARK_BYTES)
-    )
+    marks = _whole_marks(content[5:end])
     return ListCursor(listed=marks[:listed], elsewhere=marks[listed:], about=content[end:].decode())
+
+
+def _cut_marks(marks: Sequence[int]) -> bytes:
+    """Return the bytes of marks, by slices: a cursor has hundreds of them."""
+    whole, cut = struct.pack(f">{len(marks)}Q", *marks), bytearray(_CURSOR_MARK_BYTES * len(marks))
+    for place in range(_CURSOR_MARK_BYTES):
+        cut[place::_CURSOR_MARK_BYTES] = whole[8 - _CURSOR_MARK_BYTES + place :: 8]
+    return bytes(cut)
+
+
+def _whole_marks(cut: bytes) -> tuple[int, ...]:
+    count = len(cut) // _CURSOR_MARK_BYTES
+    whole = bytearray(8 * count)
+    for place in range(_CURSOR_MARK_BYTES):
+        whole[8 - _CURSOR_MARK_BYTES + place :: 8] = cut[place::_CURSOR_MARK_BYTES]
+    return struct.unpack(f">{count}Q", whole)
 
 
 def _cursor_tag(secret: bytes, bound: bytes, content: bytes) -> bytes:

@@ -124,6 +124,8 @@ def ids(
             return faults.refuse(where, f"Found {kind_of(value)}; an array of ids is accepted.")
         if listed is not None and len(value) > MAX_LIST_LENGTH:
             raise TooManyEntries(f"{where}: Found {len(value)} entries; up to {MAX_LIST_LENGTH} ids are accepted.")
+        if are_ids(value, unique=unique):
+            return into(value)
         check_ids(value, where, faults, unique=unique)
         return into(each for each in value if isinstance(each, str))
 

@@ -27,7 +27,7 @@ class PlacedWhy(Record, frozen=True, kw_only=True, rename="camel"):
     rules: list[MovingRule]
 
 
-class PlacedPiece(RecommendedPiece, frozen=True, kw_only=True, rename="camel"):
+class PlacedPiece(RecommendedPiece, frozen=True, kw_only=True, rename="camel", gc=False):
     """One entry of the list of a placement, with reasons where these were asked for.
 
     ``rule`` is `pin` or `quota` where one of these has put it there; ``displaced`` would stand there without it.

@@ -11,7 +11,7 @@ interactions, newest first, to what a list is made from:
 import functools
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -226,11 +226,25 @@ def profile_of_person(
     preferences: Preferences = NO_PREFERENCES,
 ) -> dict[Term, int]:
     """Return a person's profile, P: terms with scores from -1000 to 1000, none 0, in ascending order of terms."""
-    interactions, preferences = _counted(interactions, preferences)
-    said = CountedPreferences.of(preferences, snapshot, settings)
-    owners, rows = snapshot.locate(interactions.pieces)
-    table, numbers, scores, _ = _profile(_valued(interactions, owners, rows, snapshot, settings, today), said, snapshot)
+    table, numbers, scores, _ = _profile_by_number(interactions, snapshot, settings, today, preferences)
     return dict(zip(map(term_of, table.take(numbers)), scores.astype(np.int64).tolist(), strict=True))
+
+
+def strongest_terms(
+    interactions: InteractionArrays,
+    snapshot: Snapshot,
+    settings: SourceSettings,
+    today: int,
+    preferences: Preferences = NO_PREFERENCES,
+) -> Iterator[Term]:
+    """Yield the terms of a person's profile that speak for pieces, the strongest first, ties by term.
+
+    Of a profile of hundreds mostly few are wanted, and terms with a name take most of the time.
+    """
+    table, numbers, scores, _ = _profile_by_number(interactions, snapshot, settings, today, preferences)
+    numbers, scores = numbers[scores > 0], scores[scores > 0]
+    # Terms ascend, so a stable sort leaves equal ones by term.
+    return (term_of(table[number]) for number in numbers[np.argsort(-scores, kind="stable")].tolist())
 
 
 class GradedPiece(NamedTuple):
@@ -431,6 +445,19 @@ def _valued(
         length = kept_length(interactions.numbers, _keyword_counts(owners, rows, snapshot))
     numbers, values = _piece_values(interactions, settings, today, length)
     return ValuedRows(owners[numbers], rows[numbers], values)
+
+
+def _profile_by_number(
+    interactions: InteractionArrays,
+    snapshot: Snapshot,
+    settings: SourceSettings,
+    today: int,
+    preferences: Preferences,
+) -> _TermScores:
+    interactions, preferences = _counted(interactions, preferences)
+    said = CountedPreferences.of(preferences, snapshot, settings)
+    owners, rows = snapshot.locate(interactions.pieces)
+    return _profile(_valued(interactions, owners, rows, snapshot, settings, today), said, snapshot)
 
 
 def _profile(pieces: ValuedRows, said: CountedPreferences, snapshot: Snapshot) -> _TermScores:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from penchant.index.arrays import is_first, run_places
-from penchant.index.best import Keys
+from penchant.index.best import Hits, Keys
 from penchant.index.building import term_of
 from penchant.index.compiled import engine, exact
 from penchant.index.factors import root_norms
@@ -60,11 +60,11 @@ class BlendQuery:
         """Return the rows, ascending, of what a filter excludes from one part, and of what the person is not shown."""
         return _with(part.excluded(shown), self._left_out, self._numbers[part])
 
-    def best_in(self, part: Part, shown: Filter, take: int, limit: int) -> list[tuple[int, str]]:
-        """Return keys and ids of the best pieces of one part."""
+    def best_in(self, part: Part, shown: Filter, take: int, limit: int) -> Hits:
+        """Return keys and rows of the best pieces of one part."""
         choice = Choice(part.allowed(shown), self.excluded_in(part, shown), take, limit)
         taste, figures = self._taste_and_figures(part)
-        return part.named(*engine.best(taste, self._blend.factors, part.segment.postings, figures, choice))
+        return engine.best(taste, self._blend.factors, part.segment.postings, figures, choice)
 
     def scan(self, part: Part, rows: IntArray) -> Keys:
         """Return how well one part's pieces at some rows suit the person, by numpy."""

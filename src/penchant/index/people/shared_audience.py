@@ -73,9 +73,9 @@ class _LikesQuery:
 class SharedQuery(_LikesQuery):
     """The pieces with a weight above 0, by 1 - W / 2^20: negative where W is above 2^20."""
 
-    def best_in(self, part: Part, shown: Filter, take: int, limit: int) -> list[tuple[int, str]]:
-        """Return keys and ids of the best pieces of one part."""
-        return part.named(*_shared_hits(self._shared.shares_in(part), self._choice(part, shown, take, limit)))
+    def best_in(self, part: Part, shown: Filter, take: int, limit: int) -> Hits:
+        """Return keys and rows of the best pieces of one part."""
+        return _shared_hits(self._shared.shares_in(part), self._choice(part, shown, take, limit))
 
     def scan(self, part: Part, rows: IntArray) -> Keys:
         """Return the keys of those of one part's pieces at some rows that it finds."""
@@ -88,8 +88,8 @@ class MeanQuery(_LikesQuery):
     It costs a full scan by content.
     """
 
-    def best_in(self, part: Part, shown: Filter, take: int, limit: int) -> list[tuple[int, str]]:
-        """Return keys and ids of the best pieces of one part."""
+    def best_in(self, part: Part, shown: Filter, take: int, limit: int) -> Hits:
+        """Return keys and rows of the best pieces of one part."""
         return scanned(part, self.scan, self._choice(part, shown, take, limit))
 
     def scan(self, part: Part, rows: IntArray) -> Keys:

@@ -8,13 +8,13 @@ import msgspec
 from penchant.bounded_cache import BoundedCache
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View
-from penchant.model import EncodedPiece
 from penchant.wire import encode, piece_members
 
 ENTRY_BYTES = 400
-"""Memory of a remembered piece beside its bytes: key, record and slot of the table."""
+"""Memory of what is remembered of a piece beside the bytes: key, table and slot of another one."""
 
-_Key = tuple[int, int, int, int, str]
+Members = Mapping[str, Any]
+_Key = tuple[tuple[int, int, int, int, Sequence[str], bool], str]
 Entry = dict[str, Any]
 
 
@@ -25,13 +25,13 @@ class OutdatedAnswer(Exception):  # no error: the answer is made once more
 class PieceInclusion:
     """Adds members of pieces to the entries of lists; for the event loop only.
 
-    Pieces are remembered by the version of their source, so that lists of a source at rest need no read; beyond
-    ``limit_bytes`` those used least recently go.
+    What was wanted of pieces is remembered by the version of their source, so that lists of a source at rest need no
+    read; beyond ``limit_bytes`` those used least recently go.
     """
 
     def __init__(self, database: AsyncStorage, *, limit_bytes: int) -> None:
         self._database = database
-        self._pieces: BoundedCache[_Key, EncodedPiece] = BoundedCache(limit_bytes)
+        self._members: BoundedCache[_Key, Members] = BoundedCache(limit_bytes)
 
     async def included(self, view: View, body: bytes, wanted: Sequence[str], *, is_public: bool) -> bytes:
         """Return an answer whose entries have the wanted members of their pieces; of extras what is public, if so.
@@ -42,31 +42,34 @@ class PieceInclusion:
         answer = msgspec.json.decode(body)
         entries = list(_entries(answer))
         mentions = list(_mentions(answer, entries)) if "label" in wanted else []
-        pieces = await self._read(view, [*(entry["id"] for entry in entries), *(each for _, each in mentions)])
-        settings = view.source_settings if is_public else None
-        for entry in entries:
-            piece = pieces.get(entry["id"])
-            if piece is not None:
-                entry.update(piece_members(piece, view.reading, wanted, settings))
-        for mention, mentioned in mentions:
-            if (piece := pieces.get(mentioned)) is not None:
-                mention.update(piece_members(piece, view.reading, ("label",)))
+        await self._include(view, [(entry, entry["id"]) for entry in entries], tuple(wanted), is_public=is_public)
+        await self._include(view, mentions, ("label",), is_public=is_public)
         return encode(answer)
 
-    async def _read(self, view: View, ids: Sequence[str]) -> Mapping[str, EncodedPiece]:
+    async def _include(
+        self, view: View, entries: Sequence[tuple[Entry, str]], wanted: Sequence[str], *, is_public: bool
+    ) -> None:
         head = view.head
-        place = (head.source_id, head.incarnation, head.epoch, head.version)
-        known = {each: piece for each in ids if (piece := self._pieces.get((*place, each))) is not None}
-        missing = [each for each in dict.fromkeys(ids) if each not in known]
-        if missing:
-            read = self._database.storage.pieces.read_with_head
-            now, found = await self._database.read(read, head.account_id, head.name, missing)
-            if (now.incarnation, now.epoch, now.version) != place[1:]:
-                raise OutdatedAnswer
-            for each, piece in found.items():
-                self._pieces.put((*place, each), piece, len(piece.body) + ENTRY_BYTES)
-            known |= found
-        return known
+        place = (head.source_id, head.incarnation, head.epoch, head.version, wanted, is_public)
+        missing = dict[str, list[Entry]]()
+        for entry, piece_id in entries:
+            members = self._members.get((place, piece_id))
+            if members is None:
+                missing.setdefault(piece_id, []).append(entry)
+            else:
+                entry.update(members)
+        if not missing:
+            return
+        read = self._database.storage.pieces.read_with_head
+        now, found = await self._database.read(read, head.account_id, head.name, [*missing])
+        if (now.incarnation, now.epoch, now.version) != (head.incarnation, head.epoch, head.version):
+            raise OutdatedAnswer
+        settings = view.source_settings if is_public else None
+        for piece_id, piece in found.items():
+            members = piece_members(piece, view.reading, wanted, settings)
+            self._members.put((place, piece_id), members, len(piece.body) + ENTRY_BYTES)
+            for entry in missing[piece_id]:
+                entry.update(members)
 
 
 def _entries(answer: Any) -> Iterator[Entry]:

@@ -5,6 +5,7 @@ Requests have them from storage and what is remembered (`LiveInputs`), bulk work
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple, Protocol, TypeVar
 
 from penchant.index import (
@@ -172,10 +173,12 @@ class LiveInputs:
         return await self._database.promptly(self._read, view, request, now)
 
     async def hidden(self, view: View, user_id: str) -> frozenset[str]:
-        """Return the pieces that a person wants to see no more."""
-        read = self._database.storage.people.read_preferences
-        said = decode_preferences(await self._database.read(read, view.head.source_id, user_id))
-        return frozenset(said.counted.hidden)
+        """Return the pieces of a view that a person wants to see no more; raises as `person`."""
+        # Who is remembered is remembered under the source's own settings, which change nothing of this.
+        own = replace(view, settings=view.source_settings)
+        person = await self.person(own, PersonalRequest(user_id=user_id), self.now(view))
+        parts = zip(view.snapshot.parts, person.hidden, strict=False)
+        return frozenset(each for part, rows in parts for each in part.segment.ids.take(rows))
 
     async def passed_over(self, view: View, placement: str, user_id: str, now: int) -> Mapping[str, int]:
         """Return how often a person was shown each piece in lists of a placement, and passed it over."""

@@ -42,7 +42,6 @@ from penchant.service.lists.ranking import QUICK_PIECES, ListRanking, part_share
 from penchant.service.lists.requests import PersonalRequest
 from penchant.wire import (
     AnonymousResult,
-    ExplainedPiece,
     ExplainedResult,
     MovingRule,
     PersonalWhy,
@@ -115,10 +114,7 @@ class PersonalRanking(ListRanking[PersonalRequest]):
         """Return the list of the person, or of nobody."""
         user_id = self.request.user_id
         if explain:
-            reasons = [
-                ExplainedPiece(id=each, score=score, why=self.why(each, listed=True)) for each, score in self.listed
-            ]
-            return ExplainedResult(id=user_id if self._is_known else None, content=reasons)
+            return ExplainedResult(id=user_id if self._is_known else None, content=self.explained())
         if self._is_known:
             return RecommendationResult(id=user_id, content=self.content())
         return AnonymousResult(id=None, content=self.content())

@@ -13,13 +13,13 @@ from functools import cached_property
 import numpy as np
 
 from penchant import ranking
-from penchant.index import Audience, Filter, PersonFigures, Strings, offer_of
+from penchant.index import Audience, Filter, GivenPieces, PersonFigures, offer_of
 from penchant.live.views import View
 from penchant.ranking import RankedPiece
 from penchant.service.lists.arranging import Arrangement
 from penchant.service.lists.personal import PersonalRanking
 from penchant.service.lists.requests import RankRequest
-from penchant.wire import ExplainedPiece, LeftPiece, MovingRule, PersonalWhy, RankResult
+from penchant.wire import LeftPiece, MovingRule, PersonalWhy, RankResult
 
 UNKNOWN = "unknown-piece"
 """The code of a piece that the source does not have."""
@@ -48,7 +48,7 @@ class PickRanking(PersonalRanking):
     @cached_property
     def shown(self) -> Filter:
         """Which pieces may be listed: those that are given."""
-        return replace(super().shown, among=frozenset(self._given))
+        return replace(super().shown, among=GivenPieces(self._given))
 
     @cached_property
     def variety(self) -> ranking.Diversity:
@@ -60,8 +60,7 @@ class PickRanking(PersonalRanking):
         """All given pieces that may be shown, or what rules of a placement make of them."""
         if self.variety or self.request.demands:
             return super().arrangement
-        listed = self._listed_before
-        shown = replace(self.shown, omitted=self.shown.omitted.union(listed)) if listed else self.shown
+        shown = replace(self.shown, listed=self.request.listed)
         return Arrangement(self.ranked_in(shown, len(self._given)))
 
     def ranked_in(self, shown: Filter, count: int) -> list[RankedPiece]:
@@ -94,14 +93,9 @@ class PickRanking(PersonalRanking):
     def result(self, *, explain: bool = False) -> RankResult:
         """Return the pieces that may be shown, and of the others why they may not."""
         listed = self._listed
-        codes = self._obstacles([each for each in self._given if each not in listed])
+        codes = self._obstacles([place for place, each in enumerate(self._given) if each not in listed])
         left = [LeftPiece(id=each, why=code) for each, code in codes.items()]
-        if explain:
-            reasons = [
-                ExplainedPiece(id=each, score=score, why=self.why(each, listed=True)) for each, score in self.listed
-            ]
-            return RankResult(id=self.request.user_id, content=reasons, left=left)
-        return RankResult(id=self.request.user_id, content=self.content(), left=left)
+        return RankResult(id=self.request.user_id, content=self.explained() if explain else self.content(), left=left)
 
     def why(self, piece_id: str, *, listed: bool) -> PersonalWhy:
         """Return what the parts add for a piece and, of one that is listed, the place at which it is given."""
@@ -112,25 +106,28 @@ class PickRanking(PersonalRanking):
         given = MovingRule(rule="given", position=self._given.index(piece_id))
         return PersonalWhy(parts=why.parts, rules=[given, *why.rules])
 
-    def _obstacles(self, left: Sequence[str]) -> dict[str, str]:
-        """Return the code of the first thing that keeps each of some pieces out."""
-        if not left:
-            return {}
-        codes = dict.fromkeys(left, UNKNOWN)
+    def _obstacles(self, left: Sequence[int]) -> dict[str, str]:
+        """Return the code of the first thing that keeps out each of the pieces given at some places."""
+        codes = {self._given[place]: UNKNOWN for place in left}
+        if not left or self.shown.among is None:
+            return codes
         # All of them are given: by the filter without that there is mostly a mask already.
         shown = replace(self.shown, among=None)
-        numbers, rows = self.view.snapshot.locate(Strings.of(left))
         for number, part in enumerate(self.view.snapshot.parts):
-            places = np.flatnonzero(numbers == number)
-            is_shown = part.allowed(shown)[rows[places]] > 0
-            is_shown &= ~np.isin(rows[places], part.excluded(shown))
-            hidden = np.isin(rows[places], self.person.hidden[number]) if self.person.hidden else is_shown & False
+            rows = self.shown.among.rows_in(part.segment)[left]
+            # -1 looks at the last row for now.
+            here = np.flatnonzero((rows >= 0) & (part.live[rows] > 0))
+            rows = rows[here]
+            is_shown = part.allowed(shown)[rows] > 0
+            is_shown &= ~np.isin(rows, part.excluded(shown))
+            hidden = np.isin(rows, self.person.hidden[number]) if self.person.hidden else is_shown & False
             # What anybody else is shown the person has hidden or knows: of mostly many, told by their rows at once.
-            for place, is_for_others, is_hidden in zip(places.tolist(), is_shown, hidden, strict=True):
+            for place, is_for_others, is_hidden in zip(here.tolist(), is_shown.tolist(), hidden.tolist(), strict=True):
+                piece_id = self._given[left[place]]
                 if is_for_others:
-                    codes[left[place]] = "hidden" if is_hidden else "seen"
-                elif self.view.knows(left[place]):
-                    codes[left[place]] = self._first_hurdle(left[place])
+                    codes[piece_id] = "hidden" if is_hidden else "seen"
+                elif self.view.knows(piece_id):
+                    codes[piece_id] = self._first_hurdle(piece_id)
         return codes
 
     def _first_hurdle(self, piece_id: str) -> str:

@@ -23,7 +23,7 @@ from penchant.index import (
 from penchant.live.views import View
 from penchant.model import DAY_MS, PlacementKind, StoredInteraction
 from penchant.profiles import Revisit, revisits
-from penchant.ranking import SCORE_SCALE
+from penchant.ranking import SCORE_SCALE, RankedPiece
 from penchant.service.lists.personal import popular_at
 from penchant.service.lists.ranking import QUICK_PIECES, ListRanking, Query
 from penchant.service.lists.requests import PersonalRequest, PlainRequest
@@ -125,9 +125,7 @@ class AgainRanking(_MeasuredRanking[PersonalRequest]):
 
     def result(self, *, explain: bool = False) -> RevisitResult[str]:  # noqa: ARG002  # its answer has none
         """Return the list, with what the person did."""
-        return RevisitResult(
-            id=self.request.user_id, content=[self._revisit(each, score) for each, score in self.listed]
-        )
+        return RevisitResult(id=self.request.user_id, content=[self._revisit(each) for each in self.listed])
 
     @cached_property
     def query(self) -> PartQuery:
@@ -142,10 +140,10 @@ class AgainRanking(_MeasuredRanking[PersonalRequest]):
         known = revisits(self._interactions, self.view.settings, self.shown.moment // DAY_MS)
         return {each.piece_id: each for each in known}
 
-    def _revisit(self, piece_id: str, score: float) -> RevisitPiece[str]:
-        known = self._revisits[piece_id]
+    def _revisit(self, piece: RankedPiece) -> RevisitPiece[str]:
+        known, score = self._revisits[piece.id], self._score_of(piece.units)
         timestamp = format_timestamp(known.latest)
-        return RevisitPiece(id=piece_id, score=score, began=known.began, days=known.days, timestamp=timestamp)
+        return RevisitPiece(id=piece.id, score=score, began=known.began, days=known.days, timestamp=timestamp)
 
     def _share(self, piece_id: str) -> float:
         key = self.key(piece_id)

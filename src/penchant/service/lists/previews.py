@@ -133,7 +133,9 @@ class SideInputs:
 
     async def hidden(self, view: View, user_id: str) -> frozenset[str]:
         """Return the pieces that a person wants to see no more."""
-        return await self._inputs.hidden(view, user_id)
+        # Of those who are remembered figures are for views in force.
+        said = await self._inputs.history(view, PersonalRequest(user_id=user_id), self._now)
+        return frozenset(said.preferences.hidden)
 
     async def passed_over(self, view: View, placement: str, user_id: str, now: int) -> Mapping[str, int]:
         """Return what a person was shown in a placement and passed over."""

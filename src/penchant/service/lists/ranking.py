@@ -27,6 +27,8 @@ from penchant.index import (
     TermShares,
     best_of,
     key_of,
+    mark_of,
+    most_listed,
     offer_of,
     tellable,
 )
@@ -38,6 +40,7 @@ from penchant.service.lists.hurdles import Hurdle, common_hurdles
 from penchant.service.lists.requests import PersonalRequest, PlainRequest, SimilarRequest, moment_of
 from penchant.tracing import tracing
 from penchant.wire import (
+    ExplainedPiece,
     KeywordShare,
     MovingRule,
     PartShare,
@@ -86,8 +89,6 @@ def part_shares(parts: ScoreParts, stated: Mapping[Term, float]) -> list[PartSha
     ]
 
 
-Entry = tuple[str, float]
-"""A piece of a list and its score."""
 QUICK_PIECES = 20_000
 """Of so many pieces a list takes less than a millisecond: to hand it to a thread takes as long.
 
@@ -137,13 +138,15 @@ class ListRanking(ABC, Generic[Query]):
 
     def content(self) -> list[RecommendedPiece]:
         """Return the list without reasons."""
-        return [RecommendedPiece(id=each, score=score) for each, score in self.listed]
+        score_of = self._score_of
+        return [RecommendedPiece(id=each.id, score=score_of(each.units)) for each in self.listed]
 
     def placed(self, *, explain: bool = False) -> list[PlacedPiece]:
         """Return the list as entries of a placement."""
         moved: Mapping[str, Displacement] = self.arrangement.moved
 
-        def entry(piece_id: str, score: float) -> PlacedPiece:
+        def entry(piece: RankedPiece) -> PlacedPiece:
+            piece_id, score = piece.id, self._score_of(piece.units)
             why = PlacedWhy(**asdict(self.why(piece_id, listed=True))) if explain else UNSET
             if piece_id not in moved:
                 return PlacedPiece(id=piece_id, score=score, why=why)
@@ -152,7 +155,7 @@ class ListRanking(ABC, Generic[Query]):
                 id=piece_id, score=score, rule=rule, displaced=UNSET if displaced is None else displaced, why=why
             )
 
-        return [entry(each, score) for each, score in self.listed]
+        return [entry(each) for each in self.listed]
 
     @property
     def unmet(self) -> list[UnmetRule]:
@@ -179,26 +182,28 @@ class ListRanking(ABC, Generic[Query]):
     @cached_property
     def arrangement(self) -> Arrangement:
         """The list with what each piece counts in units, and what rules have made of it."""
-        listed: list[str] = self._listed_before
+        listed: tuple[int, ...] = self.request.listed
         found: Arrangement = self._after(listed)
         if found.goes_on and len(found.pieces) < self.request.take:
-            found = found.followed_by(self._after([*listed, *(each.id for each in found.pieces)]))
+            found = found.followed_by(self._after((*listed, *(mark_of(each.id) for each in found.pieces))))
         return found
 
-    def _after(self, listed: Sequence[str]) -> Arrangement:
+    def _after(self, listed: tuple[int, ...]) -> Arrangement:
         """Return what comes after some pieces that were listed, to the end of a block of places."""
         begin = block_end(len(listed)) - MAX_TAKE
         found, own = self._block(listed[:begin]), listed[begin:]
-        if own and [each.id for each in found.pieces[: len(own)]] != own:
+        if own and tuple(mark_of(each.id) for each in found.pieces[: len(own)]) != own:
             # The block is not what it was when its first pieces were listed: it goes on from these.
             return self._block(listed)
         return found.without(len(own)) if own else found
 
-    def _block(self, listed: Sequence[str]) -> Arrangement:
+    def _block(self, listed: tuple[int, ...]) -> Arrangement:
         """Return what comes after some pieces, to the end of a block, as it is now."""
         if self.is_arranged:
-            return arrange(self, self.variety, self.request.demands, listed)
-        shown = replace(self.shown, omitted=self.shown.omitted.union(listed)) if listed else self.shown
+            # Blank where there is no such piece any more.
+            ids = [each[0] if each else "" for each in self.view.snapshot.marked(listed)] if listed else []
+            return arrange(self, self.variety, self.request.demands, ids)
+        shown = replace(self.shown, listed=listed)
         count = block_end(len(listed)) - len(listed)
         # One more tells whether there is more to list.
         best: list[RankedPiece] = self.ranked_in(shown, count + 1)
@@ -207,17 +212,11 @@ class ListRanking(ABC, Generic[Query]):
         first: list[RankedPiece] = self.raised(best) if len(listed) < MAX_TAKE else []
         return Arrangement([*first, *(each for each in best if each not in first)] if first else best, goes_on=goes_on)
 
-    @cached_property
-    def _listed_before(self) -> list[str]:
-        """The ids of what pages before have listed; blank where there is no such piece any more."""
-        found = self.view.snapshot.marked(self.request.listed) if self.request.listed else ()
-        return [each[0] if each else "" for each in found]
-
     @property
     def goes_on(self) -> bool:
         """Whether there is more to list after the entries that are answered."""
         count = len(self.request.listed) + len(self.listed)
-        return count < MAX_LISTED and (len(self.entries) > len(self.listed) or self.arrangement.goes_on)
+        return count < MAX_LISTED and (len(self.arrangement.pieces) > len(self.listed) or self.arrangement.goes_on)
 
     @property
     def is_arranged(self) -> bool:
@@ -229,10 +228,12 @@ class ListRanking(ABC, Generic[Query]):
         """How the list is to be varied."""
         return ranking.Diversity(diversity=self.request.diversity, most=dict(self.request.demands.most))
 
-    @cached_property
-    def entries(self) -> Sequence[Entry]:
-        """All that ``take`` is cut from, in order: the least keys first, but for what rules have moved."""
-        return [(each.id, self._score_of(each.units)) for each in self.arrangement.pieces]
+    def may_list(self, count: int) -> bool:
+        """Return whether the list may be so long: what limits per keyword leave of it at most, without arranging it."""
+        # What is pinned or on the whitelist is listed whatever the limits say.
+        wanted = count - len(self.request.demands.pins) - (len(self.view.whitelist) if self.has_whitelist else 0)
+        limits, parts = self.variety.most.items(), self.view.snapshot.parts
+        return all(most_listed(parts, self.query, self.shown, each, wanted) >= wanted for each in limits)
 
     def ranked_in(self, shown: Filter, count: int) -> list[RankedPiece]:
         """Return so many of the best pieces that a filter shows, under the boosts of the request."""
@@ -266,9 +267,16 @@ class ListRanking(ABC, Generic[Query]):
         return next((each.code for each in self.barriers(piece_id, offer)), None)
 
     @property
-    def listed(self) -> Sequence[Entry]:
-        """The entries that are answered."""
-        return self.entries[: self.request.take]
+    def listed(self) -> Sequence[RankedPiece]:
+        """The pieces that are answered."""
+        return self.arrangement.pieces[: self.request.take]
+
+    def explained(self) -> list[ExplainedPiece]:
+        """Return the list with reasons."""
+        return [
+            ExplainedPiece(id=each.id, score=self._score_of(each.units), why=self.why(each.id, listed=True))
+            for each in self.listed
+        ]
 
     def key(self, piece_id: str) -> int | None:
         """Return the key of a piece without boosts; ``None`` where the search never finds it."""

@@ -18,7 +18,7 @@ from penchant.index import (
     PartQuery,
     PersonFigures,
     graded_pieces,
-    profile_of_person,
+    strongest_terms,
 )
 from penchant.live.views import View
 from penchant.model import DAY_MS, MAX_LISTED, Term
@@ -26,7 +26,7 @@ from penchant.service.lists.inputs import PersonHistory
 from penchant.service.lists.personal import PersonalRanking
 from penchant.service.lists.requests import PersonalRequest, SimilarRequest
 from penchant.service.lists.similar import SimilarRanking
-from penchant.service.lists.tastes import LEAST_SHOWN, ShownPieces, liked_by_score
+from penchant.service.lists.tastes import LEAST_SHOWN, ShownPieces
 from penchant.wire import ListSeed, PlacedPiece, UnmetRule
 
 CHOSEN_FROM = 3
@@ -125,7 +125,6 @@ def rows_by_keyword(inputs: SeedInputs, request: PersonalRequest, audience: Audi
     """Yield rows of the best for the person that have a keyword of the profile, the strongest first."""
     view, now, person = inputs.view, inputs.now, inputs.person
     today, said = now // DAY_MS, inputs.history.preferences
-    profile = profile_of_person(inputs.events, view.snapshot, view.settings, today, said)
     whole = PersonalRanking(view, request, now, person, audience)
     pieces = ShownPieces(view.snapshot, whole.shown, person.left_out(with_seen=not view.settings.exclude_seen))
 
@@ -133,7 +132,7 @@ def rows_by_keyword(inputs: SeedInputs, request: PersonalRequest, audience: Audi
         query = replace(request, exclude=request.exclude | without)
         return KeywordRanking(term, whole, query, person, audience)
 
-    for term, _ in liked_by_score(profile):
+    for term in strongest_terms(inputs.events, view.snapshot, view.settings, today, said):
         # Counted first: most keywords of a profile are of few pieces, and a count takes no search.
         if pieces.count(term) >= LEAST_SHOWN:
             yield SeededRow(
@@ -201,11 +200,16 @@ class RowChoice:
             row = next(self._rows, None)
             if row is None:
                 return
-            # Lists of one person follow each other: let others in between.
-            await asyncio.sleep(0)
             is_new = not row.series or all(not row.series <= each.series for each in self._pool)
-            if is_new and (row.has_enough or len(await self._entries(row.rank(frozenset()))) >= LEAST_SHOWN):
+            if is_new and (row.has_enough or await self._is_long_enough(row.rank(frozenset()))):
                 self._pool.append(row)
+
+    async def _is_long_enough(self, ranking: RowRanking) -> bool:
+        # Lists of one person follow each other: let others in between.
+        await asyncio.sleep(0)
+        ranking.require()
+        # Counted first: to arrange a list takes up to `MAX_SEARCHES` searches, and a person may like hundreds.
+        return ranking.may_list(LEAST_SHOWN) and len(await self._entries(ranking)) >= LEAST_SHOWN
 
     async def _filled(self, rows: Sequence[SeededRow]) -> list[ShownRow]:
         """Return rows with their entries, up to the first that has too few."""

@@ -297,7 +297,7 @@ def _stand(ranking: ListRanking[Any], piece_id: str) -> _ListPosition:
 def _position(ranking: ListRanking[Any], piece_id: str) -> int:
     """Return the place, from 1, of a piece that nothing keeps out."""
     # In the list its order counts, with whitelist and diversity; behind its end only scores do.
-    ids = [each for each, _ in ranking.entries]
+    ids = [each.id for each in ranking.arrangement.pieces]
     return ids.index(piece_id) + 1 if piece_id in ids else ranking.ahead(piece_id) + 1
 
 

@@ -33,7 +33,6 @@ from penchant.service.lists.hurdles import Hurdle
 from penchant.service.lists.ranking import ListRanking, named_terms
 from penchant.service.lists.requests import SimilarRequest, moment_of
 from penchant.wire import (
-    ExplainedPiece,
     ExplainedResult,
     RecommendationResult,
     SimilarWhy,
@@ -125,10 +124,7 @@ class SimilarRanking(ListRanking[SimilarRequest]):
         """Return the list, of a draft without an id for none; raises as `require`."""
         self.require()
         if explain:
-            content = [
-                ExplainedPiece(id=each, score=score, why=self.why(each, listed=True)) for each, score in self.listed
-            ]
-            return ExplainedResult(id=self.request.piece_id or None, content=content)
+            return ExplainedResult(id=self.request.piece_id or None, content=self.explained())
         return RecommendationResult(id=self.request.piece_id, content=self.content())
 
     def barriers(self, piece_id: str, offer: Availability) -> Iterator[Hurdle[SimilarRequest]]:

@@ -30,14 +30,9 @@ class ShownPieces:
         return sum(int(shown[part.segment.having(key)].sum()) for part, shown in pairs)
 
 
-def liked_by_score(profile: Mapping[Term, int]) -> list[tuple[Term, int]]:
-    """Return the terms of a profile that speak for pieces, the strongest first, ties by category and keyword."""
-    liked = [(term, score) for term, score in profile.items() if score > 0]
-    return sorted(liked, key=lambda each: (-each[1], each[0]))
-
-
 def showable(profile: Mapping[Term, int], pieces: ShownPieces, category: str) -> Iterator[tuple[Term, int]]:
     """Yield the liked terms of a category with their scores, the strongest first, that enough pieces have."""
-    for term, score in liked_by_score(profile):
-        if term.category == category and pieces.count(term) >= LEAST_SHOWN:
-            yield term, score
+    liked = [(-score, term) for term, score in profile.items() if score > 0 and term.category == category]
+    for negative, term in sorted(liked):
+        if pieces.count(term) >= LEAST_SHOWN:
+            yield term, -negative
