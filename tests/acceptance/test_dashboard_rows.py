@@ -28,10 +28,7 @@ PAGES: dict[str, tuple[str, dict[str, str]]] = {
     "map": ("map", {"source": "works"}),
     "row-card": ("card", {"source": "works", "name": "full"}),
 }
-ATTRIBUTES = {
-    "country": {"pointer": "/country", "type": "keyword"},
-    "year": {"pointer": "/year", "type": "integer"},
-}
+ATTRIBUTES = {"country": {"pointer": "/country", "type": "keyword"}, "year": {"pointer": "/year", "type": "integer"}}
 FULL: dict[str, Any] = {
     "title": "For you, with a title that is twice as long as titles usually are in this language",
     "purpose": "What to read or watch tonight.",
