@@ -294,12 +294,7 @@ def recommended_parts(
 
     def parts(piece_id: str) -> dict[str, float]:
         if algorithm == "cosine":
-            return {
-                "content": content(piece_id),
-                "audience": 0.0,
-                "popularity": 0.0,
-                "new": 0.0,
-            }
+            return {"content": content(piece_id), "audience": 0.0, "popularity": 0.0, "new": 0.0}
         if algorithm == "jaccard":
             own, good = set(terms[piece_id]), {term for term, score in taste.items() if score > 0}
             overlap = len(own & good) / len(own | good) if own | good else 0.0

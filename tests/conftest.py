@@ -19,6 +19,7 @@ import pytest
 from clocks import DAY_CLOCK
 from penchant.settings import NodeSettings
 from sharing_out import FileScheduler, in_order
+from strategies import IS_LONG
 
 if TYPE_CHECKING:
     from pytest_timeout import Settings as Timeouts
@@ -32,9 +33,9 @@ sys.modules["httpx2"] = None  # type: ignore[assignment]  # until `agent_clients
 MIN_VERSION_TIMEOUT_S = 0.2
 RETRY_TIMEOUT_S = 30
 
-# Properties take their time on a busy machine; the quick ones (`--unit`, `--fast`) are tried with fewer examples.
-hypothesis.settings.register_profile("patient", deadline=None)
-hypothesis.settings.register_profile("quick", deadline=None, max_examples=10)
+# Properties take their time on a busy machine; how many examples are tried is for whoever waits for them (D224).
+for _profile, _examples in (("quick", 10), ("usual", 30), ("long", 100)):
+    hypothesis.settings.register_profile(_profile, deadline=None, max_examples=_examples)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -45,7 +46,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Let nodes, which are processes, go by the real clock."""
-    hypothesis.settings.load_profile(config.getoption("--hypothesis-profile") or "patient")
+    hypothesis.settings.load_profile(config.getoption("--hypothesis-profile") or ("long" if IS_LONG else "usual"))
     config.pluginmanager.register(FailuresAtOnce(config))
     DAY_CLOCK.is_real = config.getoption("--on") == "nodes"
 

@@ -10,7 +10,4 @@ def piece(piece_id: str, *keywords: str, **members: Any) -> dict[str, Any]:
 
 def weighted(piece_id: str, **keywords: int) -> dict[str, Any]:
     """Return a piece with weighted keywords in the category ``tag``."""
-    return {
-        "id": piece_id,
-        "categories": {"tag": [{"key": key, "weight": weight} for key, weight in keywords.items()]},
-    }
+    return {"id": piece_id, "categories": {"tag": [{"key": key, "weight": weight} for key, weight in keywords.items()]}}

@@ -56,10 +56,7 @@ def taste(
 
 
 def own_likes(
-    interactions: Sequence[StoredInteraction],
-    settings: SourceSettings,
-    exists: Callable[[str], bool],
-    most: int,
+    interactions: Sequence[StoredInteraction], settings: SourceSettings, exists: Callable[[str], bool], most: int
 ) -> dict[str, int]:
     """Return the last pieces that a person likes, latest first, those of one moment by id; so many at most.
 

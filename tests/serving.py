@@ -172,10 +172,3 @@ class Applications:
         from client.through import ClientService
 
         return ClientService(client, settings, is_async=self._through == "async-client", **options)
-
-
-@contextmanager
-def served_alone(data: Path, key: str) -> Iterator[TestClient]:
-    """Return a client of a service in this process, on a data folder that others serve."""
-    with TestClient(web_application(NodeSettings(data=str(data))), headers={"x-api-key": key}) as client:
-        yield client

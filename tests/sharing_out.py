@@ -1,6 +1,7 @@
-"""Sharing of tests over processes (``-n``): whole files, those that take longest first, a cluster's to one process.
+"""Sharing of tests over processes (``-n``): whole files, those that take longest first, some folders' to one process.
 
-What a file starts is started once. Nodes of two Ray clusters on one machine would take each other's ports and memory.
+What a file starts is started once, and what a folder of `TOGETHER` builds. Nodes of two Ray clusters on one machine
+would take each other's ports and memory.
 """
 
 from collections.abc import Iterable
@@ -8,8 +9,11 @@ from collections.abc import Iterable
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
+TOGETHER = ("cluster", "clients")
+"""Folders whose files one process has: nodes of a cluster, and clients that are built once."""
 LONGEST = (
     "cluster",
+    "clients",
     "tests/documents/test_every_block.py",
     "tests/acceptance/test_nodes.py",
     "tests/acceptance/test_schema_fuzzing.py",
@@ -40,8 +44,8 @@ class FileScheduler(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no 
 
 
 def unit_of(file: str) -> str:
-    """Return what is given to one process as a whole: a file, or all those that may start nodes of a Ray cluster."""
-    return "cluster" if file.startswith("tests/cluster/") else file
+    """Return what is given to one process as a whole: a file, or all those of a folder that shares more than files."""
+    return next((folder for folder in TOGETHER if file.startswith(f"tests/{folder}/")), file)
 
 
 def in_order(items: Iterable[pytest.Item]) -> list[pytest.Item]:

@@ -1,10 +1,13 @@
 """Random catalogues that are small and full of ties, and how many are tried."""
 
+import os
 from typing import Any
 
 from hypothesis import settings
 from hypothesis import strategies as st
 
+IS_LONG = "PENCHANT_LONG_TESTS" in os.environ
+"""Whether this is the long form, which CI runs: all examples, and for as long as it takes (D224)."""
 KEYWORDS = st.sampled_from(["a", "b", "c", "d", "e"])
 PIECE_IDS = st.sampled_from([f"p{number}" for number in range(9)] + ["é", "😀"])
 WEIGHTED = st.fixed_dictionaries({"key": KEYWORDS}, optional={"weight": st.integers(0, 9)})
@@ -70,5 +73,5 @@ SAID = st.fixed_dictionaries(
 
 
 def examples(number: int) -> int:
-    """Return how many examples to try where a hundred are the usual: in the profile ``quick`` a part of them."""
+    """Return how many examples to try where the long form tries a hundred by default: its part of this number."""
     return max(5, number * settings().max_examples // 100)

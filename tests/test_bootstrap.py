@@ -10,14 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from acceptance.processes import wait_until
-from penchant.bootstrap import (
-    METRICS_FOLDER,
-    METRICS_LOCK,
-    kernel_folder,
-    shared_metrics,
-    storage_of,
-    web_application,
-)
+from penchant.bootstrap import METRICS_FOLDER, METRICS_LOCK, kernel_folder, shared_metrics, storage_of, web_application
 from penchant.bootstrap.processes import building_apart, stand_in_search
 from penchant.cli.keys import make_key
 from penchant.errors import StorageUnavailable, UnknownSource

@@ -7,16 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from experiments_of_people import (
-    PIECES,
-    Attack,
-    Trial,
-    bounded,
-    days_of,
-    staged_days_of,
-    unbounded,
-    verdicts_of,
-)
+from experiments_of_people import PIECES, Attack, Trial, bounded, days_of, staged_days_of, unbounded, verdicts_of
 from penchant.experiments import (
     ALPHA,
     LEAST_SUCCESSES,

@@ -44,10 +44,7 @@ def unit_vectors(weights: Mapping[str, Mapping[Term, int]]) -> dict[str, Vector]
 
 
 def chosen_one_by_one(
-    ranked: Sequence[RankedPiece],
-    raised: Sequence[RankedPiece],
-    variety: Variety,
-    take: int,
+    ranked: Sequence[RankedPiece], raised: Sequence[RankedPiece], variety: Variety, take: int
 ) -> list[RankedPiece]:
     """Return those that are raised, then what is best and unlike them, of pieces whose keywords are not full."""
     chosen, left = list(raised[:take]), [each for each in ranked if each not in raised]
@@ -192,12 +189,7 @@ def _product(one: Vector, other: Vector) -> int:
 
 
 def listed_by_definition(
-    everything: Sequence[RankedPiece],
-    whitelist: Sequence[str],
-    variety: Variety,
-    *,
-    take: int,
-    candidates: int,
+    everything: Sequence[RankedPiece], whitelist: Sequence[str], variety: Variety, *, take: int, candidates: int
 ) -> list[RankedPiece]:
     """Return the list out of all pieces, best first: of the best ones, or four times as many as long as it is short."""
     raised = [each for name in whitelist for each in everything[:take] if each.id == name and each.units > 0]

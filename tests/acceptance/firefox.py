@@ -82,6 +82,18 @@ class Firefox:
         """Return a picture of the window, as base64 of a PNG."""
         return str(self._send("WebDriver:TakeScreenshot", {"full": False})["value"])
 
+    def begin(self, *, is_dark: bool = False) -> None:
+        """Forget all pages, and what they have stored; be light or dark from now on."""
+        self.open("about:blank")
+        self._send("Marionette:SetContext", {"value": "chrome"})
+        script = (
+            "const end = arguments[0]; gBrowser.selectedBrowser.removeAttribute('style');"
+            f"Services.prefs.setIntPref('{_SCHEME}', {0 if is_dark else 1});"
+            "Services.clearData.deleteData(Ci.nsIClearDataService.CLEAR_ALL, { onDataDeleted: () => end() });"
+        )
+        self._send("WebDriver:ExecuteAsyncScript", {"script": script, "args": []})
+        self._send("Marionette:SetContext", {"value": "content"})
+
     def close(self) -> None:
         """End the browser."""
         self._send("Marionette:Quit", {"flags": ["eForceQuit"]})
@@ -118,12 +130,12 @@ def _connect(port: int) -> socket.socket:
 
 
 @contextmanager
-def firefox(profile: Path, *, is_dark: bool = False) -> Iterator[Firefox]:
+def firefox(profile: Path) -> Iterator[Firefox]:
     """Start the system's Firefox on a folder for its profile; skip where there is none."""
     if FIREFOX is None:
         pytest.skip("Firefox is not installed")
     port = free_port()
-    wanted = _PREFERENCES | {"marionette.port": port, _SCHEME: 0 if is_dark else 1}
+    wanted = _PREFERENCES | {"marionette.port": port}
     profile.mkdir()
     lines = (f"user_pref({json.dumps(name)}, {json.dumps(value)});\n" for name, value in wanted.items())
     (profile / "user.js").write_text("".join(lines))

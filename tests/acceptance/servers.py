@@ -6,7 +6,6 @@ import signal
 import socket
 import ssl
 import subprocess
-import sys
 import tempfile
 import time
 from contextlib import closing
@@ -15,7 +14,7 @@ from typing import Self
 
 import httpx
 
-from acceptance.commands import carried_out
+from acceptance.commands import carried_out, started
 from kernel_cache import KERNELS
 from penchant.bootstrap import storage_of
 from penchant.cli.keys import make_key
@@ -25,6 +24,8 @@ STARTING_S = 300
 """Patience, not a promise: machines that run tests are busy."""
 OWN_FOLDER = tempfile.gettempdir()
 """Whatever a test has commands take for it: some look at what is left in theirs."""
+WITHOUT_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+"""What a client of plain HTTP verifies by: to read the authorities of the system takes each one 20 ms."""
 RUNNING: set["Server"] = set()
 """What was started and has not been ended."""
 
@@ -80,15 +81,11 @@ class Server:
         self.url = f"{'http' if certificate is None else 'https'}://127.0.0.1:{self.port}"
         where = ["--data", str(data), *(["--database", database] if database else [])]
         self._log_path = data.parent / f"server-{self.port}.log"
-        self._log = self._log_path.open("wb")
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "penchant", subcommand, *where, "--port", str(self.port), *options],
-            stderr=self._log,
-            env=os.environ | {"PYTHONUNBUFFERED": "1", "PENCHANT_KERNEL_FOLDER": str(kernels)},
-        )
+        words = [subcommand, *where, "--port", str(self.port), *options]
+        self.process = started(words, self._log_path, os.environ | {"PENCHANT_KERNEL_FOLDER": str(kernels)})
         RUNNING.add(self)
         self.key = ""
-        trusted = ssl.create_default_context(cafile=certificate)
+        trusted = WITHOUT_TLS if certificate is None else ssl.create_default_context(cafile=certificate)
         self.client = httpx.Client(base_url=self.url, timeout=60, verify=trusted)
         try:
             self.key = new_key(data, database)
@@ -125,7 +122,7 @@ class Server:
     def metric(self, name: str) -> float:
         """Return a figure of the metrics; 0 where there is none yet."""
         # Over a connection of its own, so that any worker may answer.
-        page = httpx.get(f"{self.url}/-/metrics", headers=self.client.headers, timeout=120).text
+        page = httpx.get(f"{self.url}/-/metrics", headers=self.client.headers, timeout=120, verify=WITHOUT_TLS).text
         found = re.search(rf"^{re.escape(name)} (\S+)$", page, re.MULTILINE)
         return float(found[1]) if found else 0.0
 
@@ -133,8 +130,8 @@ class Server:
         """End it as a service manager does; return its exit code."""
         self.client.close()
         self.process.send_signal(signal.SIGTERM)
-        code = self.process.wait(timeout=120)
-        self._forget()
+        code = self.process.wait(120)
+        RUNNING.discard(self)
         return code
 
     def kill(self) -> None:
@@ -142,8 +139,4 @@ class Server:
         self.client.close()
         self.process.kill()
         self.process.wait()
-        self._forget()
-
-    def _forget(self) -> None:
-        self._log.close()
         RUNNING.discard(self)

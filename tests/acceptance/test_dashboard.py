@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, ViewportSize
+from playwright.sync_api import ViewportSize
 
 import penchant.demo
-from acceptance.browsers import SCHEMES, PictureHost, Window, chromium, violations
+from acceptance.browsers import SCHEMES, PictureHost, Window, violations
 from acceptance.servers import Server, command
 from shown import show_lists
 
@@ -96,27 +96,11 @@ def server(tmp_path_factory: pytest.TempPathFactory, picture_host: PictureHost) 
     assert started.stop() == 0
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as started:
-        yield started
-
-
 @pytest.fixture
-def opening(browser: Browser, server: Server) -> Iterator[Opening]:
-    """Opens windows that are signed in, unless ``key`` is none."""
-    windows: list[Window] = []
-
-    def open_window(*, key: str | None = server.key, **options: Any) -> Window:
-        windows.append(Window(browser, server, **options))
-        if key is not None:
-            windows[-1].sign_in(key)
-        return windows[-1]
-
+def opening(opening: Opening, server: Server) -> Opening:
+    """Opens windows, with the whitelist as it is at first."""
     server.client.put("/works/whitelist", json=["dune", "blade-runner", "neuromancer", "gone"])
-    yield open_window
-    for window in windows:
-        window.close()
+    return opening
 
 
 @pytest.fixture(scope="module")

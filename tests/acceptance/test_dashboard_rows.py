@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser
 
 import penchant.demo
-from acceptance.browsers import SCHEMES, Window, chromium, violations
+from acceptance.browsers import SCHEMES, Window, violations
 from acceptance.processes import wait_until
 from acceptance.servers import Server
 from shown import show_lists
@@ -29,10 +28,7 @@ PAGES: dict[str, tuple[str, dict[str, str]]] = {
     "map": ("map", {"source": "works"}),
     "row-card": ("card", {"source": "works", "name": "full"}),
 }
-ATTRIBUTES = {
-    "country": {"pointer": "/country", "type": "keyword"},
-    "year": {"pointer": "/year", "type": "integer"},
-}
+ATTRIBUTES = {"country": {"pointer": "/country", "type": "keyword"}, "year": {"pointer": "/year", "type": "integer"}}
 FULL: dict[str, Any] = {
     "title": "For you, with a title that is twice as long as titles usually are in this language",
     "purpose": "What to read or watch tonight.",
@@ -72,27 +68,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     assert started.client.put("/works/drafts/spring", json=edits).status_code == 200
     yield started
     assert started.stop() == 0
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as started:
-        yield started
-
-
-@pytest.fixture
-def opening(browser: Browser, server: Server) -> Iterator[Opening]:
-    """Opens windows that are signed in."""
-    windows: list[Window] = []
-
-    def open_window(**options: Any) -> Window:
-        windows.append(Window(browser, server, **options))
-        windows[-1].sign_in(server.key)
-        return windows[-1]
-
-    yield open_window
-    for window in windows:
-        window.close()
 
 
 @pytest.mark.parametrize("scripts", (True, False), ids=["with scripts", "without scripts"])

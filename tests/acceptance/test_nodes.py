@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from acceptance.balancers import Balancer, program
-from acceptance.servers import Server, command
+from acceptance.servers import WITHOUT_TLS, Server, command
 from databases import new_database
 from factories import piece
 from penchant.service.measuring import TEXT_LIFE_S
@@ -217,7 +217,7 @@ def test_what_is_refused_before_its_body_has_arrived_is_told_through_the_balance
 ) -> None:
     headers = {"content-type": "application/json", "x-api-key": key or calm.key}
     for _ in range(10):
-        with httpx.Client(base_url=calm.balancer.url, headers=headers, timeout=120) as client:
+        with httpx.Client(base_url=calm.balancer.url, headers=headers, timeout=120, verify=WITHOUT_TLS) as client:
             assert client.post("/s0/content", content=b" " * size).json()["code"] == code
 
 
@@ -227,7 +227,8 @@ def test_a_source_is_asked_of_one_node_and_sources_of_both(calm: Cluster) -> Non
         time.sleep(TEXT_LIFE_S)  # until no older text is shown
         before = [similar_answers(node) for node in calm.nodes]
         for _ in range(6):
-            with httpx.Client(base_url=calm.balancer.url, headers={"x-api-key": calm.key}) as client:
+            headers = {"x-api-key": calm.key}
+            with httpx.Client(base_url=calm.balancer.url, headers=headers, verify=WITHOUT_TLS) as client:
                 assert client.get(f"/s{number}/content/a/similar?n={number}").status_code == 200
         grown = answers_since(before, calm.nodes, 6)
         assert sorted(grown) == [0, 6]

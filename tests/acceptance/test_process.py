@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from acceptance.processes import wait_until
-from acceptance.servers import Server, command, free_port, new_key
+from acceptance.servers import WITHOUT_TLS, Server, command, free_port, new_key
 from factories import piece
 from penchant.cli import COMMANDS
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 def answers(server: Server) -> bool:
     """Return whether any process still answers at a server's port."""
     try:
-        httpx.get(f"{server.url}/-/health/live", timeout=120)
+        httpx.get(f"{server.url}/-/health/live", timeout=120, verify=WITHOUT_TLS)
     except httpx.TransportError:
         return False
     return True

@@ -9,13 +9,14 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
 from acceptance.balancers import DEPLOY
 from acceptance.processes import wait_until, workers_of
-from acceptance.servers import Server, command, free_port
+from acceptance.servers import WITHOUT_TLS, Server, command, free_port
 from kernel_cache import KERNELS
 
 pytestmark = [
@@ -67,8 +68,8 @@ def press(server: Server, file: Path) -> str:
 
 def statuses(server: Server, path: str, key: str, times: int = 20) -> set[int]:
     """Ask over connections of their own, so that all workers answer."""
-    headers = {"x-api-key": key}
-    return {httpx.get(server.url + path, headers=headers, timeout=120).status_code for _ in range(times)}
+    options: Any = {"headers": {"x-api-key": key}, "timeout": 120, "verify": WITHOUT_TLS}
+    return {httpx.get(server.url + path, **options).status_code for _ in range(times)}
 
 
 def hang_up(server: Server, settled: str) -> None:
@@ -187,7 +188,7 @@ def test_a_terminal_that_is_closed_ends_the_demo(tmp_path: Path) -> None:
 
     def is_ready() -> bool:
         try:
-            return httpx.get(f"http://127.0.0.1:{port}/-/health/ready").status_code == 200
+            return httpx.get(f"http://127.0.0.1:{port}/-/health/ready", verify=WITHOUT_TLS).status_code == 200
         except httpx.TransportError:
             return False
 

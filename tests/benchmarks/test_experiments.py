@@ -4,15 +4,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from experiments_of_people import (
-    Attack,
-    Trial,
-    bounded,
-    days_of,
-    staged_days_of,
-    unbounded,
-    verdicts_of,
-)
+from experiments_of_people import Attack, Trial, bounded, days_of, staged_days_of, unbounded, verdicts_of
 from penchant.experiments import design_effect, difference
 from penchant.storage.placement_counts import GROUPS
 

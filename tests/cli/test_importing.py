@@ -204,10 +204,7 @@ def test_without_a_terminal_lines_tell_how_far_it_is(
 
     told = imported(write(tmp_path / "a.ndjson", piece("a", "x"))).stderr
 
-    assert told.splitlines()[:2] == [
-        "s: checking: a.ndjson: 100 %, 1 rows",
-        "s: a.ndjson: 100 %, 1 rows",
-    ]
+    assert told.splitlines()[:2] == ["s: checking: a.ndjson: 100 %, 1 rows", "s: a.ndjson: 100 %, 1 rows"]
 
 
 @pytest.mark.slow

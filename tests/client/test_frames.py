@@ -48,10 +48,7 @@ def test_the_rows_of_a_frame_are_pieces(through: Client, make: Any) -> None:
         {
             "id": "101",
             "label": "Tides",
-            "categories": {
-                "shelf": [{"key": "sea", "weight": 90}, {"key": "islands", "weight": 20}],
-                "mood": ["calm"],
-            },
+            "categories": {"shelf": [{"key": "sea", "weight": 90}, {"key": "islands", "weight": 20}], "mood": ["calm"]},
             "filters": {"catalogs": ["here"]},
             "extras": {"year": 1999},
         },

@@ -1,7 +1,6 @@
 """The tests of the interface hold through the client as well, whichever of the two kinds."""
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -10,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from penchant.web.routes import OPERATIONS
+from strategies import IS_LONG
 
 WEB = Path(__file__).parents[1] / "web"
 NAMES = (
@@ -32,7 +32,7 @@ NAMES = (
 )
 SUITES = [str(WEB / f"test_{name}.py") for name in NAMES]
 LEAST_REQUESTS = 1_000
-LONG = pytest.mark.skipif("PENCHANT_LONG_TESTS" not in os.environ, reason="a minute more; CI has it")
+LONG = pytest.mark.skipif(not IS_LONG, reason="a minute more; CI has it")
 
 
 @pytest.mark.slow

@@ -14,8 +14,7 @@ LATE_IN_BERLIN = datetime(2026, 1, 2, 0, 30, tzinfo=timezone(timedelta(hours=1))
 
 
 @pytest.mark.parametrize(
-    ("at", "written"),
-    ((date(2026, 1, 2), "2026-01-02"), (LATE_IN_BERLIN, "2026-01-01"), ("2026-01-02", "2026-01-02")),
+    ("at", "written"), ((date(2026, 1, 2), "2026-01-02"), (LATE_IN_BERLIN, "2026-01-01"), ("2026-01-02", "2026-01-02"))
 )
 def test_a_day_is_the_utc_day(at: date | str, written: str) -> None:
     assert similar_content("s", "a", at=at).query == (("at", written),)

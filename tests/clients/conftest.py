@@ -10,7 +10,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -130,23 +130,40 @@ class ChromiumWindow:
         return base64.b64encode(self._page.screenshot()).decode()
 
 
-@contextmanager
-def window_of(browser: str, folder: Path, *, is_dark: bool = False) -> Iterator[Window]:
-    """Open a window of a browser; skip where it is not installed."""
-    with ExitStack() as stack:
-        if browser == "firefox":
-            yield stack.enter_context(firefox(folder / "profile", is_dark=is_dark))
-            return
-        context = stack.enter_context(chromium()).new_context(color_scheme="dark" if is_dark else "light")
-        page = context.new_page()
-        page.set_default_timeout(TIMEOUT_MS)
-        yield ChromiumWindow(page)
+class WindowOpening(Protocol):
+    """Opens windows of a browser that know nothing of each other, one after the other."""
+
+    def __call__(self, *, is_dark: bool = False) -> AbstractContextManager[Window]:
+        """Open a window."""
 
 
-@pytest.fixture(params=BROWSERS)
-def window(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Window]:
+@pytest.fixture(scope="module", params=BROWSERS)
+def opening(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WindowOpening]:
+    """Each browser, started once for a file; skip where it is not installed."""
+    if request.param == "firefox":
+        with firefox(tmp_path_factory.mktemp("firefox") / "profile") as window:
+
+            def begun(*, is_dark: bool = False) -> AbstractContextManager[Window]:
+                window.begin(is_dark=is_dark)
+                return nullcontext(window)
+
+            yield begun
+    else:
+        with chromium() as browser:
+
+            @contextmanager
+            def opened(*, is_dark: bool = False) -> Iterator[Window]:
+                with browser.new_context(color_scheme="dark" if is_dark else "light") as context:
+                    context.set_default_timeout(TIMEOUT_MS)
+                    yield ChromiumWindow(context.new_page())
+
+            yield opened
+
+
+@pytest.fixture
+def window(opening: WindowOpening) -> Iterator[Window]:
     """A window of each browser."""
-    with window_of(request.param, tmp_path) as opened:
+    with opening() as opened:
         yield opened
 
 

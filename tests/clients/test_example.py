@@ -15,7 +15,7 @@ from acceptance.browsers import SCREENSHOTS
 from acceptance.firefox import MarionetteError
 from acceptance.processes import wait_until
 from acceptance.servers import Server
-from clients.conftest import BROWSERS, ChromiumWindow, Window, wait_in, window_of
+from clients.conftest import ChromiumWindow, Window, WindowOpening, wait_in
 
 pytestmark = pytest.mark.slow
 
@@ -180,18 +180,17 @@ def test_more_cards_come_at_the_end_and_none_comes_twice(demo: Server, window: W
 
 
 @pytest.mark.parametrize("is_dark", (False, True), ids=("light", "dark"))
-@pytest.mark.parametrize("browser", BROWSERS)
 def test_pages_fit_every_width_are_accessible_and_nothing_moves(
-    demo: Server, browser: str, *, is_dark: bool, tmp_path: Path
+    demo: Server, opening: WindowOpening, *, is_dark: bool
 ) -> None:
-    with window_of(browser, tmp_path, is_dark=is_dark) as window:
+    with opening(is_dark=is_dark) as window:
         for width in (390, 1280):
             window.resize(width, 900)
             for page in PAGES:
                 window.open(demo.url + page)
                 before = window.run(f"return {ROWS}.map((row) => row.getBoundingClientRect().height)")
                 wait_in(window, LOADED)
-                keep(window, f"example-{browser}-{width}-{is_dark}")
+                keep(window, f"example-{type(window).__name__}-{width}-{is_dark}")
 
                 assert window.run("return document.documentElement.scrollWidth") <= width
                 assert window.run(f"return {ROWS}.map((row) => row.getBoundingClientRect().height)") == before

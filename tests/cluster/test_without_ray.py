@@ -32,11 +32,7 @@ def without_ray(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
-    (
-        ("recommend", "--source", "s", "--out", "lists.ndjson"),
-        ("evaluate", "--source", "s"),
-        ("tune", "--source", "s"),
-    ),
+    (("recommend", "--source", "s", "--out", "lists.ndjson"), ("evaluate", "--source", "s"), ("tune", "--source", "s")),
 )
 def test_a_command_says_what_to_install(tmp_path: Path, words: tuple[str, ...]) -> None:
     (tmp_path / "packages").mkdir()

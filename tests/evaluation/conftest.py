@@ -1,6 +1,6 @@
 """Made-up histories."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,8 +10,6 @@ from penchant.evaluation.contest import Contest, Evaluation, made_here
 from penchant.evaluation.histories import SourceHistory, history_of
 from penchant.evaluation.trials import EvaluationRequest
 from penchant.model import DAY_MS, WHOLE, IndexedPiece, InteractionType, SourceSettings, Term
-
-Making = Callable[..., SourceHistory]
 
 
 def made(rows: Sequence[tuple[str, str, str, int]], pieces: Sequence[str], **settings: Any) -> SourceHistory:

@@ -15,11 +15,12 @@ from faults.load import Load, Size, Target, preload
 from faults.node import Node
 from faults.pressure import Pressure, press
 from penchant.live.builder import SMALLEST_FILE
+from strategies import IS_LONG
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(7_200)]
 
 OVERLOAD_S = 60.0 if is_full() else 6.0
-SOAK_S = float(os.environ.get("PENCHANT_FAULTS_SOAK_S", "1200" if is_full() else "20"))
+SOAK_S = float(os.environ.get("PENCHANT_FAULTS_SOAK_S", "1200" if is_full() else "20" if IS_LONG else "10"))
 NORMAL = 32
 """Connections without pauses that keep two workers busy."""
 OVERLOAD = 10 * NORMAL
@@ -28,7 +29,6 @@ GROWTH_BYTES = 512 << 20
 SOAK_GROWTH = 0.2
 SOAK_GROWTH_BYTES = 150 << 20
 """What a soak may grow by after its first third: the share, or this where it is more."""
-LIVE_MS = 100.0
 SAMPLE_S = 0.25
 
 

@@ -224,11 +224,7 @@ class Fuzzer:
         fields = fields_of(shown.text, self._chance.choice(actions)) if actions else []
         sent = [*self._filled(fields), self._chance.choice(BUTTONS)]
         form = httpx.QueryParams([(name, value.encode("utf-8", "replace").decode()) for name, value in sent])
-        headers = {
-            "cookie": cookies,
-            "origin": self._server.url,
-            "content-type": "application/x-www-form-urlencoded",
-        }
+        headers = {"cookie": cookies, "origin": self._server.url, "content-type": "application/x-www-form-urlencoded"}
         self._send("POST", path, headers, query, str(form).encode())
 
     def _filled(self, fields: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from hostile.fuzzing import Fuzzer, fuzzed_server
+from strategies import IS_LONG
 
-FUZZING_S = 20.0
+FUZZING_S = 20.0 if IS_LONG else 8.0
 SEED = 14
 LEAST_REQUESTS = 50
 PLANTED = str(Path(__file__).parent / "planted")

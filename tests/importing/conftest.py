@@ -48,13 +48,7 @@ class Folder:
 
 
 def drafted(
-    piece_id: str,
-    label: str | None = None,
-    /,
-    *,
-    filters: Any = None,
-    extras: Any = None,
-    **categories: list[Any],
+    piece_id: str, label: str | None = None, /, *, filters: Any = None, extras: Any = None, **categories: list[Any]
 ) -> dict[str, Any]:
     """Return the draft of a piece that has these keywords, by category, and no other."""
     named = {} if label is None else {"label": label}

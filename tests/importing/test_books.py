@@ -209,12 +209,7 @@ def test_stars_of_calibre_are_ratings_of_its_owner(folder: Folder) -> None:
 
     *_, rating = folder.read("calibre", user="ann")
 
-    assert rating == {
-        "userId": "ann",
-        "type": "RateLike",
-        "contentId": "1",
-        "timestamp": "2026-09-01T10:00:00.000Z",
-    }
+    assert rating == {"userId": "ann", "type": "RateLike", "contentId": "1", "timestamp": "2026-09-01T10:00:00.000Z"}
 
 
 def test_a_library_is_read_out_of_an_archive_too(folder: Folder, tmp_path: Path) -> None:

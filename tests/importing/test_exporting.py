@@ -149,12 +149,7 @@ def test_the_command_exports_what_is_asked_for_while_the_service_runs(
     everything = gzip.decompress(file.read_bytes()).splitlines()
 
     assert [json.loads(line)["id"] for line in plain] == ["a", "b"]
-    assert [min(json.loads(line)) for line in everything[2:]] == [
-        "whitelist",
-        "blacklist",
-        "settings",
-        "contentId",
-    ]
+    assert [min(json.loads(line)) for line in everything[2:]] == ["whitelist", "blacklist", "settings", "contentId"]
     assert told("export", "--with", "lists").stdout.splitlines()[2:] == ['{"whitelist":["b"]}', '{"blacklist":[]}']
 
 

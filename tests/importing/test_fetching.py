@@ -144,12 +144,7 @@ def test_the_number_that_was_looked_at_is_connected_to_and_no_other(tmp_path: Pa
         assert len(answers) == 1
 
         hosts = frozenset({f"named.example:{port}"})
-        fetch(
-            f"http://named.example:{port}/",
-            tmp_path,
-            rules=FetchRules(hosts=hosts),
-            find=lambda *_: answers.pop(0),
-        )
+        fetch(f"http://named.example:{port}/", tmp_path, rules=FetchRules(hosts=hosts), find=lambda *_: answers.pop(0))
 
     assert answers == []
     assert server.asked[0].headers["host"] == f"named.example:{port}"

@@ -106,7 +106,7 @@ def test_rows_of_other_lengths_than_their_heading_are_problems_wherever_they_are
     folder.write("a.csv", "id,user,rating", "1")
 
     assert [each.detail[:17] for each in folder.read("movielens")] == [
-        *("Found 2 columns; ", "Found 1 columns; ", "Found 9; a rating", "Found 'never', wh"),
+        *("Found 2 columns; ", "Found 1 columns; ", "Found 9; a rating", "Found 'never', wh")
     ]
     assert {type(each) for each in folder.read("goodbooks")[:2]} == {RowProblem}
     wrong, item, feedback = folder.read("gorse")

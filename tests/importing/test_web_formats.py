@@ -39,11 +39,7 @@ def test_the_entries_of_rss_have_categories_authors_and_their_time(folder: Folde
         category=["Weather", "Coast"],
         author=["Ann Bee"],
         filters={"availableFrom": "2026-11-01T09:00:00.000Z"},
-        extras={
-            "link": "https://paper.example/storm",
-            "image": "https://paper.example/s.jpg",
-            "description": "Wind.",
-        },
+        extras={"link": "https://paper.example/storm", "image": "https://paper.example/s.jpg", "description": "Wind."},
     )
     assert nameless.detail == "Found an entry without an id; one of guid, id and link is accepted."
 

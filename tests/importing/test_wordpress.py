@@ -80,11 +80,7 @@ def test_a_post_has_its_terms_author_time_and_texts(folder: Folder) -> None:
         tag=["coast"],
         **{"series name": ["Winter"]},
         filters={"catalogs": ["post"], "availableFrom": "2026-11-01T09:00:00.000Z"},
-        extras={
-            "description": "Wind & rain. Sea [sic]",
-            "excerpt": "Windy",
-            "link": "https://blog.example/storm/",
-        },
+        extras={"description": "Wind & rain. Sea [sic]", "excerpt": "Windy", "link": "https://blog.example/storm/"},
     )
     assert folder.left_out()["site.xml", "category (category)"] == ("means that there is none", 1, 2)
     assert ("site.xml", "category (post_format)") in folder.left_out()

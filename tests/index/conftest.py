@@ -18,3 +18,10 @@ def kernels() -> Iterator[Kernels]:
     engine.use(loaded)
     yield loaded
     engine.use({})
+
+
+@pytest.fixture(params=["numpy", "compiled"])
+def searching(request: pytest.FixtureRequest) -> None:
+    """By numpy, and by kernels."""
+    # Each time: the kernels of a file are made ready once, and a test by numpy before puts them away.
+    engine.use(request.getfixturevalue("kernels") if request.param == "compiled" else {})

@@ -3,7 +3,7 @@
 import hashlib
 import math
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,6 @@ from penchant.index import (
     figures_of_person,
     people_table,
 )
-from penchant.index.compiled import engine
 from penchant.index.layout import LikeMatrix
 from penchant.index.people import order
 from penchant.index.people.figures import SourceFigures
@@ -55,16 +54,6 @@ LIKED = st.dictionaries(
 EVERYONE = st.lists(LIKED, max_size=12)
 KINDS = {1: InteractionType.CLICK, 4: InteractionType.PLAY, 9: InteractionType.WATCH, 16: InteractionType.PURCHASE}
 WINDOW_MS = 3_600_000
-
-
-@pytest.fixture(params=["numpy", "compiled"])
-def counting(request: pytest.FixtureRequest) -> Iterator[None]:
-    if request.param == "compiled":
-        request.getfixturevalue("kernels")
-        yield
-        return
-    engine.use({})
-    yield
 
 
 @pytest.fixture
@@ -129,7 +118,7 @@ def figures_of(everyone: list[dict[str, Like]]) -> SourceFigures:
     return weights_of(tally_of({f"u{number}": liked for number, liked in enumerate(everyone)})).source_figures
 
 
-@pytest.mark.usefixtures("counting", "_few_pairs_tell")
+@pytest.mark.usefixtures("searching", "_few_pairs_tell")
 @settings(max_examples=examples(200), deadline=None)
 @given(everyone=EVERYONE, threads=st.sampled_from([1, 3]))
 def test_successors_and_direction_are_those_of_the_words(everyone: list[Mapping[str, Like]], threads: int) -> None:
@@ -149,7 +138,7 @@ def test_successors_and_direction_are_those_of_the_words(everyone: list[Mapping[
         assert found.people[cut].tolist() == [expected.people[piece_id, other] for other in others]
 
 
-@pytest.mark.usefixtures("counting", "_few_pairs_tell")
+@pytest.mark.usefixtures("searching", "_few_pairs_tell")
 @settings(max_examples=examples(60), deadline=None)
 @given(everyone=EVERYONE, use=st.sampled_from(OrderUse), person=LIKED)
 def test_lists_take_account_of_order_as_the_words_say(
@@ -286,7 +275,7 @@ def test_sums_of_squares_pass_64_bits() -> None:
     assert direction_of(totals) == 85
 
 
-@pytest.mark.usefixtures("counting")
+@pytest.mark.usefixtures("searching")
 def test_many_likes_of_one_moment_have_ten_pairs_each_at_most() -> None:
     """Of thirty pieces of one moment none comes before the other, and one past ten of them is not soon after."""
     everyone = [
@@ -320,7 +309,7 @@ def unordered() -> tuple[Segment, IntArray, IntArray, NDArray[np.uint8]]:
     return build_segment(pieces), people, rows, chance.choice(np.asarray([1, 4, 9, 16], dtype=np.uint8), len(rows))
 
 
-@pytest.mark.usefixtures("counting")
+@pytest.mark.usefixtures("searching")
 @pytest.mark.parametrize("use", OrderUse)
 def test_without_order_lists_are_those_of_the_revision_before_byte_for_byte(use: OrderUse) -> None:
     segment, people, rows, grades = unordered()

@@ -2,7 +2,7 @@
 
 import math
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -33,16 +33,6 @@ EVENTS = st.lists(
     ),
     max_size=60,
 )
-
-
-@pytest.fixture(params=["numpy", "compiled"])
-def searching(request: pytest.FixtureRequest) -> Iterator[None]:
-    if request.param == "compiled":
-        request.getfixturevalue("kernels")
-        yield
-        return
-    engine.use({})
-    yield
 
 
 def segment_of(pieces: list[dict[str, Any]]) -> Segment:

@@ -18,15 +18,7 @@ from penchant.index import Snapshot
 from penchant.live import builder as building
 from penchant.live import following
 from penchant.live.array_files import PublishedFile, stamp_of
-from penchant.live.builder import (
-    CHANGES_SHARE,
-    LEAST_CHANGES,
-    QUIET_S,
-    Builder,
-    build_for_ever,
-    builder_lock,
-    is_due,
-)
+from penchant.live.builder import CHANGES_SHARE, LEAST_CHANGES, QUIET_S, Builder, build_for_ever, builder_lock, is_due
 from penchant.live.segment_files import SegmentFiles
 from penchant.model import ListKind, SourceSettings
 from penchant.storage import ClearPieces, DeleteSource, ReplaceList, source_reader

@@ -13,15 +13,7 @@ from answers import all_answers, snapshot_of, stored
 from penchant.errors import StorageUnavailable
 from penchant.index import Segment, Snapshot, Tally
 from penchant.index.building import build_segment
-from penchant.live.array_files import (
-    ALIGNMENT,
-    PREFIX,
-    DamagedFile,
-    PublishedFile,
-    Stamp,
-    read_file,
-    write_file,
-)
+from penchant.live.array_files import ALIGNMENT, PREFIX, DamagedFile, PublishedFile, Stamp, read_file, write_file
 from penchant.live.audience_files import KeptDays, LikesFiles
 from penchant.live.segment_files import SEGMENT, SegmentFiles
 from penchant.storage import SourceHead

@@ -13,31 +13,13 @@ from penchant.index import Tally
 from penchant.live.views import View
 from penchant.model import DAY_MS, InteractionType, SourceSettings
 from penchant.service import health as service_health
-from penchant.service.health import (
-    KEPT_OF_ACCOUNT,
-    MAX_KEPT,
-    CatalogueHealth,
-    Findings,
-    JudgedCategories,
-    KnownLikes,
-)
+from penchant.service.health import KEPT_OF_ACCOUNT, MAX_KEPT, CatalogueHealth, Findings, JudgedCategories, KnownLikes
 from penchant.storage import SourceHead
 from penchant.telemetry import Metrics
 
 
 def view_of(pieces: list[dict[str, Any]], *, source: int = 1, version: int = 1, account: int = 1) -> View:
-    head = SourceHead(
-        source_id=source,
-        account_id=account,
-        name="s",
-        incarnation=1,
-        epoch=1,
-        version=version,
-        interactions_version=0,
-        piece_count=len(pieces),
-        created_at=0,
-        changed_at=0,
-    )
+    head = SourceHead(source, account, "s", 1, 1, version, 0, len(pieces), 0, 0)
     return View(
         head=head,
         snapshot=snapshot_of(pieces),

@@ -2,11 +2,7 @@
 
 from dataclasses import replace
 
-from penchant.storage import (
-    AddUsage,
-    DeleteSource,
-    Storage,
-)
+from penchant.storage import AddUsage, DeleteSource, Storage
 from storage.commands import done, key_record, submitting
 
 

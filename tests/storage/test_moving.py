@@ -34,18 +34,7 @@ from penchant.storage.schema import SHARED_TABLES, interactions, metadata, piece
 from penchant.storage.upkeep.copying import SHARED, SOURCE_TABLES, copy_source, standings
 from penchant.storage.upkeep.moving import PASSES
 from storage.commands import bodies, done, erasing, preferring, submit, submitting, watching
-from storage.sides import (
-    ACCOUNT,
-    SOURCES,
-    Sides,
-    different,
-    edit,
-    everything,
-    fill,
-    moved,
-    moved_so_far,
-    opened,
-)
+from storage.sides import ACCOUNT, SOURCES, Sides, different, edit, everything, fill, moved, moved_so_far, opened
 from strategies import examples
 
 

@@ -60,10 +60,7 @@ def test_the_files_are_their_owner_s_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("statement", "message"),
-    (
-        ("UPDATE alembic_version SET version_num = '9999'", "newer"),
-        ("DROP TABLE alembic_version", "another program"),
-    ),
+    (("UPDATE alembic_version SET version_num = '9999'", "newer"), ("DROP TABLE alembic_version", "another program")),
 )
 def test_a_database_of_others_is_refused(tmp_path: Path, statement: str, message: str) -> None:
     prepare_file(tmp_path)

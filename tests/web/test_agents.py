@@ -133,10 +133,7 @@ def test_of_an_unknown_version_a_client_gets_the_newest(service: Service) -> Non
     assert begun.json()["result"]["protocolVersion"] == HANDSHAKE_VERSIONS[-1]
 
 
-META = {
-    "io.modelcontextprotocol/protocolVersion": STATELESS_VERSION,
-    "io.modelcontextprotocol/clientCapabilities": {},
-}
+META = {"io.modelcontextprotocol/protocolVersion": STATELESS_VERSION, "io.modelcontextprotocol/clientCapabilities": {}}
 NEW = {"mcp_protocol_version": STATELESS_VERSION}
 
 

@@ -79,11 +79,7 @@ def test_a_piece_that_is_too_large_is_422_and_the_limit_is_named(service: Servic
     service.submit("s", piece("b", "x"))
     draft = service.post("/s/preview/similar", json=piece("a", "w", "x", "y", "z"))
 
-    for answer, pointer, limit in (
-        (many, "/0/categories", "3"),
-        (large, "/0", "500"),
-        (draft, "/categories", "3"),
-    ):
+    for answer, pointer, limit in ((many, "/0/categories", "3"), (large, "/0", "500"), (draft, "/categories", "3")):
         assert answer.status_code == 422
         fault = answer.json()["errors"][0]
         assert fault["pointer"] == pointer

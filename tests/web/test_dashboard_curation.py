@@ -225,8 +225,7 @@ def test_every_language_has_a_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pieces", "told"),
-    (("\n".join(f"p{n}" for n in range(11)), "Found 11 ids"), ("nobody", "/pieces/0: The source")),
+    ("pieces", "told"), (("\n".join(f"p{n}" for n in range(11)), "Found 11 ids"), ("nobody", "/pieces/0: The source"))
 )
 def test_lists_that_cannot_be_compared_are_told(visitor: Visitor, pieces: str, told: str) -> None:
     page = visitor.get("settings", source="s")

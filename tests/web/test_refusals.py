@@ -233,11 +233,7 @@ FEATURES: dict[str, tuple[tuple[str, Any], ...]] = {
     ),
     "profile": (("GET /s/users/u/recommendation/profile", None),),
     "interactionsListing": (("GET /s/users/u/interactions", None),),
-    "lists": (
-        ("GET /s/whitelist", None),
-        ("PUT /s/blacklist", None),
-        ("DELETE /s/blacklist", None),
-    ),
+    "lists": (("GET /s/whitelist", None), ("PUT /s/blacklist", None), ("DELETE /s/blacklist", None)),
     "placements": (
         ("GET /s/placements/home", None),
         ("GET /s/placements/home/list", None),

@@ -9,12 +9,7 @@ from serving import Service
 
 @pytest.fixture
 def settings(settings: NodeSettings) -> NodeSettings:
-    return NodeSettings(
-        data=settings.data,
-        base_path="/below/here",
-        metrics_public=False,
-        log_requests=True,
-    )
+    return NodeSettings(data=settings.data, base_path="/below/here", metrics_public=False, log_requests=True)
 
 
 def test_every_path_is_below_the_base_path(service: Service) -> None:

@@ -13,14 +13,7 @@ from penchant.cli.keys import make_key
 from penchant.settings import NodeSettings
 from penchant.storage.hashing import account_id, source_id
 
-PATHS = (
-    "/s/ids",
-    "/s/content?limit=1",
-    "/s/content/a",
-    "/s/content/a/similar",
-    "/s/content/a/why/b",
-    "/s/popular",
-)
+PATHS = ("/s/ids", "/s/content?limit=1", "/s/content/a", "/s/content/a/similar", "/s/content/a/why/b", "/s/popular")
 
 
 def tags_of(settings: NodeSettings, key: str) -> list[str]:

@@ -112,10 +112,7 @@ def test_too_many_entries_come_before_faults() -> None:
             ('[{"id":"a","categories":{"g":[{"key":"k","weight":' + text + "}]}}]", "/0/categories/g/0/weight")
             for text in ("true", "false", '"1"', "1.5", "-1", "-1.0", "10001", "1e300", "1e400", "1" + "0" * 400)
         ),
-        (
-            '[{"id":"a","categories":{"g":[{"key":"k","weight":1},{"key":"k","weight":2}]}}]',
-            "/0/categories/g/1/weight",
-        ),
+        ('[{"id":"a","categories":{"g":[{"key":"k","weight":1},{"key":"k","weight":2}]}}]', "/0/categories/g/1/weight"),
         (
             '[{"id":"a","categories":{"n":{"g":[{"key":"k","weight":1}]},"n/g":[{"key":"k","weight":2}]}}]',
             "/0/categories/n~1g/0/weight",
