@@ -7,7 +7,9 @@
 import contextlib
 import functools
 import gzip
+import json
 import random
+import re
 import socket
 import sys
 import threading
@@ -21,11 +23,17 @@ from urllib.parse import urlsplit
 import httpx
 
 MIB = 1024 * 1024
+ROWS = 5
 GZIPPED = {"content-type": "application/json", "content-encoding": "gzip"}
 SOURCE = "attacks"
+WIDE = "attacks-wide"
+"""A source as large as lists may be that are made in the event loop."""
+WIDE_PIECES = 20_000
 ATTACK_S = 12.0
 THREADS = 4
-"""Connections that make the same attack at once."""
+"""Connections that make the same attack at once, but for `MANY`."""
+MANY = 30
+HOME = "/-/dashboard"
 
 
 _of_thread = threading.local()
@@ -92,6 +100,33 @@ def prepare(target: Target) -> None:
         assert client.post(f"/{SOURCE}/interactions", json=done).status_code == 200
         many = [long_piece(f"long-{number}", 10_000) for number in range(4)]
         assert client.post(f"/{SOURCE}-long/content", json=many).status_code == 202
+        prepare_wide(client, chance)
+
+
+def prepare_wide(client: httpx.Client, chance: random.Random) -> None:
+    """Make a source of many pieces and people, with attributes, placements and a draft."""
+    for part in range(0, WIDE_PIECES, 2_000):
+        pieces = [
+            {
+                "id": f"w{number}",
+                "categories": {"c": [f"k{chance.randrange(400)}" for _ in range(12)], "d": [f"d{number % 40}"]},
+                "extras": {"year": 1900 + number % 120, "shelf": f"s{number % 50}"},
+            }
+            for number in range(part, part + 2_000)
+        ]
+        assert client.post(f"/{WIDE}/content", json=pieces).status_code == 202
+    done = [
+        {"userId": f"u{number % 500}", "type": "Watch", "contentId": f"w{chance.randrange(WIDE_PIECES)}"}
+        for number in range(10_000)
+    ]
+    assert client.post(f"/{WIDE}/interactions", json=done).status_code == 200
+    attributes = {"year": {"pointer": "/year", "type": "integer"}, "shelf": {"pointer": "/shelf", "type": "keyword"}}
+    assert client.put(f"/{WIDE}/settings", json={"attributes": attributes}).status_code == 200
+    for row in range(ROWS):
+        placement = {"kind": "recommendations", "diversity": 0.3}
+        assert client.put(f"/{WIDE}/placements/row-{row}", json=placement).status_code == 200
+    draft = {"settings": {"halfLifeDays": 3, "attributes": attributes}}
+    assert client.put(f"/{WIDE}/drafts/spring", json=draft).status_code == 200
 
 
 def plain_reads(target: Target) -> None:
@@ -175,6 +210,131 @@ def sources(target: Target) -> None:
         client.delete(f"/{name}?confirm={name}")
 
 
+@functools.cache
+def many_pieces() -> bytes:
+    """Return a submission of 2,000 pieces of 60 keywords, made once."""
+    categories = {"c": [{"key": f"key-{number}", "weight": number} for number in range(60)]}
+    return json.dumps([{"id": f"s{number}", "categories": categories} for number in range(2_000)]).encode()
+
+
+def submissions(target: Target) -> None:
+    """Submit as many pieces as a request may have, as an import does."""
+    with target.client() as client:
+        client.post(f"/{SOURCE}-imported/content", content=many_pieces(), headers={"content-type": "application/json"})
+
+
+def small_submissions(target: Target) -> None:
+    """Submit what is just small enough to be decoded at once."""
+    pieces = [long_piece(f"small-{random.randrange(100)}", 4_000)]
+    with target.client() as client:
+        client.post(f"/{SOURCE}-imported/content", json=pieces)
+
+
+def lists(target: Target) -> None:
+    """Ask for similar pieces and recommendations in turn, each another one."""
+    with target.client() as client:
+        client.get(f"/{WIDE}/content/w{random.randrange(WIDE_PIECES)}/similar?limit=30&by=both")
+        client.get(f"/{WIDE}/users/u{random.randrange(500)}/recommendation?limit=30")
+
+
+def ranks(target: Target) -> None:
+    """Have 500 pieces ranked for a person."""
+    wish = {"content": [f"w{number}" for number in random.sample(range(WIDE_PIECES), 500)], "weight": 0.5}
+    with target.client() as client:
+        client.post(f"/{WIDE}/users/u{random.randrange(500)}/rank?explain=true", json=wish)
+        client.post(f"/{WIDE}/users/u{random.randrange(500)}/rank", json=wish)
+
+
+def pages_of_rows(target: Target) -> None:
+    """Ask for the five rows of a page."""
+    rows = [{"placement": f"row-{row}", "take": 30} for row in range(ROWS)]
+    with target.client() as client:
+        client.post(f"/{WIDE}/lists", json={"user": f"u{random.randrange(500)}", "lists": rows})
+
+
+def whys(target: Target) -> None:
+    """Ask why a piece is recommended or not."""
+    with target.client() as client:
+        client.get(f"/{WIDE}/users/u{random.randrange(500)}/why/w{random.randrange(WIDE_PIECES)}")
+        client.get(f"/{WIDE}/content/w{random.randrange(WIDE_PIECES)}/why/w{random.randrange(WIDE_PIECES)}")
+
+
+def effects(target: Target) -> None:
+    """Ask what a draft would do."""
+    wish = {"users": [f"u{number}" for number in range(20)], "pieces": [f"w{number}" for number in range(20)]}
+    with target.client() as client:
+        client.post(f"/{WIDE}/drafts/spring/effect", json=wish)
+
+
+def exports(target: Target) -> None:
+    """Read a whole source."""
+    with target.client() as client:
+        client.get(f"/{WIDE}/content", headers={"accept": "application/x-ndjson"})
+        client.get(f"/{WIDE}/ids")
+
+
+def filters(target: Target) -> None:
+    """Ask for lists under filters of 100 conditions at eight levels, each another one."""
+    clause: dict[str, Any] = {
+        "should": [{"key": "year", "gte": 1900 + number, "lt": 1901 + number} for number in range(90)]
+    }
+    for _ in range(6):
+        clause = {"must": [clause], "mustNot": [{"key": "shelf", "any": [f"s{random.randrange(50)}"]}]}
+    with target.client() as client:
+        given = {"filter": json.dumps(clause, separators=(",", ":")), "limit": "30"}
+        client.get(f"/{WIDE}/content/w1/similar", params=given)
+        client.get(f"/{WIDE}/users/u1/recommendation", params=given)
+
+
+def pages(target: Target) -> None:
+    """Open pages of the dashboard, as somebody who is signed in."""
+    with target.client() as client:
+        if not (cookies := getattr(_of_thread, "cookies", "")):
+            cookies = _of_thread.cookies = signed_in(client, target.key)
+        if not cookies:
+            return
+        for page in (
+            f"search?source={WIDE}&q=w1",
+            f"pieces?source={WIDE}",
+            f"piece?source={WIDE}&id=w1",
+            f"user?source={WIDE}&id=u1",
+            f"map?source={WIDE}",
+            f"health?source={WIDE}",
+            f"history?source={WIDE}",
+            f"front?source={WIDE}",
+            f"desk?source={WIDE}",
+            f"placements?source={WIDE}",
+            f"placement?source={WIDE}&name=row-1",
+        ):
+            client.get(f"{HOME}/{page}", headers={"cookie": cookies})
+
+
+def signed_in(client: httpx.Client, key: str) -> str:
+    """Sign in at the dashboard, and return the cookie of the session, "" where that is refused."""
+    form = client.get(f"{HOME}/sign-in")
+    proof = "".join(re.findall(r'name="proof"[^>]* value="([0-9a-f]+)"', form.text))
+    headers = {"origin": str(client.base_url).rstrip("/"), "cookie": f"penchant-form={proof}"}
+    answer = client.post(f"{HOME}/sign-in", data={"key": key, "proof": proof, "next": ""}, headers=headers)
+    client.cookies.clear()
+    return answer.headers.get("set-cookie", "").partition(";")[0]
+
+
+def long_polls(target: Target) -> None:
+    """Wait for changes of a source."""
+    with target.client() as client:
+        version = client.get(f"/{SOURCE}/content/p0-1").headers.get("x-penchant-version", "0")
+        client.get(f"/{SOURCE}/changes?since={version}&wait=5")
+
+
+def cold_people(target: Target) -> None:
+    """Record what a new person did, and ask for the person's list at once."""
+    person = f"new-{random.randrange(10**9)}"
+    done = [{"userId": person, "type": "Watch", "contentId": f"w{random.randrange(WIDE_PIECES)}"} for _ in range(30)]
+    with target.client() as client:
+        client.post(f"/{WIDE}/interactions", json=done)
+        client.get(f"/{WIDE}/users/{person}/recommendation?limit=30")
+
+
 ATTACKS: Sequence[Callable[[Target], None]] = (
     json_bomb,
     list_bomb,
@@ -186,6 +346,18 @@ ATTACKS: Sequence[Callable[[Target], None]] = (
     metrics,
     searches,
     sources,
+    submissions,
+    small_submissions,
+    lists,
+    ranks,
+    pages_of_rows,
+    whys,
+    effects,
+    exports,
+    filters,
+    pages,
+    long_polls,
+    cold_people,
 )
 
 
@@ -209,10 +381,14 @@ def make(attacks: Sequence[Callable[[Target], None]], target: Target, stopping: 
                 attack(target)
 
     threads = [
-        threading.Thread(target=repeat, args=(attack,), daemon=True) for attack in attacks for _ in range(THREADS)
+        threading.Thread(target=repeat, args=(attack,), daemon=True)
+        for attack in attacks
+        for _ in range(MANY if attack is lists else THREADS)
     ]
     for thread in threads:
         thread.start()
+    sys.stdout.write("begun\n")
+    sys.stdout.flush()
     stopping.wait()
 
 

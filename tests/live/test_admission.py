@@ -11,10 +11,12 @@ from penchant.live.admission import CROWD, TOGETHER, Admission
 WORK_S = 0.001
 
 
-async def arrive(admission: Admission, clock: SetClock, work_s: float, begun: list[int], number: int) -> bool:
+async def arrive(
+    admission: Admission, clock: SetClock, work_s: float, begun: list[int], number: int, account: int | None = None
+) -> bool:
     """Come as a request does; return whether it was let in."""
     try:
-        await admission.enter()
+        await admission.enter(account)
     except Overloaded:
         return False
     clock.now += work_s
@@ -64,6 +66,32 @@ def test_requests_begin_in_the_order_in_which_they_came() -> None:
     _, begun = came(TOGETHER + CROWD)
 
     assert begun == list(range(TOGETHER + CROWD))
+
+
+async def test_who_has_one_request_waits_for_one_of_each_other_account() -> None:
+    clock, begun = SetClock(1.0), list[int]()
+    admission = Admission(body_bytes=1, delay_s=1, monotonic=clock)
+    crowds = [account for account in (1, 2) for _ in range(TOGETHER + CROWD)]
+
+    waiting = [asyncio.create_task(arrive(admission, clock, WORK_S, begun, each, account=each)) for each in crowds]
+    await asyncio.sleep(0)
+    own = asyncio.create_task(arrive(admission, clock, WORK_S, begun, 3, account=3))
+    await asyncio.gather(own, *waiting)
+
+    assert sorted(begun[begun.index(3) - 2 : begun.index(3)]) == [1, 2]
+    assert begun.index(3) < len(crowds) // 4
+
+
+async def test_a_crowd_of_one_account_has_no_other_one_turned_away() -> None:
+    clock, begun = SetClock(1.0), list[int]()
+    admission = Admission(body_bytes=1, delay_s=0.001, monotonic=clock)
+
+    came = [arrive(admission, clock, 1.0, begun, 1, account=1) for _ in range(10 * CROWD)]
+    own = [arrive(admission, clock, 1.0, begun, 2, account=2) for _ in range(CROWD // 4)]
+    let_in = await asyncio.gather(*came, *own)
+
+    assert sum(let_in[: len(came)]) < len(came)
+    assert all(let_in[len(came) :])
 
 
 async def test_whatever_else_comes_waits_for_a_few_of_those_that_stand_in_the_queue() -> None:

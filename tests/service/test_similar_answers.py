@@ -27,9 +27,14 @@ class Scene:
         self.view = view
         self.answers = SimilarAnswers(limit_bytes=limit_bytes)
 
-    def ids(self, **request: Any) -> list[str]:
-        body = self.answers.encoded(SimilarRanking(self.view, replace(PLAIN, **request), self.now_ms))
+    async def ids(self, **request: Any) -> list[str]:
+        ranking = SimilarRanking(self.view, replace(PLAIN, **request), self.now_ms)
+        body = await self.answers.encoded(ranking, self._answer)
         return [entry["id"] for entry in json.loads(body)["content"]]
+
+    @staticmethod
+    async def _answer(ranking: SimilarRanking) -> Any:
+        return ranking.result()
 
 
 async def scene_of(settings: NodeSettings, *pieces: dict[str, Any], limit_bytes: int = 10_000) -> Scene:
@@ -47,7 +52,7 @@ async def test_a_window_that_opens_or_closes_ends_a_remembered_list(settings: No
     found = []
     for moment in (opens_ms - 1, opens_ms, opens_ms + DAY_MS, closes_ms - 1, closes_ms, opens_ms - 1, opens_ms):
         scene.now_ms = moment
-        found.append(scene.ids())
+        found.append(await scene.ids())
 
     assert found == [["p2"], ["p1", "p2"], ["p1", "p2"], ["p1", "p2"], ["p2"], ["p2"], ["p1", "p2"]]
     assert (scene.answers.hits, scene.answers.misses) == (2, 5)
@@ -61,7 +66,7 @@ async def test_a_day_stands_for_the_present_until_midnight_and_for_its_end_after
     found = []
     for moment in (day_ms + 1, day_ms + DAY_MS // 2, day_ms + DAY_MS):
         scene.now_ms = moment
-        found.append(scene.ids(at=day_ms + DAY_MS - 1))
+        found.append(await scene.ids(at=day_ms + DAY_MS - 1))
 
     assert found == [[], ["p1"], ["p1"]]
 
@@ -71,7 +76,7 @@ async def test_lists_asked_for_least_recently_are_forgotten_first(settings: Node
     scene = await scene_of(settings, piece("p0", "a"), piece("p1", "a"), limit_bytes=limit_bytes)
 
     for take in (1, 2, 1, 3, 1, 2):
-        scene.ids(take=take)
+        await scene.ids(take=take)
 
     assert (scene.answers.hits, scene.answers.misses) == (2, 4)
     assert 0 < scene.answers.nbytes <= limit_bytes
@@ -80,5 +85,5 @@ async def test_lists_asked_for_least_recently_are_forgotten_first(settings: Node
 async def test_nothing_is_remembered_without_memory_for_it(settings: NodeSettings) -> None:
     scene = await scene_of(settings, piece("p0", "a"), piece("p1", "a"), limit_bytes=0)
 
-    assert scene.ids() == scene.ids() == ["p1"]
+    assert await scene.ids() == await scene.ids() == ["p1"]
     assert (scene.answers.hits, scene.answers.nbytes) == (0, 0)

@@ -1,11 +1,15 @@
 """The dashboard's pages, without a browser: signing in, what they show, and what they refuse."""
 
 import re
+import threading
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from acceptance.processes import wait_until
+from factories import piece
+from penchant.web.dashboard.site import DashboardSite
 from serving import Service
 from visitors import HOME, Visitor, fields_of, text_of
 
@@ -264,3 +268,21 @@ def test_sources_are_paged(filled: Service) -> None:
     assert "Further sources" in first.text
     assert "Earlier sources" in second.text
     assert "s20" in second.text
+
+
+def test_pages_are_made_beside_the_event_loop(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    shown = DashboardSite.shown
+
+    def noted(*given: Any) -> Any:
+        made.append(threading.current_thread().name)
+        return shown(*given)
+
+    monkeypatch.setattr(DashboardSite, "shown", noted)
+    service.submit("s", piece("a", "x"))
+    visitor = Visitor(service, service.key)
+    for page in ("pieces", "search", "desk", "health"):
+        assert visitor.get(page, source="s").status_code == 200
+
+    assert len(made) == 5
+    assert all(name.startswith("penchant-read") for name in made)

@@ -2,6 +2,7 @@
 
 import json
 import math
+import threading
 from fractions import Fraction
 from itertools import count
 from typing import Any
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from clocks import DAY_CLOCK
 from factories import piece
 from filters_reference import ATTRIBUTES, EXTRAS, FILTERS, holds
+from penchant.service.lists.similar import SimilarRanking
 from serving import Service, ok
 from strategies import examples
 
@@ -273,3 +275,22 @@ def test_what_is_no_filter_is_refused(service: Service, text: str, status: int, 
         if status == 422:
             fault = answer.json()["errors"][0]
             assert (fault["parameter"], fault.get("pointer")) == ("filter", pointer)
+
+
+def test_a_filter_that_takes_long_is_looked_at_beside_the_event_loop(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[str] = []
+    result = SimilarRanking.result
+
+    def noted(self: SimilarRanking, *, explain: bool = False) -> Any:
+        ran.append(threading.current_thread().name)
+        return result(self, explain=explain)
+
+    monkeypatch.setattr(SimilarRanking, "result", noted)
+    service.submit("s", *[piece(f"p{n}", "x", extras={"language": "en"}) for n in range(2_000)])
+    name_attributes(service, "s", LANGUAGE)
+    for conditions in (1, 100):
+        assert len(ids(service, "/s/content/p0/similar", {"should": [ENGLISH] * conditions})) == 30
+
+    assert [name.startswith("penchant-read") for name in ran] == [False, True]

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -135,14 +136,16 @@ def test_however_many_searches_come_at_once_an_account_has_two_under_way(
 
 @contextlib.contextmanager
 def crowd(service: Service) -> Iterator[None]:
-    """Let a crowd wait for its turn meanwhile."""
+    """Let a crowd of the account wait for its turn meanwhile, and one of nobody known."""
     admission = service.client.app.services.admission  # type: ignore[attr-defined]
     with contextlib.closing(asyncio.new_event_loop()) as loop:
-        waiting = [loop.create_future() for _ in range(CROWD)]
-        admission._waiting.extend(waiting)
+        for account in (account_id(service.account), None):
+            admission._queues[account] = deque(loop.create_future() for _ in range(CROWD))
+            admission._waiting += CROWD
         admission._start_s = 1.0
         yield
-        admission._waiting.clear()
+        admission._queues.clear()
+        admission._waiting = 0
 
 
 def test_where_a_crowd_waits_requests_are_503_before_anything_of_them_is_looked_at(service: Service) -> None:

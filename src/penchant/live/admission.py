@@ -1,8 +1,10 @@
 """Admission: whether a process has room for another request, in memory and in time, before it costs much.
 
-How long a request has to wait is its number in the queue times what one start takes of the event loop:
+Requests of each account stand in a queue of their own, and the queues take turns (D221 of docs/decisions.md): who has
+one request waits for one of each other account, however many those have. How long a request has to wait is how many
+begin before it, at most, times what one start takes of the event loop:
 
-    expected wait = waiting * start_s
+    expected wait = min(all that wait, queues * (own that wait + 1)) * start_s
 
 ``start_s`` is measured: a turn in which ``n`` requests began and that took ``t`` seconds, whatever else ran in it,
 says ``t / n``, and weighs ``n / MEMORY`` in the running mean. A request is refused where more than a `CROWD` wait and
@@ -26,6 +28,9 @@ from penchant.errors import Overloaded
 
 TOGETHER = 16
 """Requests begun in one turn of the event loop: what comes meanwhile, be it health, waits for no more than these."""
+TOGETHER_AMONG_ACCOUNTS = 2
+"""As many where several accounts came within `SEVERAL_S`: a request needs some turns, in each of which others begin."""
+SEVERAL_S = 1.0
 CROWD = 32
 """Requests that may wait however long they take: as many clients that each wait for their answer see no refusal."""
 ARRIVALS_PER_START = 8
@@ -39,16 +44,20 @@ class Admission:
     """What a process has room for: bodies of requests under way, and time to get to them.
 
     ``body_bytes`` bounds the bodies in memory together, ``delay_s`` how long a request may have to wait for its turn
-    behind more than a `CROWD` (0: any). Requests stand in a queue of ours, first come, first served, and not in that
-    of the event loop, which takes whatever comes and tells neither how long it is nor how late. All methods belong to
-    the event loop's thread.
+    behind more than a `CROWD` (0: any). Requests stand in queues of ours, those of an account first come, first served,
+    and not in that of the event loop, which takes whatever comes and tells neither how long it is nor how late. All
+    methods belong to the event loop's thread.
     """
 
     def __init__(self, *, body_bytes: int, delay_s: float, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._free = body_bytes
         self.delay_s = delay_s
         self._monotonic = monotonic
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        # In the order in which they are served next; none is empty.
+        self._queues: dict[int | None, deque[asyncio.Future[None]]] = {}
+        self._waiting = 0
+        self._account: int | None = None
+        self._several_until = 0.0
         self._begun = 0
         self._arrived = 0
         self._is_turning = False
@@ -56,30 +65,51 @@ class Admission:
         # Until the first turn is measured, nothing beyond a crowd gets in.
         self._start_s = delay_s
 
-    async def enter(self, *, is_patient: bool = True) -> None:
+    async def enter(self, account: int | None = None, *, is_patient: bool = True) -> None:
         """Wait until it is a request's turn. The one gate for everything that is refused while many wait.
 
-        An impatient request is refused as soon as a crowd waits: no program waits for its answer.
+        All whose account is not known share one queue. An impatient request is refused as soon as a crowd waits: no
+        program waits for its answer.
 
         Raises:
             Overloaded: it would have to wait too long; raised at once.
         """
         self._arrived += 1
-        waiting = len(self._waiting)
-        if waiting >= CROWD and (not is_patient or 0 < self.delay_s < waiting * self._start_s):
+        queue = self._queues.get(account)
+        own = 0 if queue is None else len(queue)
+        ahead = min(self._waiting, len(self._queues) * (own + 1))
+        if (not is_patient and self._waiting >= CROWD) or (ahead >= CROWD and 0 < self.delay_s < ahead * self._start_s):
             raise Overloaded(_TOO_MANY, retry_after_s=1)
+        if account != self._account:
+            self._account, self._several_until = account, self._monotonic() + SEVERAL_S
         # Turns are only taken while requests come: an idle process has no callback in every turn of its loop.
         if not self._is_turning:
             self._is_turning = True
             self._turned_at = self._monotonic()
             asyncio.get_running_loop().call_soon(self._turn)
         # At once, within this turn, but never past one that waits: first come, first served.
-        if self._begun < TOGETHER and not self._waiting:
+        if self._begun < self._together() and not self._waiting:
             self._begun += 1
             return
         future = asyncio.get_running_loop().create_future()
-        self._waiting.append(future)
+        if queue is None:
+            queue = self._queues[account] = deque()
+        queue.append(future)
+        self._waiting += 1
         await future
+
+    def _together(self) -> int:
+        return TOGETHER_AMONG_ACCOUNTS if self._turned_at < self._several_until else TOGETHER
+
+    def _next(self) -> asyncio.Future[None]:
+        """Return the next one of those that wait, and have its account's others wait for the other accounts."""
+        account = next(iter(self._queues))
+        queue = self._queues.pop(account)
+        self._waiting -= 1
+        future = queue.popleft()
+        if queue:
+            self._queues[account] = queue
+        return future
 
     def _turn(self) -> None:
         """Begin the next requests: once in each turn of the event loop, while there are any."""
@@ -90,10 +120,10 @@ class Admission:
             self._start_s += min(1.0, share) * ((now - self._turned_at) / self._begun - self._start_s)
         self._turned_at = now
         # After a flood of arrivals, refusals have taken the turn; what is let in gets as much time in the next one.
-        room = max(TOGETHER, self._arrived // ARRIVALS_PER_START)
+        room = max(self._together(), self._arrived // ARRIVALS_PER_START)
         self._begun = self._arrived = 0
         while self._waiting and self._begun < room:
-            future = self._waiting.popleft()
+            future = self._next()
             # Done means cancelled: its client has gone, and a place in the turn is not spent on it.
             if not future.done():
                 future.set_result(None)

@@ -1,13 +1,16 @@
-"""Asynchronous storage: quick reads run inline, all else in threads, each with a deadline."""
+"""Asynchronous storage: quick reads run inline, all else in threads, by turns of accounts, each with a deadline."""
 
 import asyncio
 import contextvars
+import threading
 import time
+from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import ParamSpec, TypeVar
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import Any, ParamSpec, TypeVar
 
 from penchant.errors import StorageUnavailable
+from penchant.live.admission import SEVERAL_S
 from penchant.storage import AddUsage, Command, Outcome, RecordImpressions, RecordInteractions, Storage
 from penchant.telemetry import Metrics
 from penchant.tracing import tracing
@@ -17,6 +20,8 @@ Result = TypeVar("Result")
 
 READING_THREADS = 8
 """Reads in threads at once: more than cores, since most of their time is the database's."""
+THREADS_AMONG_ACCOUNTS = 2
+"""As many of one account where several came within `SEVERAL_S`: for each that computes the event loop waits, too."""
 READ_TIMEOUT_S = 3.0
 """How long a small read may take: a thousand times as long as usual. Then the database counts as away."""
 CHANGE_TIMEOUT_S = 10.0
@@ -25,20 +30,103 @@ AWAY_S = 1.0
 """For how long after such a read the next ones are answered at once: else each would wait as long."""
 
 
+account_served: contextvars.ContextVar[int | None] = contextvars.ContextVar("account_served", default=None)
+"""The account whose request is being served; ``None`` for work of the service itself."""
+
+
+class AccountThreads:
+    """Threads for which the work of each account stands in a queue of its own; the queues take turns.
+
+    An account has `THREADS_AMONG_ACCOUNTS` at once where requests of others come too, or else all, as has the service
+    itself.
+    """
+
+    def __init__(self, threads: int, *, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic = monotonic
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="penchant-read")
+        self._free = threads
+        self._lock = threading.Lock()
+        # In the order in which they are served next; none is empty.
+        self._queues: dict[int | None, deque[tuple[Future[Any], Callable[[], Any]]]] = {}
+        self._running: dict[int, int] = {}
+        self._last: int | None = None
+        self._several_until = 0.0
+
+    def serve(self, account: int) -> None:
+        """Note whose request it is that is served from here on."""
+        account_served.set(account)
+        if account != self._last:
+            self._last, self._several_until = account, self._monotonic() + SEVERAL_S
+
+    def close(self) -> None:
+        """Wait for what runs and what waits."""
+        while True:
+            with self._lock:
+                last = next((queue[-1][0] for queue in self._queues.values()), None)
+            if last is None:
+                break
+            wait((last,))
+        self._pool.shutdown()
+
+    def submit(self, work: Callable[[], Result]) -> Future[Result]:
+        """Have work done when it is the turn of the account that is being served."""
+        account, future = account_served.get(), Future[Result]()
+        with self._lock:
+            self._queues.setdefault(account, deque()).append((future, work))
+            self._start()
+        return future
+
+    def _start(self) -> None:
+        """Start what may; under the lock."""
+        most = THREADS_AMONG_ACCOUNTS if self._monotonic() < self._several_until else READING_THREADS
+        for account in list(self._queues):
+            if not self._free:
+                return
+            running = 0 if account is None else self._running.get(account, 0)
+            if running >= most:
+                continue
+            queue = self._queues.pop(account)
+            future, work = queue.popleft()
+            if queue:
+                self._queues[account] = queue
+            self._free -= 1
+            if account is not None:
+                self._running[account] = running + 1
+            self._pool.submit(self._run, account, future, work)
+
+    def _run(self, account: int | None, future: Future[Result], work: Callable[[], Result]) -> None:
+        if future.set_running_or_notify_cancel():
+            try:
+                future.set_result(work())
+            except BaseException as error:  # noqa: BLE001  # for whoever waits for it
+                future.set_exception(error)
+        with self._lock:
+            self._free += 1
+            if account is not None:
+                self._running[account] -= 1
+                if not self._running[account]:
+                    del self._running[account]
+            self._start()
+
+
 class AsyncStorage:
     """Storage for the event loop: reads and changes that can be awaited."""
 
     def __init__(self, storage: Storage, metrics: Metrics) -> None:
         self.storage = storage
         self._metrics = metrics
-        self._threads = ThreadPoolExecutor(READING_THREADS, thread_name_prefix="penchant-read")
+        self._threads = AccountThreads(READING_THREADS)
         # Apart, so that reads which the database leaves without an answer hold up nothing else.
         self._prompt_threads = ThreadPoolExecutor(READING_THREADS, thread_name_prefix="penchant-prompt")
         self._away_until = 0.0
 
+    def serve(self, account: int) -> None:
+        """Note whose request it is that is served from here on: accounts take turns at threads."""
+        self._threads.serve(account)
+
     def close(self) -> None:
         """Wait for reads under way; storage itself stays open, for its owner to close."""
-        self._threads.shutdown()
+        self._threads.close()
         self._prompt_threads.shutdown()
 
     async def read(
@@ -67,7 +155,8 @@ class AsyncStorage:
             raise _away()
         try:
             async with asyncio.timeout(READ_TIMEOUT_S):
-                return await asyncio.wrap_future(self._submit(self._prompt_threads, lambda: function(*args, **kwargs)))
+                prompt = self._submit(self._prompt_threads.submit, lambda: function(*args, **kwargs))
+                return await asyncio.wrap_future(prompt)
         except TimeoutError:
             # The thread goes on with its read: for a while no other is spent on the same.
             self._away_until = time.monotonic() + AWAY_S
@@ -83,9 +172,11 @@ class AsyncStorage:
         self, function: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs
     ) -> Future[Result]:
         """Run ``function(…)`` in a thread; the future is done when it is, whoever gave up on waiting for it."""
-        return self._submit(self._threads, lambda: function(*args, **kwargs))
+        return self._submit(self._threads.submit, lambda: function(*args, **kwargs))
 
-    def _submit(self, threads: ThreadPoolExecutor, function: Callable[[], Result]) -> Future[Result]:
+    def _submit(
+        self, start: Callable[[Callable[[], Result]], Future[Result]], function: Callable[[], Result]
+    ) -> Future[Result]:
         asked_at = time.perf_counter()
         context = contextvars.copy_context()
 
@@ -94,7 +185,7 @@ class AsyncStorage:
             # So that what is logged there has the request's id.
             return context.run(function)
 
-        return threads.submit(run)
+        return start(run)
 
     async def change(self, command: Command) -> Outcome:
         """Carry out a command; returns after its group's commit.

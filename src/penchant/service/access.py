@@ -213,6 +213,11 @@ class AccessControl:
         self._accepted.put(hash_secret(keys[0]), (looked_up[0], access))
         return access
 
+    def account_of(self, key: str) -> int | None:
+        """Return the account of a key that was accepted before, be it longer ago; it gives no right."""
+        accepted = self._accepted.get(hash_secret(key)) if key else None
+        return None if accepted is None else accepted[1].account_id
+
     async def of_key(self, key_id: str) -> Access:
         """Return what a key grants to who has shown it before.
 
@@ -225,7 +230,11 @@ class AccessControl:
         return self._granted(record)
 
     async def count_request(self, access: Access) -> RateState | None:
-        """Count a request of a key against its plan's rate; ``None`` where there is no limit."""
+        """Count a request of a key against its plan's rate; ``None`` where there is no limit.
+
+        From here on it is the account's: threads are shared by that.
+        """
+        self._database.serve(access.account_id)
         limit = access.plan.requests_per_second
         return None if limit is None else await self._counted(self._rates.keys, access.key_id, limit, "key")
 

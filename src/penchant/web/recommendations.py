@@ -212,7 +212,7 @@ async def similar_content(call: Call) -> Answer:
         body = encode(await lists.answer(ranking, explain=values["explain"]))
     else:
         # Only these are remembered: what people like changes without a new version of the source.
-        body = call.services.similar_answers.encoded(ranking)
+        body = await call.services.similar_answers.encoded(ranking, lists.answer)
     return Answer(
         body=body,
         version=view.head.version,

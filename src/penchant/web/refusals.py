@@ -11,12 +11,14 @@ from penchant.service import Services
 from penchant.telemetry import request_id
 from penchant.web.bodies import BodyReceiver, announces_body
 from penchant.web.exchange import CAME_AT, NO_ROUTE, REQUEST_ID_HEADER, note_request, request_id_of
+from penchant.web.operations import KEY_HEADER
 from penchant.web.problems import PROBLEM_MEDIA_TYPE, problem_body, status_of
 from penchant.web.query import first_header
 from penchant.web.routing import RESERVED_SEGMENT
 
 _ERROR = Overloaded("More requests come in than can be answered in time.")
 _RETRY_AFTER_S = b"1"
+_KEY = KEY_HEADER.encode()
 HELD_BACK_S = 0.25
 """How long a refusal waits before it is sent: to refuse those again who ask again at once, whatever Retry-After says,
 would take a third of a worker's time."""
@@ -49,7 +51,8 @@ class Refusals:
             return
         came_at = time.perf_counter()
         try:
-            await services.admission.enter()
+            # Of an account whose key was accepted before: none that anybody makes up has turns of its own.
+            await services.admission.enter(services.access.account_of(first_header(scope["headers"], _KEY)))
         except Overloaded:
             await self._refuse(services, scope, receive, send)
             return

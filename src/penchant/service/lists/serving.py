@@ -221,7 +221,8 @@ class Lists:
     async def _run(self, ranking: ListRanking[Any], make: Callable[..., Result], *, explain: bool) -> Result:
         if explain:
             return await self._in_turn(ranking.view, make, explain=True)
-        return make() if ranking.is_quick else await self._database.in_thread(make)
+        is_quick = ranking.is_quick and ranking.is_filtered_quickly
+        return make() if is_quick else await self._database.in_thread(make)
 
     async def _in_turn(
         self, view: View, function: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs

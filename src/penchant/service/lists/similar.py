@@ -5,10 +5,10 @@ answer stays the same, and is remembered (`SimilarAnswers`), until the next chan
 version, or until a window opens or closes (D74 of docs/decisions.md).
 """
 
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec import UNSET, UnsetType
 
@@ -195,8 +195,8 @@ class SimilarAnswers:
         """How much memory the answers take."""
         return self._answers.weight
 
-    def encoded(self, ranking: SimilarRanking) -> bytes:
-        """Return a list that goes by content alone as JSON; raises as its `require`."""
+    async def encoded(self, ranking: SimilarRanking, answer: Callable[[SimilarRanking], Awaitable[Any]]) -> bytes:
+        """Return a list that goes by content alone as JSON, as ``answer`` makes it; raises as its `require`."""
         view, request = ranking.view, ranking.request
         if view.known_at is not None:
             # An answer may be remembered that others, who know of more pieces, have asked for.
@@ -205,7 +205,7 @@ class SimilarAnswers:
         key, moment = _key_of(view, request), moment_of(request.at, ranking.now)
         body = self._cached(key, moment)
         if body is None:
-            body = encode(ranking.result())
+            body = encode(await answer(ranking))
             self._remember(key, body, view.snapshot.window(moment))
         return body
 

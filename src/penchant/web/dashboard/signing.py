@@ -29,7 +29,7 @@ class SignInPages:
         try:
             await session_of(call)
         except Unauthenticated:
-            return self._shown(call, after=_last(call.query.values("next")))
+            return await self._shown(call, after=_last(call.query.values("next")))
         except PenchantError as error:
             return self._site.problem(call, error, None)
         return turned(RedirectAnswer(path=self._site.link()))
@@ -52,7 +52,7 @@ class SignInPages:
             call.services.metrics.problems.labels(error.code).inc()
             # As for keys in a header: this form is no quicker way to try them.
             await call.services.access.failed_keys.slow_down(call.exchange.client_address())
-            return self._shown(call, after=form.text("next"), fault=error.detail, status=401)
+            return await self._shown(call, after=form.text("next"), fault=error.detail, status=401)
         except PenchantError as error:
             return self._site.problem(call, error, None)
         begun = set_cookie(call, SESSION_COOKIE, session.token, path=self._site.home, age_s=SESSION_S)
@@ -81,14 +81,14 @@ class SignInPages:
         kept = set_cookie(visit.call, ACCOUNT_COOKIE, mark, path=self._site.home, age_s=ACCOUNT_COOKIE_S)
         return RedirectAnswer(path=self._site.link(), headers={"set-cookie": kept})
 
-    def _shown(self, call: Call, *, after: str, fault: str | None = None, status: int = 200) -> Answer:
+    async def _shown(self, call: Call, *, after: str, fault: str | None = None, status: int = 200) -> Answer:
         known = cookie(call, FORM_COOKIE)
         # Kept where there is one, so that forms in two tabs both work.
         proof = known if _PROOF.match(known) else secrets.token_hex(16)
         kept = set_cookie(call, FORM_COOKIE, proof, path=self._site.home, age_s=FORM_COOKIE_S)
         values = {"proof": proof, "after": after, "fault": fault}
         page = PageAnswer(template="sign_in.html", values=values, status=status, headers={"set-cookie": kept})
-        return self._site.shown(call, page, None)
+        return await self._site.shown_apart(call, page, None)
 
     def _after(self, page: str) -> str:
         """Return the address to go to after signing in: a page of this dashboard, whatever was given."""

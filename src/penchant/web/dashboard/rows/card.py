@@ -99,7 +99,8 @@ async def public_card(call: Call, site: DashboardSite) -> Answer:
     if not asks_for_page(call):
         return Answer(body=encode(found), headers=_PUBLIC)
     values = {"source": None, "name": found.placement, "card": found, "kind": KIND_WORDS[found.kind]}
-    shown = site.shown(call, PageAnswer(template="card.html", values=values | {"is_public": True, "open_at": ""}), None)
+    page = PageAnswer(template="card.html", values=values | {"is_public": True, "open_at": ""})
+    shown = await site.shown_apart(call, page, None)
     return replace(shown, headers={**shown.headers, **_PUBLIC})
 
 
