@@ -316,7 +316,7 @@ def signed_in(client: httpx.Client, key: str) -> str:
     headers = {"origin": str(client.base_url).rstrip("/"), "cookie": f"penchant-form={proof}"}
     answer = client.post(f"{HOME}/sign-in", data={"key": key, "proof": proof, "next": ""}, headers=headers)
     client.cookies.clear()
-    return answer.headers.get("set-cookie", "").partition(";")[0]
+    return str(answer.headers.get("set-cookie", "")).partition(";")[0]
 
 
 def long_polls(target: Target) -> None:

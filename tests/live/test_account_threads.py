@@ -31,7 +31,7 @@ class Works:
         self.begun.append(account or 0)
         assert_set(self.ending)
 
-    def send(self, account: int | None, work: Callable[[], None] | None = None) -> Future[None]:
+    def send(self, account: int | None, work: Callable[[], object] | None = None) -> Future[object]:
         served = account_served.set(account)
         try:
             return self.threads.submit(work or (lambda: self._work(account)))
