@@ -388,7 +388,7 @@ def shares(weights: WeightMatrix, seeds: LikeSeeds, loan: float) -> SparseShares
     found, values, sizes = np.empty(count, dtype=np.int64), np.empty(count), np.empty(1, dtype=np.int64)
     kernel(weights, seeds, loan, room, found, values, sizes)
     _engine.share_rooms.append(room)
-    return SparseShares(found[: int(sizes[0])].copy(), values[: int(sizes[0])].copy())
+    return SparseShares(found[: int(sizes[0])], values[: int(sizes[0])])
 
 
 def taste(pairs: PersonPairs, terms: PieceTerms) -> tuple[IntArray, FloatArray, float] | None:

@@ -71,7 +71,7 @@ def lowest_bit(_context: Any, _word: Any) -> Any:
 
 
 @inlined
-def _upto(pieces, low, high, end):
+def upto(pieces, low, high, end):
     """Return the first index in [low, high) whose piece is `end` or later: by doubling steps, then by halves."""
     step = 1
     while low + step < high and pieces[low + step] < end:
@@ -158,7 +158,7 @@ def _accumulate(sums, begin, end, query, postings, frequent, cursors):
                 pending = -1
             continue
         low = cursors[j]
-        high = _upto(postings.pieces, low, postings.starts[term + 1], end)
+        high = upto(postings.pieces, low, postings.starts[term + 1], end)
         cursors[j] = high
         if query.mode == DOT:
             _add_products(sums, postings.pieces[low:high], postings.weights[low:high], query.values[j], begin)
@@ -293,8 +293,8 @@ def nearest(query, postings, frequent, norms, choice, first, last, sums, cursors
     least, slope = _bound(sums, query.mode, query.norm, norms.scale, limit)
     for j in range(len(query.terms)):
         term = query.terms[j]
-        cursors[j] = _upto(postings.pieces, postings.starts[term], postings.starts[term + 1], first)
-    next_excluded = _upto(excluded, 0, len(excluded), first)
+        cursors[j] = upto(postings.pieces, postings.starts[term], postings.starts[term + 1], first)
+    next_excluded = upto(excluded, 0, len(excluded), first)
     for begin in range(first, last, BLOCK):
         end = min(last, begin + BLOCK)
         block, bounds = sums[: end - begin], norms.bounds[begin:end]
@@ -364,9 +364,9 @@ def best(taste, blending, postings, figures, choice, first, last, scores, shares
     rows[:] = layout.NOWHERE
     for j in range(len(taste.terms)):
         term = taste.terms[j]
-        cursors[j] = _upto(postings.pieces, postings.starts[term], postings.starts[term + 1], first)
+        cursors[j] = upto(postings.pieces, postings.starts[term], postings.starts[term + 1], first)
     bounds = _score_bounds(taste, blending, keys[0])
-    next_excluded, next_liked = 0, _upto(audience.rows, 0, len(audience.rows), first)
+    next_excluded, next_liked = 0, upto(audience.rows, 0, len(audience.rows), first)
     for begin in range(first, last, REAL_BLOCK):
         end = min(last, begin + REAL_BLOCK)
         block, liked = scores[: end - begin], shares[: end - begin]
@@ -377,7 +377,7 @@ def best(taste, blending, postings, figures, choice, first, last, scores, shares
             next_liked += 1
         for j in range(len(taste.terms)):
             low = cursors[j]
-            high = _upto(postings.pieces, low, postings.starts[taste.terms[j] + 1], end)
+            high = upto(postings.pieces, low, postings.starts[taste.terms[j] + 1], end)
             cursors[j] = high
             _add_roots(
                 block, postings.pieces[low:high], postings.weights[low:high], taste.values[j], taste.table, begin

@@ -26,7 +26,7 @@ few lines of the cache; ``ids`` has the number of each rank in the catalogue, by
 import numpy as np
 
 from penchant.index import layout
-from penchant.index.compiled.kernels import inlined, lowest_bit
+from penchant.index.compiled.kernels import inlined, lowest_bit, upto
 
 PEOPLE_SHIFT = layout.PEOPLE_SHIFT
 OVERLAP_MASK = (1 << layout.PEOPLE_SHIFT) - 1
@@ -299,18 +299,24 @@ def likeness_squares(likes, starts, terms, units, found, sums, met):
 def _add_runs(starts, numbers, values, owners, factors, cursors, span, sums, met, marks):
     """Add what owners' runs have of a span of pieces, each times its owner's factor; those that are met get a bit.
 
-    Runs ascend; ``cursors`` are by owner where its run goes on. Without ``marks`` all have their bits already.
+    Runs ascend; ``cursors`` are by owner where its run goes on, to its end in the last span, where mostly it begins as
+    well. Without ``marks`` all have their bits already.
     """
-    begin, end = span
+    begin, end, is_last = span
     for o in range(len(owners)):
-        e, last = cursors[o], starts[owners[o] + 1]
-        while e < last and numbers[e] < end:
-            piece = np.int64(numbers[e]) - begin
-            sums[piece] += factors[o] * np.int64(values[e])
-            if marks:
+        first, last = cursors[o], starts[owners[o] + 1]
+        if not is_last:
+            last = upto(numbers, first, last, end)
+        factor = factors[o]
+        if marks:
+            for e in range(first, last):
+                piece = np.int64(numbers[e]) - begin
+                sums[piece] += factor * np.int64(values[e])
                 met[piece >> 5] |= np.uint32(1) << np.uint32(piece & 31)
-            e += 1
-        cursors[o] = e
+        else:
+            for e in range(first, last):
+                sums[np.int64(numbers[e]) - begin] += factor * np.int64(values[e])
+        cursors[o] = last
 
 
 @inlined
@@ -324,7 +330,7 @@ def _add_direct(weights, seeds, room):
         soon[s] = weights.successor_starts[seeds.rows[s] + (seeds.successor_factors[s] == 0)]
     targets, values, successors, found = weights.targets, weights.values, weights.successors, weights.successor_values
     for begin in range(0, len(weights.evidence), block):
-        span = begin, begin + block
+        span = begin, begin + block, begin + block >= len(weights.evidence)
         _add_runs(weights.starts, targets, values, seeds.rows, seeds.factors, cursors, span, room.sums, room.met, True)
         starts, factors = weights.successor_starts, seeds.successor_factors
         _add_runs(starts, successors, found, seeds.rows, factors, soon, span, room.sums, room.met, True)
@@ -398,7 +404,7 @@ def shares(weights, likes, loan, room, rows, found, sizes):
     borrowers, parts, block = weights.borrowers, weights.lent_shares, len(room.sums)
     written, next_direct = 0, 0
     for begin in range(0, len(weights.evidence), block):
-        span = begin, begin + block
+        span = begin, begin + block, begin + block >= len(weights.evidence)
         _add_lent(weights, lenders, direct, highs, is_wide, marks, span, room)
         _add_runs(weights.lent_starts, borrowers, parts, seeds, grades, own, span, room.liked, room.met, True)
         while next_direct < count and lenders[next_direct] < span[1]:
