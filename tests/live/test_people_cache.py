@@ -217,6 +217,16 @@ async def test_what_others_do_leaves_a_person_remembered(settings: NodeSettings)
         assert (scene.people.hits, scene.people.misses) == (2, 1)
 
 
+async def test_strangers_share_what_lists_take_of_them_as_long_as_a_snapshot_lasts(settings: NodeSettings) -> None:
+    async with opened(settings) as scene:
+        view, today = await scene.view(), int(scene.clock()) // 86_400
+        kim, lee = [await scene.people.figures(view, user, today) for user in USERS[:2]]
+        await scene.step("submit", [piece("p9", "a")])
+        later = await scene.people.figures(await scene.view(), "kim", today)
+
+        assert kim is lee is not later
+
+
 async def test_an_interaction_through_another_process_is_in_the_next_list(settings: NodeSettings) -> None:
     async with opened(settings) as scene:
         request = PersonalRequest(user_id="kim")

@@ -15,7 +15,7 @@ import asyncio
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from weakref import ReferenceType, ref
+from weakref import ReferenceType, WeakKeyDictionary, ref
 
 from penchant.bounded_cache import BoundedCache
 from penchant.index import InteractionArrays, PersonFigures, Snapshot, figures_of_person
@@ -122,6 +122,7 @@ class PeopleCache:
         self._people: BoundedCache[_Key, _RememberedPerson] = BoundedCache(limit_bytes)
         self._sources: dict[int, _SourceFollowing] = {}
         self._readings: set[_PersonReading] = set()
+        self._strangers: WeakKeyDictionary[Snapshot, PersonFigures] = WeakKeyDictionary()
         self.hits = 0
         self.misses = 0
 
@@ -146,9 +147,8 @@ class PeopleCache:
         figures = person.figures_for(view.snapshot)
         if figures is not None:
             return figures
-        taken = person.interactions
-        said, settings = person.preferences, view.source_settings
-        make = functools.partial(figures_of_person, taken, view.snapshot, settings, today, said)
+        taken, said = person.interactions, person.preferences
+        make = functools.partial(self._figures_of, view, today, taken, said)
         is_quick = len(taken) + len(said) <= QUICK_INTERACTIONS
         figures = make() if is_quick else await self._database.in_thread(make)
         if person.interactions is taken and self._people.peek(key) is person:
@@ -236,12 +236,7 @@ class PeopleCache:
             stored = self._database.storage.people.read(view.head.source_id, query)
             interactions = InteractionArrays.of(stored.interactions)
             said, size = decode_preferences(stored.preferences), SAID_BYTES * len(stored.preferences)
-            return (
-                interactions,
-                said,
-                size,
-                figures_of_person(interactions, view.snapshot, view.source_settings, today, said),
-            )
+            return interactions, said, size, self._figures_of(view, today, interactions, said)
 
         reading = _PersonReading(key)
         self._readings.add(reading)
@@ -263,6 +258,17 @@ class PeopleCache:
             person.grow(reading.recorded)
             self._people.put(key, person, weight=person.nbytes)
         return figures
+
+    def _figures_of(self, view: View, today: int, interactions: InteractionArrays, said: Preferences) -> PersonFigures:
+        """Return the figures of a person: those of whom nothing is stored share them, as long as a snapshot lasts."""
+        if len(interactions) or len(said):
+            return figures_of_person(interactions, view.snapshot, view.source_settings, today, said)
+        # They go by no setting and no day; threads that make them at once make the same.
+        found = self._strangers.get(view.snapshot)
+        if found is None:
+            found = figures_of_person(interactions, view.snapshot, view.source_settings, today, said)
+            self._strangers[view.snapshot] = found
+        return found
 
     def _forget_source(self, number: int) -> None:
         self._recent_changes.forget(number)
