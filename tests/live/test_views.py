@@ -5,16 +5,19 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from live.conftest import Sources
-from penchant.errors import IndexNotReady, StorageUnavailable, UnknownSource
+from penchant.errors import IndexNotReady, NotYetVisible, StorageUnavailable, UnknownSource
 from penchant.index import Filter, Snapshot
-from penchant.live import counting, segment_files
-from penchant.live.audience_files import LikesFiles
+from penchant.live import audience_files, audience_follower, counting, segment_files
+from penchant.live.audience_files import LikesFiles, StoredWeights
+from penchant.live.audience_follower import AudienceFollower
 from penchant.live.builder import Builder, LikesBuilder, builder_lock
 from penchant.live.counting import StoredLikes
 from penchant.live.database import AsyncStorage
@@ -303,3 +306,93 @@ def test_without_a_builder_nobody_waits_for_an_audience(
     monkeypatch.setattr(counting, "AWAITED_INTERACTIONS", 4)
 
     assert Following(sources, files).popular() == Following(sources, None).popular()
+
+
+def lose_history(sources: Sources) -> None:
+    """Begin another epoch, as after a promotion."""
+    with closing(sqlite3.connect(sources.folder / "penchant.db")) as connection:
+        connection.execute("UPDATE sources SET epoch = epoch + 1")
+        connection.commit()
+
+
+@pytest.mark.parametrize("is_lost", (False, True))
+def test_a_view_of_a_history_that_is_known_to_be_lost_is_not_shown_while_the_database_is_away(
+    sources: Sources, *, is_lost: bool
+) -> None:
+    sources.submit(1, 2)
+    following = Following(sources, None)
+    following.views.limits = replace(following.views.limits, stale_reads_s=60)
+    following.view()
+    if is_lost:
+        lose_history(sources)
+    # A read that gets no view: its version is not there.
+    with pytest.raises(NotYetVisible):
+        asyncio.run(following.views.view(sources.account, "s", min_version=9))
+    renamed(sources, "sources", "away")
+
+    if is_lost:
+        with pytest.raises(StorageUnavailable):
+            following.view()
+    else:
+        assert following.view().stale
+
+
+def test_an_audience_of_a_lost_history_is_not_shown_beside_a_view_of_the_new_one(sources: Sources) -> None:
+    sources.submit(1, 2)
+    sources.record("ada", "p1")
+    following = Following(sources, None)
+    following.views.limits = replace(following.views.limits, stale_reads_s=60)
+    following.popular()
+    # The history is lost between the head of a read and its catch-up.
+    head = sources.head()._replace(version=9)
+    lose_history(sources)
+    seen = asyncio.run(following.views.view(sources.account, "s", known=head))
+    assert seen.head.epoch == head.epoch + 1
+    renamed(sources, "sources", "away")
+
+    assert following.view().stale
+    with pytest.raises(StorageUnavailable):
+        following.popular()
+
+
+def test_a_version_that_is_lost_with_its_history_is_not_taken_for_reached(sources: Sources) -> None:
+    sources.submit(1, 2)
+    following = Following(sources, None)
+    head = sources.head()._replace(version=9)
+    lose_history(sources)
+
+    with pytest.raises(NotYetVisible):
+        asyncio.run(following.views.view(sources.account, "s", min_version=9, known=head))
+
+
+@pytest.mark.parametrize("is_late", (False, True))
+async def test_weights_of_a_version_are_without_who_was_erased_before_it(
+    sources: Sources, monkeypatch: pytest.MonkeyPatch, *, is_late: bool
+) -> None:
+    """Late is the fault that the model has as `late version`: their version is read when they are published."""
+    sources.submit(1, 2)
+    for person in ("ada", "bob"):
+        sources.record(person, "p1")
+    weigh, make = audience_files.weigh, AudienceFollower._make
+    erased: list[int] = []
+
+    def erasing(*given: Any) -> StoredWeights | None:
+        made = weigh(*given)
+        if not erased:
+            sources.erase("ada")
+            erased.append(sources.head().interactions_version)
+        return made
+
+    async def late(*given: Any) -> tuple[StoredWeights | None, int]:
+        made, _ = await make(*given)
+        return made, sources.head().interactions_version
+
+    monkeypatch.setattr(audience_follower, "weigh", erasing)
+    if is_late:
+        monkeypatch.setattr(AudienceFollower, "_make", late)
+    views, today = Following(sources, None).views, int(time.time()) // 86_400
+    first = await views.audience(await views.view(sources.account, "s"), today, min_version=2)
+    second = await views.audience(await views.view(sources.account, "s"), today, min_version=erased[0])
+
+    assert first.figures.likes == 2
+    assert second.figures.likes == (2 if is_late else 1)

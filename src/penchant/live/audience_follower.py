@@ -70,6 +70,7 @@ class AudienceFollower:
         count = await self._counted(cached, request, is_stale=view.stale)
         state = cached.weights
         state.requested_at = self._monotonic()
+        state.begin(view.head)
         if not view.stale:
             await self._weigh(cached, view, request, min_version=min_version)
         if state.version < min_version:
@@ -167,7 +168,7 @@ class AudienceFollower:
     async def _counted(self, cached: CachedSource, request: AudienceRequest, *, is_stale: bool) -> AudienceCount | None:
         """Return a count that serves a request; ``None`` while the builder has yet to make the first file."""
         count = cached.count
-        if count is not None and (is_stale or count.serves(request, self._monotonic())):
+        if count is not None and ((is_stale and count.is_of(request.head)) or count.serves(request, self._monotonic())):
             return count
         if is_stale:
             raise StorageUnavailable("The database cannot be reached at the moment.", retry_after_s=1)

@@ -197,8 +197,9 @@ class Views:
         deadline = self._monotonic() + self.limits.min_version_timeout_s
         while True:
             head = await self._heads.read((account_id, source))
+            # At once: while the database is away nothing of a history that is known to be lost may go on.
+            self.observe((account_id, source), head)
             if head is None:
-                self._cache.forget((account_id, source))
                 raise UnknownSource("The account has no source of this name; the first submission makes it.")
             if head.version >= min_version:
                 return head
@@ -244,6 +245,9 @@ class Views:
         cached.confirmed_at = self._monotonic()
         view = cached.view
         assert view is not None  # noqa: S101  # _follow sets it
+        if view.head.version < min_version:
+            # The version was lost with its history after the head was read: it is waited for once more.
+            return await self.view(account_id, source, min_version=min_version)
         # Interactions change nothing in a view, so the same pieces go on under the newer head.
         is_behind = view.head.interactions_version < head.interactions_version
         if view.is_of(head) and view.head.version == head.version and is_behind:
