@@ -18,34 +18,6 @@ from kernel_cache import KERNELS
 STARTING_S = 240.0
 STOPPING_S = 120.0
 WORKERS = 2
-FAULT = """
-import importlib.util
-import sys
-
-class Fault:
-    def find_spec(self, name, path, target=None):
-        if name != {module!r}:
-            return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(name)
-        execute = spec.loader.exec_module
-
-        def planted(module):
-            execute(module)
-            exec({code!r}, vars(module))
-
-        spec.loader.exec_module = planted
-        return spec
-
-sys.meta_path.insert(0, Fault())
-"""
-
-
-def planted(folder: Path, module: str, code: str) -> dict[str, str]:
-    """Return the environment of a node in which this code runs at the end of a module."""
-    folder.mkdir()
-    (folder / "sitecustomize.py").write_text(FAULT.format(module=module, code=code))
-    return {"PYTHONPATH": str(folder)}
 
 
 class Node:

@@ -16,7 +16,7 @@ from faults.campaign import is_full, say
 from faults.client import Answer, Client, Unanswered
 from faults.cluster import Cluster, new_cluster
 from faults.histories import Step, Value, faults_of_person, faults_of_source
-from faults.node import Node, planted
+from faults.node import Node
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3_600)]
 
@@ -33,7 +33,28 @@ STATES = 97
 """Distinct distances: a change of a piece makes the next one of it, so that lists tell which change they are of."""
 KILLS_S = 4.0
 """Seconds between kills: more of the same worker are a crash loop, which ends its node."""
-FAULT = "View.has_reached = lambda view, head: view.is_of(head) and view.head.version + 1 >= head.version"
+FAULT = """
+import importlib.util
+import sys
+
+class Fault:
+    def find_spec(self, name, path, target=None):
+        if name != "penchant.live.following":
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        execute = spec.loader.exec_module
+
+        def planted(module):
+            execute(module)
+            reached = module.View.has_reached
+            module.View.has_reached = lambda view, head: view.is_of(head) and view.head.version + 1 >= head.version
+
+        spec.loader.exec_module = planted
+        return spec
+
+sys.meta_path.insert(0, Fault())
+"""
 """A view counts as up to date though one change is missing."""
 
 
@@ -360,7 +381,10 @@ def test_histories_of_killed_nodes_are_as_if_one_thing_came_after_the_other(clus
 
 
 def test_a_view_that_misses_a_change_is_found(cluster: Cluster, tmp_path: Path) -> None:
-    history = lived(cluster, tmp_path, 0.1, planted(tmp_path / "fault", "penchant.live.following", FAULT))
+    folder = tmp_path / "fault"
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(FAULT)
+    history = lived(cluster, tmp_path, 0.1, {"PYTHONPATH": str(folder)})
 
     faults = history.faults()
     say(f"a planted fault: {len(history.steps)} steps, {len(faults)} faults")

@@ -396,3 +396,18 @@ async def test_weights_of_a_version_are_without_who_was_erased_before_it(
 
     assert first.figures.likes == 2
     assert second.figures.likes == (2 if is_late else 1)
+
+
+@pytest.mark.parametrize("is_compared", (True, False))
+def test_a_view_does_not_go_on_in_another_history(
+    sources: Sources, monkeypatch: pytest.MonkeyPatch, *, is_compared: bool
+) -> None:
+    """The fault that the model has as `epoch not compared`."""
+    if not is_compared:
+        monkeypatch.setattr(View, "is_of", lambda *_: True)
+    sources.submit(1, 2)
+    following = Following(sources, None)
+    following.view()
+    lose_history(sources)
+
+    assert (following.view().head.epoch == sources.head().epoch) == is_compared
