@@ -24,6 +24,7 @@ LONGEST = (
     "tests/acceptance/test_workers.py",
     "tests/hostile/test_fuzzing.py",
     "tests/faults/test_database.py",
+    "tests/faults/test_promotion.py",
     "tests/faults/test_histories.py",
     "tests/faults/test_power.py",
     "tests/acceptance/test_process.py",

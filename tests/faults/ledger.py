@@ -95,6 +95,11 @@ class History:
             self._known = self._first = self._first + len(self._states) - 1
             self._states = [state]
 
+    def lose(self) -> None:
+        """Let what was acknowledged since it was settled be stored or not."""
+        with self._guard:
+            self._known = self._first
+
     def floor(self) -> int:
         """Return the place of the last acknowledged state: a read that begins now answers it or a later one."""
         with self._guard:
@@ -177,6 +182,26 @@ class Ledger:
             is_first = self._acknowledged[source, version] == 1
         self._note(source=source, version=version)
         return is_first
+
+    def keep(self) -> Callable[[], None]:
+        """Return what lets everything that is acknowledged from now on be stored or not; nothing is being sent."""
+        with self._guard:
+            people = {name: set(person.acknowledged) for name, person in self.people.items()}
+            versions = dict(self._versions)
+
+        def lose() -> None:
+            for history in self._things.values():
+                history.lose()
+            for name, person in self.people.items():
+                person.sent |= person.acknowledged
+                person.acknowledged, person.audited = people.get(name, set()), -1
+                if person.erasure == "acknowledged":
+                    person.erasure = "sent"
+            with self._guard:
+                self._versions = defaultdict(int, versions)
+                self._acknowledged.clear()
+
+        return lose
 
     def version(self, source: str) -> int:
         """Return the highest acknowledged version: a read that begins now has to be at it at least."""

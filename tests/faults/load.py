@@ -5,7 +5,7 @@ import itertools
 import random
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
@@ -110,10 +110,14 @@ class Load:
             self.ledger.acknowledge(source, answer.version)
         client.close()
 
-    def audit(self) -> Findings:
-        """Hold changes up, compare everything that is stored, and go on; return all that was found so far."""
+    def audit(self, meanwhile: Callable[[], None] = lambda: None) -> Findings:
+        """Hold changes up, compare everything that is stored, and go on; return all that was found so far.
+
+        ``meanwhile`` is called before changes go on.
+        """
         self._gate.wait_for_quiet()
         self.checker.audit(self.target.ports, self.target.key, self.target.sources)
+        meanwhile()
         self._gate.open.set()
         return self.findings
 

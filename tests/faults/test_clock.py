@@ -1,4 +1,4 @@
-"""Two nodes on one database, of which one is an hour behind: both answer alike, and no time goes back."""
+"""Two nodes on one database, of which one is an hour behind or ahead: both answer alike, and no time goes back."""
 
 import time
 from collections.abc import Iterator
@@ -14,13 +14,12 @@ from faults.node import Node
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(7_200)]
 
-BEHIND_S = 3_600
 RUNNING_S = 60.0 if is_full() else 3.0
-SHIFT = f"""
+SHIFT = """
 import time
 _time, _time_ns = time.time, time.time_ns
-time.time = lambda: _time() - {BEHIND_S}
-time.time_ns = lambda: _time_ns() - {BEHIND_S} * 1_000_000_000
+time.time = lambda: _time() + SECONDS
+time.time_ns = lambda: _time_ns() + SECONDS * 1_000_000_000
 """
 
 
@@ -31,16 +30,19 @@ def cluster() -> Iterator[Cluster]:
     made.remove()
 
 
-def test_a_clock_that_is_behind_hides_and_turns_back_nothing(cluster: Cluster, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("seconds", "where"), ((-3_600, "behind"), (3_600, "ahead")))
+def test_a_clock_that_is_wrong_hides_and_turns_back_nothing(
+    cluster: Cluster, tmp_path: Path, seconds: int, where: str
+) -> None:
     shift = tmp_path / "shift"
     shift.mkdir()
-    (shift / "sitecustomize.py").write_text(SHIFT)
+    (shift / "sitecustomize.py").write_text(SHIFT.replace("SECONDS", str(seconds)))
     right = Node(tmp_path / "right" / "data", database=cluster.url)
-    behind = Node(
-        tmp_path / "behind" / "data", database=cluster.url, key=right.key, environment={"PYTHONPATH": str(shift)}
+    wrong = Node(
+        tmp_path / "wrong" / "data", database=cluster.url, key=right.key, environment={"PYTHONPATH": str(shift)}
     )
-    row = Row("a node whose clock is an hour behind")
-    target = Target([right.port, behind.port], right.key)
+    row = Row(f"a node whose clock is an hour {where}")
+    target = Target([right.port, wrong.port], right.key)
     changed = []
 
     def run() -> None:
@@ -57,7 +59,7 @@ def test_a_clock_that_is_behind_hides_and_turns_back_nothing(cluster: Cluster, t
             row.tell(load)
             require_clean(load)
         assert changed == sorted(changed)
-        assert (right.stop(), behind.stop()) == (0, 0)
+        assert (right.stop(), wrong.stop()) == (0, 0)
     finally:
         right.kill()
-        behind.kill()
+        wrong.kill()

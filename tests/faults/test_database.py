@@ -1,4 +1,4 @@
-"""PostgreSQL stopped at once, cut off, and replaced by its standby, while the service runs."""
+"""PostgreSQL stopped at once and cut off while the service runs."""
 
 import itertools
 import time
@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from faults.campaign import Row, is_full, require_clean, say, seconds_to_service, times, try_fault, under_load
+from faults.campaign import Row, is_full, require_clean, say, times, try_fault, under_load
 from faults.client import Client
-from faults.cluster import Cluster, new_cluster
+from faults.cluster import new_cluster
 from faults.ledger import Thing
 from faults.load import Load, Target
 from faults.node import Node
@@ -22,7 +22,6 @@ CUT_S = 12.0 if is_full() else 5.0
 AWAY_S = 2.0
 ANSWERED_S = 12.0
 """How long any request may take while the database is cut off: the client's own patience is 15 seconds."""
-LOST_CHANGES = 20
 
 
 class Setting:
@@ -46,14 +45,6 @@ def setting(tmp_path: Path) -> Iterator[Setting]:
     made = Setting(tmp_path)
     yield made
     made.close()
-
-
-@pytest.fixture
-def standbys() -> Iterator[list[Cluster]]:
-    made: list[Cluster] = []
-    yield made
-    for each in made:
-        each.remove()
 
 
 def watched(load: Load, seconds: float) -> float:
@@ -124,70 +115,3 @@ def test_a_cut_network_delays_no_answer_and_loses_nothing(setting: Setting, cut:
         require_clean(load)
     assert max(slowest) < ANSWERED_S
     assert setting.node.stop() == 0
-
-
-def test_a_synchronous_standby_that_is_promoted_has_all(setting: Setting, standbys: list[Cluster]) -> None:
-    row = Row("promotion of a synchronous standby")
-    primary = setting.cluster
-    with under_load(setting.target) as load:
-        for _ in range(times()):
-            standby = primary.standby(f"host={primary.sockets} user=postgres")
-            standbys.append(standby)
-            primary.ask("ALTER SYSTEM SET synchronous_standby_names = '*'")
-            primary.ask("SELECT pg_reload_conf()")
-            primary.wait_for("SELECT max(sync_state) FROM pg_stat_replication", "sync")
-            old, primary = primary, standby
-
-            def fail(old: Cluster = old) -> None:
-                setting.proxy.tell("close")
-                old.stop()
-
-            def mend(new: Cluster = standby) -> None:
-                new.promote()
-                new.ask("ALTER SYSTEM SET synchronous_standby_names = ''")
-                new.ask("SELECT pg_reload_conf()")
-                setting.proxy.tell(f"to {new.socket}")
-                setting.proxy.tell("pass")
-
-            try_fault(load, row, fail, mend)
-        row.tell(load)
-        require_clean(load)
-    assert setting.node.stop() == 0
-
-
-def test_after_an_asynchronous_promotion_answers_are_those_of_the_database(
-    setting: Setting, standbys: list[Cluster]
-) -> None:
-    """What the standby had not received is gone, with whoever chose so; no answer may go on showing it."""
-    client = Client(setting.target.ports, setting.target.key)
-    things = [Thing("s", "trio", f"t{number}") for number in range(LOST_CHANGES)]
-    for thing in things:
-        assert client.ask("POST", "/s/content", thing.pieces(0)).status == 202
-    following = Proxy(setting.cluster.socket)
-    standby = setting.cluster.standby(f"host=127.0.0.1 port={following.port} user=postgres")
-    standbys.append(standby)
-    setting.cluster.wait_for("SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'", "1")
-    following.tell("hold")
-    for thing in things:
-        assert client.ask("POST", "/s/content", thing.pieces(1)).status == 202
-    seen = [client.ask("GET", f"/s/content/{thing.ids()[0]}/similar").json() for thing in things]
-    assert all(each["content"][-1]["score"] > 0 for each in seen)
-
-    setting.proxy.tell("close")
-    following.end()
-    setting.cluster.stop()
-    standby.promote()
-    setting.proxy.tell(f"to {standby.socket}")
-    setting.proxy.tell("pass")
-    seconds = seconds_to_service(setting.target, time.monotonic())
-    wrong = 0
-    for thing in things:
-        stored = client.ask("GET", f"/s/content/{thing.ids()[0]}").json()["extras"]["number"]
-        alike = [each["id"] for each in client.ask("GET", f"/s/content/{thing.ids()[0]}/similar").json()["content"]]
-        scores = client.ask("GET", f"/s/content/{thing.ids()[0]}/similar").json()["content"]
-        assert stored == 0
-        wrong += len(alike) != 2 or any(each["score"] for each in scores)
-    client.close()
-    say(f"promotion of an asynchronous standby: {LOST_CHANGES} changes gone, {wrong} answers still show them")
-    say(f"full service after {seconds:.2f} s")
-    assert wrong == 0

@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import os
+import shutil
 import subprocess
 import tempfile
 import time
@@ -14,6 +15,7 @@ import pytest
 from acceptance.servers import command
 from faults.campaign import Row, is_full, require_clean, say, times, try_fault, under_load
 from faults.client import Client
+from faults.cluster import give_away, new_cluster
 from faults.load import Load, Target
 from faults.node import Node
 from immutable import set_immutable
@@ -21,6 +23,7 @@ from immutable import set_immutable
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(7_200)]
 
 DISK_MB = 96
+SERVER_MB = 192
 FULL_S = 4.0 if is_full() else 2.0
 BALLAST = "ballast"
 READ_S = 1.0
@@ -65,12 +68,29 @@ def fill(folder: Path) -> None:
 
 
 def refused_and_read(load: Load, spoil: Callable[[], None]) -> tuple[list[int], float]:
-    """Return how changes were answered while the disk could not be written, and the slowest read meanwhile.
+    """Return as `refused` how changes were answered, and the slowest read meanwhile, none of which was stale."""
+    slowest = 0.0
+    client = Client(load.target.ports, load.target.key)
 
-    ``spoil`` takes from the disk what the change before has left to it.
+    def read() -> None:
+        nonlocal slowest
+        began = time.monotonic()
+        read = client.ask("GET", f"/{load.target.sources[0]}/content/{load.name}first-a/similar")
+        slowest = max(slowest, time.monotonic() - began)
+        assert (read.status, read.is_stale) == (200, False), read.body
+
+    statuses = refused(load, spoil, read)
+    client.close()
+    return statuses, slowest
+
+
+def refused(load: Load, spoil: Callable[[], None], read: Callable[[], None] = lambda: None) -> list[int]:
+    """Return how changes were answered while the disk could not be written.
+
+    ``spoil`` takes from the disk what the change before has left to it, ``read`` asks for something after each.
     """
     client = Client(load.target.ports, load.target.key)
-    slowest, statuses = 0.0, list[int]()
+    statuses: list[int] = []
     ending = time.monotonic() + FULL_S
     large = [
         {"id": f"large-{number}", "categories": {}, "extras": {"text": os.urandom(500).hex()}}
@@ -84,12 +104,9 @@ def refused_and_read(load: Load, spoil: Callable[[], None]) -> tuple[list[int], 
         if answer.status == 503:
             assert answer.json()["code"] == "storage-unavailable"
             assert int(answer.headers["retry-after"]) >= 1
-        began = time.monotonic()
-        read = client.ask("GET", f"/{load.target.sources[0]}/content/{load.name}first-a/similar")
-        slowest = max(slowest, time.monotonic() - began)
-        assert (read.status, read.is_stale) == (200, False), read.body
+        read()
     client.close()
-    return statuses, slowest
+    return statuses
 
 
 def test_a_full_disk_refuses_changes_and_nothing_else(disk: Path) -> None:
@@ -137,6 +154,41 @@ def test_workers_that_die_on_a_full_disk_come_back_with_space(disk: Path) -> Non
         assert node.stop() == 0
     finally:
         node.kill()
+
+
+@pytest.mark.parametrize("full", ("data", "data and log"))
+def test_a_full_disk_of_postgresql_refuses_changes_and_loses_nothing(tmp_path: Path, full: str) -> None:
+    """Where its log has no space PostgreSQL may end; then it is started again as its service manager would."""
+    row = Row(f"disk of PostgreSQL's {full} full for {FULL_S:g} s")
+    # Not in pytest's folder, which is closed to others: the server may run as another user.
+    kept = Path(tempfile.mkdtemp(prefix="pg-"))
+    options = [] if full == "data and log" else [f"--waldir={kept / 'log'}"]
+    with contextlib.ExitStack() as stack:
+        stack.callback(shutil.rmtree, kept, ignore_errors=True)
+        stack.enter_context(mounted(kept / "disk", f"size={SERVER_MB}m"))
+        give_away(kept)
+        cluster = new_cluster(kept / "disk", *options)
+        stack.callback(cluster.remove)
+        node = Node(tmp_path / "node" / "data", database=cluster.url)
+        stack.callback(node.kill)
+        statuses: list[int] = []
+
+        def mend() -> None:
+            statuses.extend(refused(load, lambda: fill(cluster.folder)))
+            (cluster.folder / BALLAST).unlink()
+            if not cluster.is_running():
+                say("PostgreSQL had ended, and is started again")
+                cluster.start()
+
+        with under_load(Target([node.port], node.key)) as load:
+            for _ in range(times()):
+                try_fault(load, row, lambda: fill(cluster.folder), mend)
+            row.tell(load)
+            say(f"{statuses.count(503)} large submissions were refused, {statuses.count(202)} taken")
+            require_clean(load)
+        assert 503 in statuses
+        node.check()
+        assert node.stop() == 0
 
 
 @pytest.fixture

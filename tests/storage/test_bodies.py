@@ -8,7 +8,7 @@ from sqlalchemy import delete, func, select, update
 
 from penchant.storage import ClearPieces, DeleteSource, Storage
 from penchant.storage.bodies import TRAINED_FROM
-from penchant.storage.schema import CODEC_ZSTD, dictionaries, pieces
+from penchant.storage.schema import CODEC_ZSTD, counters, dictionaries, pieces, sources
 from storage.commands import bodies, done, head, submit
 from storage.conftest import Opening
 
@@ -113,6 +113,22 @@ def test_a_dictionary_goes_when_its_source_is_cleared(opening: Opening) -> None:
             assert read(storage, account) == bodies(TRAINED_FROM + 5, 7)
             assert read(storage, other) == bodies(TRAINED_FROM + 1)
             assert storage.upkeep.check() == []
+
+
+def test_a_dictionary_of_a_lost_history_is_taken_for_none_of_the_new_one(opening: Opening) -> None:
+    after = bodies(TRAINED_FROM + 5, 7_000)
+    with closing(opening()) as storage:
+        account = storage.accounts.ensure("a")
+        submit(storage, account, bodies(TRAINED_FROM + 5))
+        # As after a rollback, or the promotion of a standby that had not received it: versions begin anew.
+        with opening.beside() as connection:
+            for table in (pieces, dictionaries, counters, sources):
+                connection.execute(delete(table))
+
+        submit(storage, account, after)
+
+    with closing(opening()) as storage:
+        assert read(storage, account) == after
 
 
 def test_a_missing_dictionary_is_found_by_the_check(opening: Opening) -> None:

@@ -1,5 +1,6 @@
 """A database that is opened again, or twice, and one of an earlier schema."""
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -39,3 +40,19 @@ def test_a_database_of_the_first_schema_is_brought_up_to_date(opening: Opening) 
         again = opening()
         assert head(again, account).piece_count == 1
         again.close()
+
+
+def test_a_source_that_was_lost_and_is_made_again_is_another_one(opening: Opening) -> None:
+    with closing(opening()) as storage:
+        account = storage.accounts.ensure("one")
+        done(storage, submitting(account, "p"))
+        lost = head(storage, account)
+        with opening.beside() as connection:
+            for table in ("pieces", "counters", "sources"):
+                connection.exec_driver_sql(f"DELETE FROM {table}")
+
+        done(storage, submitting(account, "q"))
+        again = head(storage, account)
+
+    assert (again.incarnation, again.version) == (lost.incarnation, lost.version)
+    assert again.epoch != lost.epoch

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -138,11 +139,16 @@ def test_sessions_have_time_limits(address: str, tmp_path: Path) -> None:
     assert limits == {"statement_timeout": "2min", "idle_in_transaction_session_timeout": "3min"}
 
 
-def set_for_new_sessions(address: str, name: str, value: str) -> None:
-    """Set something for all sessions of a database that begin from now on."""
+def _plain(address: str) -> Any:
+    """Return a connection of the driver alone, which looks at nothing."""
     import psycopg  # noqa: PLC0415  # only where a server could be started
 
-    with psycopg.connect(address, autocommit=True) as connection:
+    return psycopg.connect(address, autocommit=True)
+
+
+def set_for_new_sessions(address: str, name: str, value: str) -> None:
+    """Set something for all sessions of a database that begin from now on."""
+    with _plain(address) as connection:
         database = connection.execute("SELECT current_database()").fetchone()
         assert database is not None
         connection.execute(f"ALTER DATABASE {database[0]} SET {name} = {value}")
@@ -231,6 +237,28 @@ def test_another_history_begins_a_new_epoch_of_every_source(address: str, tmp_pa
         assert new == old._replace(epoch=new.epoch)
     for node in nodes:
         node.close()
+
+
+def test_a_new_epoch_that_cannot_be_stored_gives_no_connection(address: str, tmp_path: Path) -> None:
+    with closing(open_storage(folder=tmp_path, database_url=address)) as first:
+        account = first.accounts.ensure("one")
+        done(first, submitting(account, "p"))
+        before = first.sources.read_head(account, "s")
+    assert before is not None
+    with _plain(address) as connection:
+        connection.execute("DELETE FROM lineage")
+        connection.execute("INSERT INTO lineage VALUES (1, 'another')")
+        connection.execute(f"ALTER TABLE sources ADD CONSTRAINT full_disk CHECK (epoch <= {before.epoch})")
+
+    with pytest.raises(StorageUnavailable):
+        open_storage(folder=tmp_path, database_url=address)
+
+    with _plain(address) as connection:
+        connection.execute("ALTER TABLE sources DROP CONSTRAINT full_disk")
+    with closing(open_storage(folder=tmp_path, database_url=address)) as again:
+        after = again.sources.read_head(account, "s")
+        assert after is not None
+        assert after.epoch > before.epoch
 
 
 def test_two_processes_that_make_the_same_source_count_each_piece_once(address: str, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ row names its codec, and a compressed one the dictionary that it needs.
 
 import contextlib
 import functools
+import hashlib
 import threading
 from collections.abc import Sequence
 
@@ -117,14 +118,16 @@ class BodyWriter:
         self._source = source
         self._dictionaries = dictionaries
 
-    def prepare(self, bodies: Sequence[bytes], live: int, version: int) -> None:
+    def prepare(self, bodies: Sequence[bytes], live: int) -> None:
         """Train the source's dictionary if it has become large enough and has none."""
         if live < TRAINED_FROM or self._dictionary is not None:
             return
-        # The number is told from the version, which no other dictionary of the source was made at: readers keep
-        # dictionaries by it, and must never take one for another.
-        number = FIRST_ID + version % (LAST_ID - FIRST_ID)
-        trained = _trained([*bodies[:SAMPLED], *self._stored(SAMPLED - len(bodies))], number)
+        # The number is told from what the dictionary is trained on: readers keep dictionaries by it, and must never
+        # take one that was rolled back, or lost in a promotion, for another. Versions come again then (D222).
+        samples = _samples([*bodies[:SAMPLED], *self._stored(SAMPLED - len(bodies))])
+        digest = hashlib.blake2b(b"\0".join(samples), digest_size=8).digest()
+        number = FIRST_ID + int.from_bytes(digest, "big") % (LAST_ID - FIRST_ID)
+        trained = _trained(samples, number)
         if trained is None:
             return
         row = {"source_id": self._source, "dictionary_id": number, "bytes": trained}
@@ -162,16 +165,21 @@ def forget_dictionaries(connection: Connection, source: int) -> None:
     connection.execute(delete(dictionaries).where(dictionaries.c.source_id == source))
 
 
-def _trained(bodies: Sequence[bytes], number: int) -> bytes | None:
-    """Return a dictionary trained on bodies; ``None`` where they are too few or too much alike for one."""
-    samples: list[bytes | bytearray | memoryview[int]] = []
+def _samples(bodies: Sequence[bytes]) -> list[bytes]:
+    """Return the first of these bodies, as many as a dictionary is trained on."""
+    samples: list[bytes] = []
     size = 0
     for body in bodies:
         size += len(body)
         if size > SAMPLE_BYTES:
             break
         samples.append(body)
+    return samples
+
+
+def _trained(samples: Sequence[bytes], number: int) -> bytes | None:
+    """Return a dictionary trained on samples; ``None`` where they are too few or too much alike for one."""
     try:
-        return zstandard.train_dictionary(DICTIONARY_BYTES, samples, dict_id=number, level=LEVEL).as_bytes()
+        return zstandard.train_dictionary(DICTIONARY_BYTES, list(samples), dict_id=number, level=LEVEL).as_bytes()
     except zstandard.ZstdError:
         return None

@@ -229,7 +229,7 @@ class WriteTransaction:
         bodies = [piece.body for piece in given]
         # Prepared first: a dictionary that this submission is large enough for compresses it, too.
         writer = BodyWriter(self.connection, row.source_id, self.dictionaries)
-        writer.prepare(bodies, row.live + len(given) - len(existing), row.version)
+        writer.prepare(bodies, row.live + len(given) - len(existing))
         codec, stored = writer.write(bodies)
         # A replaced piece keeps the moment of its first submission; by its new version followers read it again.
         rows = [
@@ -285,7 +285,8 @@ class WriteTransaction:
                 "account_id": command.account_id,
                 "name": command.source,
                 "incarnation": floor + 1,
-                "epoch": 1,
+                # Never that of a source of this name which was made in a history that is lost (D222).
+                "epoch": self.now,
                 "deleted": False,
                 "created_at": self.now,
                 "changed_at": self.now,

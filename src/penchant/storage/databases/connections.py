@@ -57,7 +57,7 @@ class driver_errors:  # noqa: N801  # it is used as a function is
     ) -> None:
         """Translate what the driver raised."""
         if isinstance(error, SQLAlchemyError | sqlite3.Error | OSError):
-            _log(error)
+            log_error(error)
             kind_of_error = ConnectionLost if _is_lost(error) else StorageUnavailable
             raise kind_of_error(
                 "The database cannot be reached or refused the request; try again in a moment.",
@@ -65,8 +65,8 @@ class driver_errors:  # noqa: N801  # it is used as a function is
             ) from error
 
 
-def _log(error: BaseException) -> None:
-    """Log what the driver said: its first line, since further ones may hold what was to be stored."""
+def log_error(error: BaseException) -> None:
+    """Log why a request was refused, once a second: the first line, since others may hold what was to be stored."""
     now = time.monotonic()
     if now - _logged_at[0] >= LOGGED_EVERY_S:
         _logged_at[0] = now

@@ -28,7 +28,7 @@ from sqlalchemy.exc import DBAPIError
 
 from penchant.errors import ConnectionLost, StorageUnavailable
 from penchant.storage import statements
-from penchant.storage.databases.connections import ServerOptions
+from penchant.storage.databases.connections import ServerOptions, log_error
 from penchant.storage.schema import PARTIAL_INDEXES
 from penchant.telemetry import logger
 
@@ -84,6 +84,18 @@ TORN_PAGES = (
 )
 """Only a warning: on file systems that copy on write it is safe, and nobody can see from here which one it is."""
 
+POOLER_TRIES = 3
+SHARED_SESSIONS = (
+    "Between here and PostgreSQL is a pooler that shares sessions between connections"
+    " (PgBouncer: pool_mode = transaction or statement). Use its session mode (pool_mode = session),"
+    " or PostgreSQL's own address: the setting database-connections limits connections already."
+)
+"""Settings of a session, durability and history are looked at for each connection, and would be another session's."""
+STALE_PRIMARY = (
+    "The database is on an earlier timeline than this node has seen: it is a primary that another one has replaced."
+    " Stop it, or take it out of the address."
+)
+
 
 class PostgresqlDatabase:
     """A PostgreSQL database: pooled connections, rows locked by the transactions themselves.
@@ -120,43 +132,68 @@ class PostgresqlDatabase:
         self.reading_engine = self.writing_engine.execution_options(isolation_level="REPEATABLE READ")
         self._head_engine = self.writing_engine.execution_options(isolation_level="AUTOCOMMIT")
         self._lineage = ""
+        self._has_own_sessions = False
         self._durability = DurabilityCheck(allow_unsynced_commits=options.allow_unsynced_commits)
         attempts = Attempts(max(2.0, options.timeout_s / 2))
 
         @event.listens_for(self.writing_engine, "do_connect")
         def connect(dialect: Any, _record: Any, words: list[Any], named: dict[str, Any]) -> Any:
-            return attempts.make(lambda: dialect.connect(*words, **named))
+            def make() -> Any:
+                return dialect.connect(*words, **named)
 
-        @event.listens_for(self.writing_engine, "connect")
-        def prepare(connection: Any, _record: Any) -> None:
-            """Refuse or set up a connection that the pool has opened."""
-            if connection.execute("SELECT pg_is_in_recovery()").fetchone()[0]:
-                # Its connections outlive its promotion, and would not see that the history is another one.
-                connection.close()
-                raise ConnectionLost("The database is a standby, which takes no changes.", retry_after_s=1)
-            connection.execute(SESSION)
-            self._durability.run(connection)
-            # A rollback would undo what was set for the session: so it is committed before the history is looked at.
-            connection.commit()
+            connection = attempts.make(make)
             try:
-                lineage = self._follow_lineage(connection)
-                connection.commit()
-                # Only after the commit: where that fails the next connection looks again.
-                self._lineage = lineage
-            except self.writing_engine.dialect.loaded_dbapi.Error:
-                # Some servers tell nobody; then epochs are raised by hand (docs/operations.md).
-                connection.rollback()
-                logger.warning("the database does not tell its history", exc_info=True)
+                self._set_up(connection, make)
+            except BaseException:
+                connection.close()
+                raise
+            return connection
 
-    def _follow_lineage(self, connection: Any) -> str:
-        """Return the history that the rows come from; where it has changed, begin a new epoch of every source first.
+    def _set_up(self, connection: Any, connect: Callable[[], Any]) -> None:
+        """Refuse or set up a connection that the pool has opened; ``connect`` opens another one like it.
+
+        Raises:
+            StorageUnavailable: it leads to a standby, to a primary that was replaced, to a pooler that shares sessions,
+                or to a server that does not sync.
+        """
+        # A pooler may refuse transactions.
+        connection.autocommit = True
+        if connection.execute("SELECT pg_is_in_recovery()").fetchone()[0]:
+            # Its connections outlive its promotion, and would not see that the history is another one.
+            raise ConnectionLost("The database is a standby, which takes no changes.", retry_after_s=1)
+        # A pooler gives those who connect a number of its own.
+        if not self._has_own_sessions and _session(connection) != connection.info.backend_pid:
+            _require_own_session(connection, connect)
+        self._has_own_sessions = True
+        connection.autocommit = False
+        connection.execute(SESSION)
+        self._durability.run(connection)
+        # A rollback would undo what was set for the session: so it is committed before the history is looked at.
+        connection.commit()
+        driver = self.writing_engine.dialect.loaded_dbapi
+        try:
+            lineage: str = connection.execute(LINEAGE).fetchone()[0]
+        except (driver.ProgrammingError, driver.NotSupportedError):
+            # Some servers tell nobody; then epochs are raised by hand (docs/operations.md).
+            connection.rollback()
+            logger.warning("the database does not tell its history", exc_info=True)
+            return
+        if _is_behind(lineage, self._lineage):
+            refusal = StorageUnavailable(STALE_PRIMARY, retry_after_s=1)
+            log_error(refusal)
+            raise refusal
+        # Where that fails the connection is not used: no answer may come of another history under an old epoch.
+        self._follow_lineage(connection, lineage)
+
+    def _follow_lineage(self, connection: Any, lineage: str) -> None:
+        """Note the history that the rows come from; where it has changed, begin a new epoch of every source.
 
         After a promotion versions may have gone back, and be given a second time to other changes: whatever was built
         on them before must not go on. Looked at for each new connection, since none outlives its server.
         """
-        lineage: str = connection.execute(LINEAGE).fetchone()[0]
         if lineage == self._lineage or connection.execute("SELECT to_regclass('lineage')").fetchone()[0] is None:
-            return self._lineage
+            connection.rollback()
+            return
         connection.execute("INSERT INTO lineage VALUES (1, %s) ON CONFLICT (lineage_id) DO NOTHING", [lineage])
         # Of several processes one begins the new epochs; the others wait here, and then find the name changed.
         known = connection.execute("SELECT name FROM lineage WHERE lineage_id = 1 FOR UPDATE").fetchone()[0]
@@ -164,7 +201,9 @@ class PostgresqlDatabase:
             connection.execute(NEW_EPOCH)
             connection.execute("UPDATE lineage SET name = %s WHERE lineage_id = 1", [lineage])
             logger.warning("the database has another history than before; every source begins a new epoch")
-        return lineage
+        connection.commit()
+        # Only after the commit: where that fails the next connection looks again.
+        self._lineage = lineage
 
     @property
     def origin(self) -> str:
@@ -265,6 +304,36 @@ class PostgresqlDatabase:
 def _named(form: Table, rows: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
     names = [each.name for each in form.columns]
     return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+def _is_behind(lineage: str, known: str) -> bool:
+    """Return whether this is the history of a database that has gone on, on a later timeline, since it was known."""
+    origin, _, timeline = lineage.rpartition("/")
+    known_origin, _, known_timeline = known.rpartition("/")
+    return origin == known_origin and timeline < known_timeline
+
+
+def _require_own_session(connection: Any, connect: Callable[[], Any]) -> None:
+    """Refuse a pooler that gives this connection's session to others between two transactions.
+
+    Then two transactions of this connection have two sessions, or another connection is given the one that this had.
+    Looked at several times, since somebody else may have taken it in between.
+
+    Raises:
+        StorageUnavailable: it does.
+    """
+    with contextlib.closing(connect()) as other:
+        other.autocommit = True
+        for _ in range(POOLER_TRIES):
+            own = _session(connection)
+            if _session(connection) != own or _session(other) == own:
+                raise StorageUnavailable(SHARED_SESSIONS, retry_after_s=10)
+
+
+def _session(connection: Any) -> int:
+    """Return the number of the session in which the next transaction of a connection is."""
+    number: int = connection.execute("SELECT pg_backend_pid()").fetchone()[0]
+    return number
 
 
 def _copy(connection: Connection, name: str, form: Table, rows: Sequence[Sequence[Any]]) -> None:
