@@ -5,7 +5,9 @@ It lies between 0.1.0 and the release after it, and was made by that revision, w
 
 import gzip
 import json
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -16,16 +18,24 @@ from penchant.settings import NodeSettings
 
 KEPT = Path(__file__).parent / "of_rankings"
 FACTS = json.loads((KEPT / "facts.json").read_text())
+WRITTEN_DOWN = datetime(2026, 11, 24, 23, 59, tzinfo=UTC)
+"""When, as it were: what is popular is so by the days since."""
 
 
 @pytest.fixture
-def client(tmp_path: Path) -> Iterator[TestClient]:
+def clock() -> Callable[[], float]:
+    return time.time
+
+
+@pytest.fixture
+def client(tmp_path: Path, clock: Callable[[], float]) -> Iterator[TestClient]:
     (tmp_path / "penchant.db").write_bytes(gzip.decompress((KEPT / "penchant.db.gz").read_bytes()))
     settings = NodeSettings(data=str(tmp_path))
-    with TestClient(web_application(settings), headers={"x-api-key": FACTS["key"]}) as opened:
+    with TestClient(web_application(settings, clock=clock), headers={"x-api-key": FACTS["key"]}) as opened:
         yield opened
 
 
+@pytest.mark.parametrize("clock", (WRITTEN_DOWN.timestamp,), ids=("then",))
 def test_it_answers_as_it_did(client: TestClient) -> None:
     for path, answer in FACTS["answers"].items():
         # There was no such setting, and none of its likes is in an order that tells something.
