@@ -8,7 +8,7 @@ import penchant.index
 
 
 def _fingerprint() -> str:
-    files = sorted(Path(penchant.index.__file__).parent.glob("*.py"))
+    files = sorted(Path(penchant.index.__file__).parent.rglob("*.py"))
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
 
 

@@ -159,7 +159,7 @@ MEASURED_BATCHES = 24
 QUERIES = 5_000
 FRESH_RATE = 200.0
 INDEXING_S = 600.0
-COMPILING_S = 300.0
+COMPILING_S = 900.0
 SETTLING_S = 6.0
 """For the workers to load the kernels, and to go over to the newest file."""
 IDLE_SHARE = 0.1
