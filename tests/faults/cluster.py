@@ -141,9 +141,9 @@ def new_cluster(folder: Path | None = None, *options: str) -> Cluster:
     return cluster
 
 
-def give_away(folder: Path) -> None:
-    """Let PostgreSQL's user own a folder."""
+def give_away(path: Path) -> None:
+    """Let PostgreSQL's user alone own a folder or a file."""
     if os.geteuid() == 0:
         entry = pwd.getpwnam(USER)
-        os.chown(folder, entry.pw_uid, entry.pw_gid)
-    folder.chmod(0o700)
+        os.chown(path, entry.pw_uid, entry.pw_gid)
+    path.chmod(0o700)

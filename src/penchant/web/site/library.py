@@ -73,6 +73,7 @@ _SHELF: Mapping[str, Sequence[str]] = {
         "docs/performance.md",
         "docs/faults.md",
         "docs/trust.md",
+        "docs/model.md",
         "docs/decisions.md",
     ),
 }
