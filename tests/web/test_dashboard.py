@@ -270,6 +270,7 @@ def test_sources_are_paged(filled: Service) -> None:
     assert "s20" in second.text
 
 
+@pytest.mark.usefixtures("alone")
 def test_pages_are_made_beside_the_event_loop(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[str] = []
     shown = DashboardSite.shown

@@ -277,6 +277,7 @@ def test_what_is_no_filter_is_refused(service: Service, text: str, status: int, 
             assert (fault["parameter"], fault.get("pointer")) == ("filter", pointer)
 
 
+@pytest.mark.usefixtures("alone")
 def test_a_filter_that_takes_long_is_looked_at_beside_the_event_loop(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
