@@ -62,10 +62,9 @@ def record(
     outcomes = [recording.take(command) for command in commands]
     if recording.stored:
         database.append_rows(connection, interactions, [_to_row(row.source_id, each) for each in recording.stored])
-    # Replaced, not only inserted: a row of this key may be left from before a clearing, which does not count.
-    if recording.events:
-        database.upsert_rows(connection, event_ids, recording.events)
-    if recording.stored:
+        # Replaced, not only inserted: a row of this key may be left from before a clearing, which does not count.
+        if recording.events:
+            database.upsert_rows(connection, event_ids, recording.events)
         recorded = zip(recording.stored, recording.shown, recording.by_page, strict=True)
         # Of nothing of a piece nothing came (D188 of docs/decisions.md).
         counted = [each for each in recorded if each[0].portion != 0 or each[0].type.is_rating]
@@ -302,18 +301,16 @@ def _read_events(
 def _find_taken_back(connection: Connection, row: Any, events: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
     """Return at which versions events, each a person and an event id, were taken back."""
     source, versions = row.source_id, dict[tuple[str, str], int]()
-    if (
-        connection.execute(select(taken_back.c.version).where(taken_back.c.source_id == source).limit(1)).first()
-        is None
-    ):
+    own = select(taken_back.c.version).where(taken_back.c.source_id == source)
+    if connection.execute(own.limit(1)).first() is None:
         return versions
     keys: dict[bytes, list[tuple[str, str]]] = defaultdict(list)
     for event in events:
         keys[event_key(source, *event)].append(event)
         keys[shared_event_key(source, event[1])].append(event)
     for each in _by_event_key(connection, _TAKEN_BACK, row, keys):
-        own = [event for event in keys[bytes(each.event_key)] if user_key(source, event[0]) == bytes(each.owner)]
-        versions |= dict.fromkeys(own, each.version)
+        theirs = [event for event in keys[bytes(each.event_key)] if user_key(source, event[0]) == bytes(each.owner)]
+        versions |= dict.fromkeys(theirs, each.version)
     return versions
 
 
