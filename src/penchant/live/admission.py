@@ -40,6 +40,24 @@ MEMORY = 32
 _TOO_MANY = "More requests come in than can be answered in time."
 
 
+class RecentAccounts:
+    """Whether requests of several accounts came lately: then they share what one alone has whole."""
+
+    def __init__(self, monotonic: Callable[[], float]) -> None:
+        self._monotonic = monotonic
+        self._last: int | None = None
+        self._several_until = 0.0
+
+    def note(self, account: int | None) -> None:
+        """Note whose request has come."""
+        if account != self._last:
+            self._last, self._several_until = account, self._monotonic() + SEVERAL_S
+
+    def are_several(self, now: float) -> bool:
+        """Return whether several came within `SEVERAL_S` before a moment of the same clock."""
+        return now < self._several_until
+
+
 class Admission:
     """What a process has room for: bodies of requests under way, and time to get to them.
 
@@ -56,8 +74,7 @@ class Admission:
         # In the order in which they are served next; none is empty.
         self._queues: dict[int | None, deque[asyncio.Future[None]]] = {}
         self._waiting = 0
-        self._account: int | None = None
-        self._several_until = 0.0
+        self._accounts = RecentAccounts(monotonic)
         self._begun = 0
         self._arrived = 0
         self._is_turning = False
@@ -80,8 +97,7 @@ class Admission:
         ahead = min(self._waiting, len(self._queues) * (own + 1))
         if (not is_patient and self._waiting >= CROWD) or (ahead >= CROWD and 0 < self.delay_s < ahead * self._start_s):
             raise Overloaded(_TOO_MANY, retry_after_s=1)
-        if account != self._account:
-            self._account, self._several_until = account, self._monotonic() + SEVERAL_S
+        self._accounts.note(account)
         # Turns are only taken while requests come: an idle process has no callback in every turn of its loop.
         if not self._is_turning:
             self._is_turning = True
@@ -99,7 +115,7 @@ class Admission:
         await future
 
     def _together(self) -> int:
-        return TOGETHER_AMONG_ACCOUNTS if self._turned_at < self._several_until else TOGETHER
+        return TOGETHER_AMONG_ACCOUNTS if self._accounts.are_several(self._turned_at) else TOGETHER
 
     def _next(self) -> asyncio.Future[None]:
         """Return the next one of those that wait, and have its account's others wait for the other accounts."""

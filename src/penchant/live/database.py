@@ -10,7 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, ParamSpec, TypeVar
 
 from penchant.errors import StorageUnavailable
-from penchant.live.admission import SEVERAL_S
+from penchant.live.admission import RecentAccounts
 from penchant.storage import AddUsage, Command, Outcome, RecordImpressions, RecordInteractions, Storage
 from penchant.telemetry import Metrics
 from penchant.tracing import tracing
@@ -49,14 +49,12 @@ class AccountThreads:
         # In the order in which they are served next; none is empty.
         self._queues: dict[int | None, deque[tuple[Future[Any], Callable[[], Any]]]] = {}
         self._running: dict[int, int] = {}
-        self._last: int | None = None
-        self._several_until = 0.0
+        self._accounts = RecentAccounts(monotonic)
 
     def serve(self, account: int) -> None:
         """Note whose request it is that is served from here on."""
         account_served.set(account)
-        if account != self._last:
-            self._last, self._several_until = account, self._monotonic() + SEVERAL_S
+        self._accounts.note(account)
 
     def close(self) -> None:
         """Wait for what runs and what waits."""
@@ -78,7 +76,7 @@ class AccountThreads:
 
     def _start(self) -> None:
         """Start what may; under the lock."""
-        most = THREADS_AMONG_ACCOUNTS if self._monotonic() < self._several_until else READING_THREADS
+        most = THREADS_AMONG_ACCOUNTS if self._accounts.are_several(self._monotonic()) else READING_THREADS
         for account in list(self._queues):
             if not self._free:
                 return
