@@ -2,13 +2,14 @@
 
 import os
 import re
+import secrets
 import signal
 import socket
 import ssl
 import subprocess
 import tempfile
 import time
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Self
 
@@ -31,10 +32,22 @@ RUNNING: set["Server"] = set()
 
 
 def free_port() -> int:
-    """Return a port that nothing listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """Return a port that nothing listens on, and that no connection takes while its server is ended and begun anew."""
+    return free_ports(1)
+
+
+def free_ports(count: int, host: str = "127.0.0.1") -> int:
+    """Return the first of so many such ports in a row."""
+    while True:
+        # The system gives connections those from 32,768 on.
+        first = 10_000 + secrets.randbelow(22_000 - count)
+        with ExitStack() as held:
+            try:
+                for port in range(first, first + count):
+                    held.enter_context(socket.socket()).bind((host, port))
+            except OSError:
+                continue
+            return first
 
 
 def command(*words: str, timeout_s: float = 1_000) -> subprocess.CompletedProcess[str]:

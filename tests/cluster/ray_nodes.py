@@ -4,12 +4,13 @@ import contextlib
 import os
 import secrets
 import signal
-import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+
+from acceptance.servers import free_ports
 
 PATIENCE_S = 240.0
 MEMORY_BYTES = 100_000_000
@@ -19,6 +20,7 @@ STARTED = b"Ray runtime started"
 """Said by `ray start` once a node has joined."""
 PORTS = 60
 """Ports of a node's workers, those of the head behind its own."""
+ANY_HOST = "0.0.0.0"  # noqa: S104  # Ray listens on all
 ENVIRONMENT = {
     "RAY_AUTH_MODE": "token",
     # One for all clusters of a process: Ray reads it once.
@@ -37,7 +39,7 @@ class RayNodes:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._nodes: dict[int, subprocess.Popen[bytes]] = {}
-        self.port = free_ports(1 + PORTS)
+        self.port = free_ports(1 + PORTS, ANY_HOST)
 
     @property
     def address(self) -> str:
@@ -56,7 +58,7 @@ class RayNodes:
 
     def _start(self, number: int, cpus: int) -> None:
         """Start a node, and wait until it has joined."""
-        first = free_ports(PORTS) if number else self.port + 1
+        first = free_ports(PORTS, ANY_HOST) if number else self.port + 1
         place = (f"--address={self.address}",) if number else ("--head", f"--port={self.port}")
         words = [
             *(str(RAY), "start", "--block", *place, f"--node-ip-address=127.0.0.{2 + number}", f"--num-cpus={cpus}"),
@@ -105,16 +107,3 @@ def descendants(process: int) -> Iterator[int]:
             for child in map(int, (task / "children").read_text().split()):
                 yield from descendants(child)
                 yield child
-
-
-def free_ports(count: int) -> int:
-    """Return the first of so many ports in a row that nobody listens on."""
-    while True:
-        first = 20_000 + secrets.randbelow(10_000)
-        with contextlib.ExitStack() as held:
-            try:
-                for port in range(first, first + count):
-                    held.enter_context(socket.socket()).bind(("0.0.0.0", port))  # noqa: S104  # Ray listens on all
-            except OSError:
-                continue
-            return first

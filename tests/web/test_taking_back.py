@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from acceptance.processes import wait_until
 from clocks import DAY_CLOCK
 from factories import piece
 from serving import Service, ok
@@ -30,17 +31,25 @@ def path(source: str, user: str, kind: str, piece_id: str) -> str:
 def answers(service: Service, source: str, ids: list[str]) -> list[Any]:
     """Return what lists answer of everybody, with weights of now."""
     version = service.put(f"/{source}/users/last/preferences", json={"hidden": ["x"]}).headers[VERSION]
-    newest = f"min-audience-version={version}"
-    found = [ok(service.get(f"/{source}/content/{each}/similar?by=audience&{newest}"))["content"] for each in ids]
+    newest = {"x-penchant-min-audience-version": version}
+
+    def listed_at(path: str) -> Any:
+        return ok(service.get(f"/{source}/{path}", headers=newest))["content"]
+
+    found = [listed_at(f"content/{each}/similar?by=audience") for each in ids]
     for user in USERS:
         own = f"/{source}/users/{user}"
-        found.append(ok(service.get(f"{own}/recommendation?explain=true&{newest}"))["content"])
-        found.append(ok(service.get(f"{own}/recommendation?include-seen=true&{newest}"))["content"])
+        found.append(listed_at(f"users/{user}/recommendation?explain=true"))
+        found.append(listed_at(f"users/{user}/recommendation?include-seen=true"))
         found.append([each["categories"] for each in ok(service.get(f"{own}/recommendation/profile"))])
         listed = ok(service.get(f"{own}/interactions?limit=1000"))
         found.append([(each["type"], each["contentId"], each["timestamp"], each.get("value")) for each in listed])
-    # Last: it waits for nothing, and follows within half a second where a machine is busy.
-    return [*found, ok(service.get(f"/{source}/popular"))["content"]]
+    return found
+
+
+def are_as_popular(service: Service) -> bool:
+    """Return whether the same is popular in both sources: no read waits for it, it follows within half a second."""
+    return bool(ok(service.get("/s/popular"))["content"] == ok(service.get("/t/popular"))["content"])
 
 
 @given(CATALOGUES, DOINGS)
@@ -70,6 +79,7 @@ def test_what_is_taken_back_has_never_been(service: Service, pieces: list[dict[s
 
     ids = [str(each["id"]) for each in pieces]
     assert answers(service, "s", ids) == answers(service, "t", ids)
+    wait_until(lambda: are_as_popular(service))
 
 
 @pytest.fixture
