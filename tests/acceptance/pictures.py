@@ -15,6 +15,7 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import Browser, Page
 
+import conftest  # noqa: F401  # before Starlette's test client, which else takes the client of agents
 import penchant.demo
 from acceptance.browsers import SCHEMES, chromium
 from acceptance.servers import Server, new_key
@@ -141,6 +142,7 @@ def photograph(
             for name, (path, query) in PAGES.items():
                 asked = urlencode({"source": "works", **query, **({"from": since} if name == "results" else {})})
                 answer = page.goto(f"{server.url}{HOME}/{path}?{asked}")
+                page.get_by_text("looks again by itself").wait_for(state="detached", timeout=60_000)
                 if answer is not None and answer.ok:
                     if (width, scheme) == (WIDTHS[0], SCHEMES[0]) and documents is not None and name in OF_DOCUMENTS:
                         keep_for_documents(page, documents / f"{name}.webp")
