@@ -111,8 +111,9 @@ class Window:
         return f"{self.server.url}{path}" + (f"?{urlencode(query)}" if query else "")
 
     def open(self, page: str = "", **query: str) -> Page:
-        """Go to a page by its address."""
+        """Go to a page by its address; one that is still being made is waited for, as people do."""
         self.page.goto(self.address(page, **query))
+        self.page.get_by_text("looks again by itself").wait_for(state="detached", timeout=60_000)
         return self.page
 
     def fetched(self, address: str) -> bytes:

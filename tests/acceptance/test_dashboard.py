@@ -46,6 +46,8 @@ PAGES: Pages = {
     "front-pictures": ("front", {"source": "gallery"}),
     "front-made-up": ("front", {"source": "works", "likes": "Dune"}),
     "results": ("results", {"source": "works", "name": "row"}),
+    "proposals": ("proposals", {"source": "works"}),
+    "proposal": ("proposal", {"source": "works", "name": "spring", "look": "1"}),
     "settings": ("settings", {"source": "works"}),
     "health": ("health", {"source": "works"}),
     "history": ("history", {"source": "works"}),
@@ -86,6 +88,8 @@ def server(tmp_path_factory: pytest.TempPathFactory, picture_host: PictureHost) 
     started.client.put("/works/placements/row", json={"kind": "popular", "variants": variants})
     show_lists(started.client, "works", "row", people=80)
     started.client.put("/works/placements/wide", json={"kind": "new", "title": GERMAN})
+    spring = {"title": GERMAN, "settings": {"blend": {"popularity": 0}}, "placements": {"wide": {"kind": "popular"}}}
+    assert started.client.put("/works/drafts/spring", json=spring).status_code == 200
     # Two pictures: of the second one the port is not allowed.
     posters = {"a": f"{picture_host.url}/a.svg", "b": f"{started.url}/b.svg"}
     shelf = [{"id": each, "categories": {"g": ["x"]}, "extras": {"poster": url}} for each, url in posters.items()]

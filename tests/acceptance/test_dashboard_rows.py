@@ -166,7 +166,7 @@ def test_a_draft_is_compared_published_and_undone_by_keyboard_alone(
     assert server.client.get("/works/placements/plain").json() == PLAIN
     window.press("Compare")
     page.get_by_role("heading", name="Whose lists move").wait_for()
-    assert "How mixed added" in page.locator("#edits + ul").inner_text()
+    assert "How mixed: " in page.locator("#edits + ul").inner_text()
     window.photograph("proposal-compared")
     window.press("Publish")
     page.get_by_text("Published: all of it is in force, as one version.").wait_for()

@@ -27,7 +27,7 @@ def test_the_rows_are_those_of_the_interface(visitor: Visitor, filled: Service) 
     assert rows == [[piece["id"] for piece in each["content"]] for each in answered]
     assert not set(rows[0]) & set(rows[1])
     assert all(rows)
-    assert "for-you Variant other , list popular" in words(page, "row-2")
+    assert "for-you Variant other , Popular" in words(page, "row-2")
     assert rows_of(visitor.get("front", source="s").text) != []
 
 

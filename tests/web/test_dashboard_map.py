@@ -104,11 +104,28 @@ def test_who_comes_early_is_told(mapped: Visitor, filled: Service, monkeypatch: 
     monkeypatch.setattr(service_maps, "WAIT_S", 0)
     filled.submit("m", piece("war-0", "love"))
 
-    assert "The map is being made" in mapped.get("map", source="m").text
+    first = mapped.get("map", source="m", looks="8")
+    assert "The map is being made" in first.text
+    assert first.headers["refresh"].endswith("looks=9")
     assert "Area 1" in shown(mapped).text
+    filled.submit("m", piece("war-0", "sea"))
+    former = mapped.get("map", source="m")
+    assert "The source has changed since" in former.text
+    assert "Area 1" in former.text
+    assert "refresh" not in former.headers
+    assert "The source has changed since" not in shown(mapped).text
     filled.submit("none")
     filled.delete("/m/content/alone")
     assert "Area 1" in shown(mapped).text
+
+
+@pytest.mark.usefixtures("alone")
+def test_a_browser_asks_no_more_in_the_end(mapped: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service_maps, "WAIT_S", 0)
+    last = mapped.get("map", source="m", looks="9")
+
+    assert "refresh" not in last.headers
+    assert "by itself" not in last.text
 
 
 def test_a_source_without_pieces_has_no_map(mapped: Visitor, filled: Service) -> None:

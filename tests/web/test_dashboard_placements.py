@@ -75,7 +75,7 @@ def test_a_version_of_the_list_of_changes_is_put_in_force_again(visitor: Visitor
     kept = [(name, value) for name, value in fields_of(page.text, PAGE) if name in {"proof", "seen", "name"}]
     visitor.send(f"{PAGE}?source=s", [*kept, ("back", number)])
 
-    assert "Kind of row changed; How mixed added" in told
+    assert "Kind of row: Newest → Popular; How mixed: Visibly, at hardly any loss" in told
     assert stored(filled) == {"kind": "new"}
 
 

@@ -5,6 +5,8 @@ from typing import Any
 
 import msgspec
 
+from factories import piece
+from penchant.web.dashboard.rows.words import difference_in_words
 from serving import Service
 from visitors import HOME, Visitor, fields_of, text_of, words
 
@@ -40,7 +42,7 @@ def test_a_row_is_kept_as_a_draft_and_found_again(visitor: Visitor, filled: Serv
 
     assert "The draft is kept. Nothing of it is live." in text_of(kept.text)
     assert dict(fields_of(kept.text, ROW))["title"] == "Mine"
-    assert "2 changes Title that people read added; Kind of row changed" in words(kept, "differs")
+    assert "2 changes Title that people read: “Mine”; Kind of row: Newest → Popular" in words(kept, "differs")
     assert (dict(fields_of(later.text, ROW))["title"], "draft of yours" in text_of(later.text)) == ("", True)
     assert stored(filled) == {"kind": "new"}
 
@@ -80,6 +82,36 @@ def test_a_draft_is_compared_published_and_undone(visitor: Visitor, filled: Serv
     assert stored(filled) == {"kind": "new"}
 
 
+def test_lists_of_few_people_are_compared_at_first_and_all_of_them_on_a_click(
+    visitor: Visitor, filled: Service
+) -> None:
+    for number in range(7):
+        filled.post(f"/s/users/{number}/interactions/RateLike/content/b")
+    for number in range(12):
+        filled.submit("s", piece(f"more{number}", "x"))
+    filled.put("/s/drafts/less", json={"title": "Less", "blacklist": ["a"]})
+
+    first = visitor.get("proposal", source="s", name="less", look="1")
+    every = visitor.get("proposal", source="s", name="less", look="all")
+
+    assert "the lists of the 5 people who are most active. Look at 8 people and beside all pieces" in words(
+        first, "moves"
+    )
+    assert "look=all" in first.text
+    told = words(every, "moves")
+    assert "of 8 looked at" in told
+    assert "the lists of the 8 people who are most active, and what stands beside 17 of 17 pieces" in told
+    assert "none of these lists moves." in told
+
+
+def test_the_desk_names_a_draft_by_its_title(visitor: Visitor, filled: Service) -> None:
+    filled.put("/s/drafts/pieces-12ab", json={"title": "Changes of pieces", "blacklist": ["a"]})
+    desk = visitor.get("desk", source="s")
+
+    assert "You saved the draft Changes of pieces" in words(desk, "changes")
+    assert "name=pieces-12ab" in desk.text.partition('id="changes"')[2]
+
+
 def test_a_proposal_gathers_several_rows_under_a_title(visitor: Visitor, filled: Service) -> None:
     put(filled, kind="new")
     begun = follow(
@@ -92,7 +124,9 @@ def test_a_proposal_gathers_several_rows_under_a_title(visitor: Visitor, filled:
         given = {"name": name, "kind": "popular", "into": "After Halloween"}
         follow(visitor, visitor.fill(page, ROW, do="draft", **given))
     filled_in = visitor.get("proposal", source="s", name="After Halloween")
-    assert "2 edits Row home : Kind of row changed Row second : new" in words(filled_in, "edits").replace("  ", " ")
+    assert "2 edits Row home : Kind of row: Newest → Popular Row second : new" in words(filled_in, "edits").replace(
+        "  ", " "
+    )
     follow(visitor, visitor.fill(filled_in, ONE, do="publish"))
 
     assert {each["name"]: each["placement"]["kind"] for each in filled.get("/s/placements").json()["placements"]} == {
@@ -183,7 +217,7 @@ def test_a_draft_of_lists_settings_and_pieces_is_told_in_words(visitor: Visitor,
 
     told = words(page, "edits")
     assert "4 edits" in told
-    assert "Half-life of interactions, days changed" in told
+    assert "Half-life of interactions, days: 90 → 3" in told
     assert "First of all comes" in told
     assert "Row home : removed" in told
     assert "&lt;b&gt;All" in page.text
@@ -211,3 +245,26 @@ def test_changes_of_pieces_gather_in_a_proposal_and_are_taken_out_again(visitor:
     assert "blacklist" not in left
     follow(visitor, visitor.fill(visitor.get("proposal", source="s", name=own), ONE, do="publish"))
     assert stored(filled)["pins"][0]["id"] == "a"
+
+
+def test_what_differs_is_told_with_its_values_where_they_are_short() -> None:
+    labels = {key: key for key in ("diversity", "blend", "pins", "excludeSeen", "title", "order")}
+    before = {
+        "diversity": 0,
+        "blend": {"content": 1, "audience": 2},
+        "excludeSeen": True,
+        "title": "x" * 80,
+        "order": "on",
+    }
+    after = {"blend": {"content": 1, "audience": 0, "popularity": 3}, "pins": [1], "excludeSeen": False, "title": "y"}
+
+    assert difference_in_words(before, after, labels) == [
+        "diversity removed",
+        "blend, audience: 2 → 0",
+        "blend, popularity: 3",
+        "pins added",
+        "excludeSeen: yes → no",
+        "title changed",
+        "order removed",
+    ]
+    assert difference_in_words({"diversity": 0.4}, {"diversity": 1}, labels) == ["diversity: 0.4 → Widest"]

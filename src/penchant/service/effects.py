@@ -125,8 +125,10 @@ class DraftEffects:
                 pieces = tuple(known or islice(spread_ids(view.snapshot, MAX_EFFECT), MAX_EFFECT))
         return EffectSubject(users=users, pieces=pieces, take=wish.take)
 
-    async def effect(self, view: View, edits: DraftEdits, subject: EffectSubject) -> DraftEffect:
-        """Return what publishing edits would change.
+    async def effect(
+        self, view: View, edits: DraftEdits, subject: EffectSubject, *, reach_s: float = REACH_S
+    ) -> DraftEffect:
+        """Return what publishing edits would change; all pieces are looked at for ``reach_s`` seconds.
 
         Raises:
             UnknownPiece: the source has no such piece, and the draft brings none.
@@ -159,14 +161,14 @@ class DraftEffects:
                 )
                 without += ["/settings/interactionWeights", "/settings/retentionDays"]
                 sides = await self._previews.sides(view, replace(after, settings=kept), with_people=with_people)
-            return await self._worked_out(sides, edits, subject, without)
+            return await self._worked_out(sides, edits, subject, without, reach_s)
 
     async def figures(self, view: View, effect: DraftEffect) -> EffectFigures:
         """Return figures of the lists of people in an effect, those in placements too; of keywords as they are."""
         return await self._database.in_thread(_figures, view, effect, self._lists.now(view))
 
     async def _worked_out(
-        self, sides: TwoSides, edits: DraftEdits, subject: EffectSubject, without: list[str]
+        self, sides: TwoSides, edits: DraftEdits, subject: EffectSubject, without: list[str], reach_s: float
     ) -> DraftEffect:
         async def near(piece_id: str) -> PreviewedList:
             try:
@@ -180,7 +182,7 @@ class DraftEffects:
         pieces = await _in_time(near, subject.pieces)
         users = await _in_time(suited, subject.users)
         placements, missing = await self._in_placements(sides, edits, subject, without)
-        reach = await self._database.in_thread(_reach, sides, edits, self._lists.now(sides.views[0]))
+        reach = await self._database.in_thread(_reach, sides, edits, self._lists.now(sides.views[0]), reach_s)
         left = missing + len(subject.pieces) - len(pieces) + len(subject.users) - len(users)
         return DraftEffect(users=users, pieces=pieces, placements=placements, reach=reach, left=left, without=without)
 
@@ -285,7 +287,7 @@ def _require_pieces(before: View, after: View, pieces: Sequence[str]) -> None:
         raise UnknownPiece(f"{faults[0].pointer}: {detail}", faults=faults)
 
 
-def _reach(sides: TwoSides, edits: DraftEdits, now: int) -> ReachEffect:
+def _reach(sides: TwoSides, edits: DraftEdits, now: int, seconds: float) -> ReachEffect:
     """Return what becomes of all pieces in the first entries of others' lists; for a thread.
 
     Where there is no time for all lists those that are looked at are spread evenly over the catalogue.
@@ -295,7 +297,7 @@ def _reach(sides: TwoSides, edits: DraftEdits, now: int) -> ReachEffect:
     if min(before.snapshot.piece_count, count) < MINIMUM_POOL or _keep_neighbours(before, after, edits):
         return ReachEffect(into=0, out=0, moved=0, lists=count, of=count)
     old, new, moved, looked_at = set[str](), set[str](), 0, 0
-    deadline = time.monotonic() + REACH_S
+    deadline = time.monotonic() + seconds
     for piece_id in spread_ids(after.snapshot, MAX_SPREAD):
         if looked_at and time.monotonic() >= deadline:
             break

@@ -20,8 +20,8 @@ from penchant.telemetry import Metrics, logger
 
 MAX_KEPT = 16
 """Maps that are kept: up to half a megabyte each."""
-WAIT_S = 1.5
-"""How long an answer waits for a map that is being made: most are there by then."""
+WAIT_S = 0.05
+"""How long an answer waits for a map that is being made: with its page that is a tenth of a second."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -29,12 +29,14 @@ class ColoredMap:
     """A map with the number of each piece's colour, below `GROUPS` or that for the rest, and what colours stand for.
 
     ``unreached`` tells of each piece that it is in no other piece's list, ``None`` while that is being found out.
+    ``is_former`` where it is of an earlier version, while that of now is being made.
     """
 
     map: LikenessMap
     colors: NDArray[np.uint8]
     legend: Sequence[str]
     unreached: BoolArray | None
+    is_former: bool
 
 
 _SourceVersion = tuple[int, int, int, int, int]
@@ -53,44 +55,57 @@ class CatalogueMaps:
         self._maps: BoundedCache[_SourceVersion, Future[LikenessMap | None]] = BoundedCache(
             MAX_KEPT, on_eviction=Future.cancel
         )
+        self._last: BoundedCache[tuple[int, ...], tuple[int, LikenessMap]] = BoundedCache(MAX_KEPT)
 
     def close(self) -> None:
         """Wait for the map under way, a second at most; make no other."""
         self._thread.shutdown(cancel_futures=True)
 
     async def colored(self, view: View, category: str | None) -> ColoredMap | None:
-        """Return the map of a source, by a category's keywords or by popularity; ``None`` while it is being made."""
-        likeness = await self._map(view)
-        if likeness is None:
+        """Return the map of a source, by a category's keywords or by popularity.
+
+        While it is being made that is the last one of an earlier version, ``None`` where there is none.
+        """
+        found = await self._map(view)
+        if found is None:
             return None
+        version, likeness = found
         if category is not None and category in likeness.groupings:
             keywords, colors = likeness.groupings[category]
             legend = [*keywords, *[""] * (GROUPS - len(keywords)), "none of these"]
         else:
             colors, legend = await self._by_popularity(view, likeness)
-        return ColoredMap(map=likeness, colors=colors, legend=legend, unreached=self._unreached(view, likeness))
+        unreached, is_former = self._unreached(view, likeness), version != view.head.version
+        return ColoredMap(map=likeness, colors=colors, legend=legend, unreached=unreached, is_former=is_former)
 
-    async def _map(self, view: View) -> LikenessMap | None:
+    async def _map(self, view: View) -> tuple[int, LikenessMap] | None:
+        """Return the map of a source, or the last one that was made, after its version."""
         head = view.head
         version = (head.account_id, head.source_id, head.incarnation, head.epoch, head.version)
         task = self._maps.get(version)
         if task is None:
             for other, outdated in self._maps.items():
-                if other[:2] == version[:2]:
+                # One that is under way is ended: of a source that changes all the time there is a map, too.
+                if other[:2] == version[:2] and not outdated.running():
                     self._maps.pop(other)
+                    self._keep(other, outdated)
                     outdated.cancel()
             if any(other[0] == head.account_id and not making.done() for other, making in self._maps.items()):
-                return None
+                return self._last.get(version[:4])
             task = self._thread.submit(self._make, view)
             self._maps.put(version, task)
         # Not to be cancelled with this request: another may wait for the same.
         await asyncio.wait([asyncio.wrap_future(task)], timeout=WAIT_S)
-        if not task.done() or task.cancelled():
-            return None
-        if task.result() is None:
+        self._keep(version, task)
+        if task.done() and not task.cancelled() and task.result() is None:
             # It has failed, and is tried anew by whoever asks next.
             self._maps.pop(version)
-        return task.result()
+        return self._last.get(version[:4])
+
+    def _keep(self, version: _SourceVersion, task: Future[LikenessMap | None]) -> None:
+        likeness = task.result() if task.done() and not task.cancelled() else None
+        if likeness is not None:
+            self._last.put(version[:4], (version[4], likeness))
 
     def _make(self, view: View) -> LikenessMap | None:
         try:

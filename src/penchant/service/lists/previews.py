@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 
 from penchant.attributes import numbered
+from penchant.bounded_cache import BoundedCache
 from penchant.errors import Fault, InvalidInput, PreviewTooLarge, UnknownPiece
 from penchant.index import Audience, PersonFigures, PieceCounts, Snapshot, Strings
 from penchant.live.database import AsyncStorage
@@ -13,6 +14,7 @@ from penchant.model import DAY_MS, EncodedPiece, SourceSettings
 from penchant.service.lists.inputs import LiveInputs, PersonHistory, stated_history
 from penchant.service.lists.kinds import rank_personal, rank_similar
 from penchant.service.lists.requests import PersonalRequest, SimilarRequest
+from penchant.service.people import oldest_kept
 from penchant.service.shares import heavy_shares
 from penchant.storage import PieceChange, WordRules
 from penchant.wire import (
@@ -27,8 +29,12 @@ from penchant.wire import (
 
 WEIGHED_BY = ("category_factors", "interaction_weights", "retention_days")
 """Settings that change what a like says of other pieces, or which interactions count."""
+MAX_KEPT_INTERACTIONS = 20_000
+"""Interactions of people that are kept while a preview is made: each person's several lists go by one reading."""
 
 Content = list[RecommendedPiece]
+Histories = BoundedCache[tuple[str, int], PersonHistory]
+"""What people did, by their id and the first day that counts."""
 
 
 class Previews:
@@ -73,7 +79,8 @@ class Previews:
             known = await inputs.audience(before, now)
             audiences = (known.apart(), await self._audience((before, after), known, now // DAY_MS))
         views = (before, after)
-        made = [SideInputs(self._database, inputs, before, now, audience) for audience in audiences]
+        histories: Histories = BoundedCache(MAX_KEPT_INTERACTIONS)
+        made = [SideInputs(self._database, inputs, before, now, audience, histories) for audience in audiences]
         return TwoSides(self._database, views, (made[0], made[1]))
 
     async def _audience(self, views: tuple[View, View], before: Audience, today: int) -> Audience:
@@ -93,17 +100,24 @@ class Previews:
 class SideInputs:
     """Inputs of lists on one side of a comparison: what is remembered for requests is neither used nor displaced.
 
-    ``view`` is that in force, ``audience`` what people like on this side.
+    ``view`` is that in force, ``audience`` what people like on this side; both sides share what people did.
     """
 
     def __init__(
-        self, database: AsyncStorage, inputs: LiveInputs, view: View, now: int, audience: Audience | None
+        self,
+        database: AsyncStorage,
+        inputs: LiveInputs,
+        view: View,
+        now: int,
+        audience: Audience | None,
+        histories: Histories,
     ) -> None:
         self._database = database
         self._inputs = inputs
         self._view = view
         self._now = now
         self._audience = audience
+        self._histories = histories
 
     def now(self, _: View) -> int:
         """Return the present, one for all lists."""
@@ -122,19 +136,24 @@ class SideInputs:
     ) -> PersonFigures:
         """Return what lists take of a person, worked out anew."""
         if likings is None:
-            history = await self._inputs.history(view, request, now)
+            history = await self.history(view, request, now)
         else:
             history = stated_history(view, likings, now)
         return await self._database.in_thread(history.figures, view, now // DAY_MS)
 
     async def history(self, view: View, request: PersonalRequest, now: int) -> PersonHistory:
         """Return what counts of a person."""
-        return await self._inputs.history(view, request, now)
+        key = (request.user_id, oldest_kept(view, now))
+        history = self._histories.get(key)
+        if history is None:
+            history = await self._inputs.history(view, request, now)
+            self._histories.put(key, history, 1 + len(history.interactions))
+        return history
 
     async def hidden(self, view: View, user_id: str) -> frozenset[str]:
         """Return the pieces that a person wants to see no more."""
         # Of those who are remembered figures are for views in force.
-        said = await self._inputs.history(view, PersonalRequest(user_id=user_id), self._now)
+        said = await self.history(view, PersonalRequest(user_id=user_id), self._now)
         return frozenset(said.preferences.hidden)
 
     async def passed_over(self, view: View, placement: str, user_id: str, now: int) -> Mapping[str, int]:

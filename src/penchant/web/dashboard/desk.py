@@ -103,7 +103,7 @@ class RowText:
 class ChangeText:
     """A change in words around what it was of; a piece has its card, and what takes the change back, if it can.
 
-    ``row`` is the name of a row that is there, whose page has its versions.
+    ``row`` is the name of a row that is there, whose page has its versions, ``draft`` that of a draft that is there.
     """
 
     who: str
@@ -113,6 +113,7 @@ class ChangeText:
     name: str = ""
     piece: PieceCard | None = None
     row: str = ""
+    draft: str = ""
     undo: str = ""
 
 
@@ -133,7 +134,9 @@ async def desk(visit: Visit, site: DashboardSite) -> PageAnswer:
         *(each.piece_id for each in figures.ending),
         *_changed(view, changes),
     ]
-    cards, titles = await visit.cards(view, ids), {each.name: each.title for each in figures.rows}
+    cards, drafts = await visit.cards(view, ids), await visit.services.drafts.list(visit.access, visit.source)
+    titles = {each.name: each.title for each in figures.rows}
+    draft_titles = {each.name: each.title or each.name for each in drafts}
     values = {
         "source": view.head.name,
         "done": await done_notice(visit, view, site),
@@ -144,12 +147,12 @@ async def desk(visit: Visit, site: DashboardSite) -> PageAnswer:
         "rows": [_row(each) for each in figures.rows],
         "findings": findings,
         "seen": seen,
-        "waiting": await _waiting(visit),
+        "waiting": _waiting(drafts),
         "drafts": DRAFTS,
         "examples": EXAMPLES,
         "popular": [cards[each] for each in popular_ids],
         "cards": cards,
-        "changes": [change_text(visit, view, each, cards, titles) for each in changes],
+        "changes": [change_text(visit, view, each, cards, titles, draft_titles) for each in changes],
         "pieces": view.head.piece_count,
         "hidden": len(view.blacklist),
         "may_edit": visit.may_edit(Feature.LISTS),
@@ -159,10 +162,10 @@ async def desk(visit: Visit, site: DashboardSite) -> PageAnswer:
     return PageAnswer(template="desk.html", values=values)
 
 
-async def _waiting(visit: Visit) -> Sequence[DraftRow]:
+def _waiting(drafts: Sequence[DraftRow]) -> Sequence[DraftRow]:
     """Return the drafts that wait for somebody, those first that others are asked to look at."""
-    drafts = [each for each in await visit.services.drafts.list(visit.access, visit.source) if each.state in DRAFTS]
-    return sorted(drafts, key=lambda each: list(DRAFTS).index(each.state))[:MAX_WAITING]
+    waiting = [each for each in drafts if each.state in DRAFTS]
+    return sorted(waiting, key=lambda each: list(DRAFTS).index(each.state))[:MAX_WAITING]
 
 
 def headline(figures: DeskFigures) -> str:
@@ -269,9 +272,14 @@ def action_words(action: str, *, has_name: bool) -> str:
 
 
 def change_text(
-    visit: Visit, view: View, entry: AuditEntry, cards: Mapping[str, PieceCard], titles: Mapping[str, str]
+    visit: Visit,
+    view: View,
+    entry: AuditEntry,
+    cards: Mapping[str, PieceCard],
+    titles: Mapping[str, str],
+    drafts: Mapping[str, str],
 ) -> ChangeText:
-    """Return a change in words."""
+    """Return a change in words, with the titles of rows and drafts that are there."""
     name = _name_in(view, entry)
     of_piece = _PIECE_CHANGES.get(entry.action)
     before, _, after = action_words(entry.action, has_name=bool(name)).partition("{}")
@@ -279,6 +287,8 @@ def change_text(
     if entry.action.startswith("placement."):
         values = {"row": name if name in view.placements else ""}
         name = titles.get(name, name)
+    if entry.action.startswith("draft.") and name in drafts:
+        values, name = {"draft": name}, drafts[name]
     if of_piece:
         # What was changed again since has nothing to take back.
         kind, _, did = entry.action.partition(".")

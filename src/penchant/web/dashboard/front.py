@@ -13,6 +13,7 @@ from penchant.service.lists.kinds import PlacementRequest
 from penchant.service.placements.lists import PlacementAnswer
 from penchant.web.dashboard.changing import done_notice
 from penchant.web.dashboard.reasons import NEAR
+from penchant.web.dashboard.rows.words import KIND_WORDS
 from penchant.web.dashboard.site import DashboardSite, PageAnswer, Visit, faults_of, section
 from penchant.wire import MAX_LISTS, PlacementResult, StatedLikings, decode_page, encode
 
@@ -129,7 +130,7 @@ def _row(
         placement=placement,
         title=title,
         variant=result.variant,
-        kind=result.kind.value,
+        kind=KIND_WORDS[result.kind].name,
         seed=cards[piece_id].title if piece_id else _seed_keyword(result),
         pieces=[cards[each.id] for each in result.content],
     )

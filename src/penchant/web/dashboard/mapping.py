@@ -11,10 +11,12 @@ import numpy as np
 
 from penchant.index import GROUPS, SIDE, IntArray
 from penchant.service.maps import ColoredMap
-from penchant.web.dashboard.site import PageAnswer, Visit
+from penchant.web.dashboard.site import DashboardSite, PageAnswer, Visit
 
 MAX_LINKS = 200
 """Points that are links; of more, evenly chosen ones are."""
+MAX_LOOKS = 9
+"""How often, a second apart, a browser asks by itself for a map that is being made."""
 CLASSES = (*(f"term{number}" for number in range(GROUPS)), "rest", "lost")
 """The style of each colour, at last that of pieces which no list leads to."""
 
@@ -90,8 +92,11 @@ def _box(points: IntArray) -> tuple[int, int, int, int]:
     return left, top, side, side
 
 
-async def catalogue_map(visit: Visit) -> PageAnswer:
-    """Show the map of a source, or one of its areas, coloured by a category's keywords or by popularity."""
+async def catalogue_map(visit: Visit, site: DashboardSite) -> PageAnswer:
+    """Show the map of a source, or one of its areas, coloured by a category's keywords or by popularity.
+
+    Where there is none yet the browser asks again by itself, some times.
+    """
     view = await visit.view()
     category, area = visit.text("category"), visit.text("area")
     colored = await visit.services.maps.colored(view, category or None)
@@ -102,7 +107,13 @@ async def catalogue_map(visit: Visit) -> PageAnswer:
         labels = await visit.services.browsing.labels(view, _named(colored, picture))
         apart = int((colored.map.area_of < 0).sum())
         values |= {"area": number, "picture": picture, "labels": labels, "lost": _lost(colored), "apart": apart}
-    return PageAnswer(template="map.html", values=values)
+    headers: dict[str, str] = {}
+    looks = visit.text("looks")
+    if colored is None and looks != str(MAX_LOOKS):
+        number = int(looks) + 1 if len(looks) == 1 and looks.isdecimal() else 1
+        again = site.link("map", source=view.head.name, category=category, area=area, looks=number)
+        headers = {"refresh": f"1; url={again}"}
+    return PageAnswer(template="map.html", values=values | {"looks_again": bool(headers)}, headers=headers)
 
 
 def _named(colored: ColoredMap, picture: MapPicture) -> list[str]:

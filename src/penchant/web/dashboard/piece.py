@@ -86,7 +86,6 @@ async def piece(visit: Visit, site: DashboardSite) -> PageAnswer:
         "filters": stored.get("filters", {}),
         "stored": _readable(body),
         "numbers": visit.text("view") == "numbers",
-        "shelf": SHELF,
         "most": MAX_TAKE,
         "titles": await visit.titles(view),
         "choice": await draft_choice(visit, view, PIECES),
@@ -96,12 +95,13 @@ async def piece(visit: Visit, site: DashboardSite) -> PageAnswer:
     values |= await list_values(
         visit,
         view,
-        lambda algorithm, catalogs: visit.services.lists.similar(
-            view, SimilarRequest(piece_id=piece_id, algorithm=algorithm, catalogs=catalogs)
+        lambda algorithm, catalogs, take: visit.services.lists.similar(
+            view, SimilarRequest(piece_id=piece_id, algorithm=algorithm, catalogs=catalogs, take=take)
         ),
+        shown=MAX_TAKE if values["numbers"] else SHELF,
     )
-    listed = values["listed"].value or ()
-    values["cards"] = await visit.cards(view, [each.id for each in listed[:SHELF]])
+    listed = () if values["numbers"] else values["listed"].value or ()
+    values["cards"] = await visit.cards(view, [each.id for each in listed])
     return PageAnswer(template="piece.html", values=values)
 
 

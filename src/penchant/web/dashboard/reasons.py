@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from penchant.live.views import View
-from penchant.model import Algorithm, Feature
+from penchant.model import MAX_TAKE, Algorithm, Feature
 from penchant.service.browsing import LabelledPiece
 from penchant.service.lists.personal import PersonalRanking
 from penchant.service.lists.similar import SimilarRanking
@@ -238,22 +238,25 @@ def remedy_text(remedy: Mapping[str, Any] | None) -> str:
     return _REMEDIES.get(name, name + ": {}.").replace("{}", shown)
 
 
-RankingOf = Callable[[Algorithm | None, frozenset[str] | None], Awaitable[SimilarRanking | PersonalRanking]]
-"""Gives the ranking of a page's list by an algorithm, within catalogs; as usual without."""
+RankingOf = Callable[[Algorithm | None, frozenset[str] | None, int], Awaitable[SimilarRanking | PersonalRanking]]
+"""Gives the ranking of a page's list by an algorithm, within catalogs, as usual without; of so many pieces."""
 
 
 async def list_values(
-    visit: Visit, view: View, rank: RankingOf, *needed: Feature, relative: bool = False
+    visit: Visit, view: View, rank: RankingOf, *needed: Feature, shown: int, relative: bool = False
 ) -> dict[str, Any]:
-    """Return what a page shows of a list: its entries, by what they were chosen, and why a piece is in it or not."""
+    """Return what a page shows of a list: its first entries, by what they were chosen, and why a piece is in it or not.
+
+    Reasons take longest, so that only what is ``shown`` has them.
+    """
     algorithm, catalogs, other = visit.text("algo"), visit.text("catalogs"), visit.text("other")
     if catalogs:
         needed = (*needed, Feature.FILTERS)
 
-    def ranking() -> Awaitable[SimilarRanking | PersonalRanking]:
+    def ranking(take: int = MAX_TAKE) -> Awaitable[SimilarRanking | PersonalRanking]:
         # An algorithm that there is not is the default.
         by = Algorithm(algorithm) if algorithm in {each.value for each in Algorithm} else None
-        return rank(by, frozenset(name.strip() for name in catalogs.split(",") if name.strip()) or None)
+        return rank(by, frozenset(name.strip() for name in catalogs.split(",") if name.strip()) or None, take)
 
     near: Sequence[LabelledPiece] = ()
     if other and await visit.services.browsing.piece_called(view, other) is None:
@@ -261,7 +264,7 @@ async def list_values(
     return {
         "near": near,
         "listed": await section(
-            visit, lambda: explained(visit, view, ranking(), relative=relative), *needed, counted=1
+            visit, lambda: explained(visit, view, ranking(shown), relative=relative), *needed, counted=1
         ),
         "chosen": {"algo": algorithm, "catalogs": catalogs, "other": other},
         "why": await section(visit, lambda: _standing_of(visit, view, ranking()), *needed) if other else None,

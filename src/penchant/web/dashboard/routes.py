@@ -67,7 +67,7 @@ def dashboard_operations(base_path: str) -> tuple[Operation, ...]:
         *_pair(site, "settings", settings.settings, partial(settings.change_settings, site=site)),
         *_pair(site, "health", health.health, health.change_vocabulary),
         *_pair(site, "history", overview.history, heavy=True),
-        *_pair(site, "map", mapping.catalogue_map, heavy=True),
+        *_pair(site, "map", partial(mapping.catalogue_map, site=site), heavy=True),
         *_pair(site, "keys", administration.keys, administration.change_keys, admin=True),
         *_pair(site, "usage", administration.usage, admin=True),
         *_pair(site, "audit", administration.audit, admin=True),

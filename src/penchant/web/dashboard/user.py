@@ -7,14 +7,14 @@ from typing import Any
 
 from penchant.errors import invalid_parameter
 from penchant.live.views import View
-from penchant.model import Feature, InteractionType, Preferences, StoredInteraction
+from penchant.model import MAX_TAKE, Feature, InteractionType, Preferences, StoredInteraction
 from penchant.service.browsing import PieceCard
 from penchant.service.desk import title_of
 from penchant.service.lists.requests import PersonalRequest
 from penchant.service.people import InteractionSelection, TakenBack
 from penchant.web.dashboard.changing import done_notice
 from penchant.web.dashboard.reasons import list_values
-from penchant.web.dashboard.site import DashboardSite, PageAnswer, RedirectAnswer, Visit, section
+from penchant.web.dashboard.site import DashboardSite, PageAnswer, PageSection, RedirectAnswer, Visit, section
 
 INTERACTIONS = 60
 """Interactions that are read, the newest; together they are shown by piece."""
@@ -109,7 +109,11 @@ async def user(visit: Visit, site: DashboardSite) -> PageAnswer:
         asked = {"source": view.head.name, "people": people.value, "faults": people.faults, "notice": notice}
         return PageAnswer(template="user_search.html", values=asked)
     user_id = visit.id()
+    numbers = visit.text("view") == "numbers"
     taste = await section(visit, lambda: _taste(visit, view, user_id), Feature.PROFILE)
+    acts: PageSection[Sequence[DoneWith]] = PageSection()
+    if not numbers:
+        acts = await section(visit, lambda: _acts(visit, view, user_id), Feature.INTERACTIONS_LISTING)
     values: dict[str, Any] = {
         "source": view.head.name,
         "id": user_id,
@@ -117,25 +121,25 @@ async def user(visit: Visit, site: DashboardSite) -> PageAnswer:
         "done": await done_notice(visit, view, site),
         "taste": taste,
         "sentence": taste_sentence(user_id, taste.value),
-        "acts": await section(visit, lambda: _acts(visit, view, user_id), Feature.INTERACTIONS_LISTING),
+        "acts": acts,
         "shown": await section(visit, lambda: _shown(visit, view, user_id), Feature.INTERACTIONS_LISTING),
         "preferences": await section(visit, lambda: _preferences(visit, view, user_id), Feature.PERSONALIZED),
         "may_edit": visit.may_edit(Feature.LISTS),
-        "numbers": visit.text("view") == "numbers",
-        "shelf": SHELF,
+        "numbers": numbers,
         "titles": await visit.titles(view),
     }
     values |= await list_values(
         visit,
         view,
-        lambda algorithm, catalogs: visit.services.lists.personal(
-            view, PersonalRequest(user_id=user_id, algorithm=algorithm, catalogs=catalogs)
+        lambda algorithm, catalogs, take: visit.services.lists.personal(
+            view, PersonalRequest(user_id=user_id, algorithm=algorithm, catalogs=catalogs, take=take)
         ),
         Feature.PERSONALIZED,
+        shown=MAX_TAKE if numbers else SHELF,
         relative=True,
     )
-    listed = values["listed"].value or ()
-    values["cards"] = await visit.cards(view, [each.id for each in listed[:SHELF]])
+    listed = () if values["numbers"] else values["listed"].value or ()
+    values["cards"] = await visit.cards(view, [each.id for each in listed])
     return PageAnswer(template="user.html", values=values)
 
 

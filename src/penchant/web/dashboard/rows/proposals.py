@@ -1,7 +1,7 @@
 """Handlers of proposals: drafts under a title, what they edit, whose lists move, and what is decided about them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -12,7 +12,7 @@ from penchant.errors import OutdatedDraft, PenchantError, invalid_parameter
 from penchant.live.views import View
 from penchant.model import Feature, ListKind
 from penchant.service.drafts import summary_of
-from penchant.service.effects import EffectFigures
+from penchant.service.effects import REACH_S, EffectFigures
 from penchant.storage import DraftRow
 from penchant.web.dashboard.comparing import ListComparison, rows_of
 from penchant.web.dashboard.desk import who
@@ -39,6 +39,8 @@ from penchant.wire import (
 
 TAKE = 10
 """Entries of each list that are compared."""
+FIRST_PEOPLE = 5
+"""People whose lists are compared at first: a tenth of a second. Those of all others follow on a click."""
 MOST_LISTS = 6
 """Lists of people that a page shows, those that move most first."""
 MAX_SHOWN = 50
@@ -64,7 +66,13 @@ _DONE = {
     "delete": "deleted",
 }
 _LABELS = {key: member.label or key for key, member in PLACEMENT.members.items()}
-_SETTING_LABELS = {key: member.label or key for key, member in SETTINGS.members.items()}
+_SETTING_LABELS = {key: member.label or key for key, member in SETTINGS.members.items()} | {
+    "blend": "Parts of recommendations",
+    "categoryWeights": "Weights of categories",
+    "interactionWeights": "Weights of interactions",
+    "words": "Words of texts",
+    "vocabulary": "Keywords that count as one",
+}
 _LISTS = {ListKind.BLACKLIST: "Hidden", ListKind.WHITELIST: "Boosted"}
 
 
@@ -92,8 +100,14 @@ class SideText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownEffect:
-    """What would change: lists of people that move, most first, and figures of all that were looked at."""
+    """What would change: lists of people that move, most first, and figures of all that were looked at.
 
+    ``people`` of the ``active`` ones were; ``is_all`` where pieces were looked at, too.
+    """
+
+    people: int
+    active: int
+    is_all: bool
     lists: Sequence[ListComparison]
     figures: EffectFigures
     sides: Sequence[SideText]
@@ -132,7 +146,7 @@ async def proposal(visit: Visit) -> PageAnswer:
     """Show a draft: what it edits, whose lists move where that is asked for, and what was said of it."""
     view = await visit.view()
     row = await visit.services.drafts.get(visit.access, visit.source, visit.text("name"))
-    return await _page(visit, view, row, look=bool(visit.text("look")))
+    return await _page(visit, view, row, look=visit.text("look"))
 
 
 async def decide(visit: Visit, site: DashboardSite) -> PageAnswer | RedirectAnswer:
@@ -196,13 +210,14 @@ async def _page(
     view: View,
     row: DraftRow,
     *,
-    look: bool = False,
+    look: str = "",
     faults: Sequence[str] = (),
     is_outdated: bool = False,
 ) -> PageAnswer:
     edits = visit.services.drafts.edits_of(row)
-    needed = [Feature.PERSONALIZED] if look else []
-    effect = await section(visit, lambda: _effect(visit, view, edits), *needed) if look else PageSection()
+    effect: PageSection[ShownEffect] = PageSection()
+    if look:
+        effect = await section(visit, lambda: _effect(visit, view, edits, is_all=look == "all"), Feature.PERSONALIZED)
     said = visit.text("said")
     values: dict[str, Any] = {
         "source": view.head.name,
@@ -243,7 +258,8 @@ async def _edits(visit: Visit, view: View, name: str, edits: DraftEdits) -> list
             else difference_in_words(live, spec.members, _LABELS)
         )
         query = {"name": placement} if spec is None else {"name": placement, "draft": name}
-        shown.append(ShownEdit(subject="Row", name=placement, changes=changes, page="placement", query=query))
+        title = str((live or {} if spec is None else spec.members).get("title") or placement)
+        shown.append(ShownEdit(subject="Row", name=title, changes=changes, page="placement", query=query))
     if edits.settings is not None:
         before, after = (msgspec.json.decode(encode_settings(each)) for each in (view.settings, edits.settings))
         changes = difference_in_words(before, after, _SETTING_LABELS)
@@ -300,10 +316,13 @@ def _side_text(name: str, meaning: str, now: str, then: str, *, is_more: bool) -
     return SideText(name=name, meaning=meaning, now=now, then=then, trend=trend)
 
 
-async def _effect(visit: Visit, view: View, edits: DraftEdits) -> ShownEffect:
+async def _effect(visit: Visit, view: View, edits: DraftEdits, *, is_all: bool) -> ShownEffect:
     effects = visit.services.effects
     subject = await effects.subject(view, EffectWish(pieces=(), take=TAKE), with_people=True)
-    effect = await effects.effect(view, edits, subject)
+    active = len(subject.users)
+    if not is_all:
+        subject = replace(subject, users=subject.users[:FIRST_PEOPLE])
+    effect = await effects.effect(view, edits, subject, reach_s=REACH_S if is_all else 0)
     lists: list[PreviewedList] = sorted(effect.users, key=lambda each: -len(each.moves))
     for placed in effect.placements:
         lists += [
@@ -322,6 +341,9 @@ async def _effect(visit: Visit, view: View, edits: DraftEdits) -> ShownEffect:
     labels = {each.id: each.title for each in cards.values()}
     figures = await effects.figures(view, effect)
     return ShownEffect(
+        people=len(subject.users),
+        active=active,
+        is_all=is_all,
         lists=[rows_of(each, labels, each.id) for each in shown],
         figures=figures,
         sides=sides_in_words(figures),

@@ -37,6 +37,8 @@ STEPS: Mapping[str, Mapping[float, str]] = MappingProxyType(
     }
 )
 """Five words for numbers from 0 to 1, by member."""
+MAX_TOLD = 60
+"""Characters of a text that is told where it was changed."""
 _PERSONAL = frozenset(
     {
         PlacementKind.RECOMMENDATIONS,
@@ -184,9 +186,46 @@ def _catalogs(names: Sequence[str]) -> str:
 
 
 def difference_in_words(before: Mapping[str, Any], after: Mapping[str, Any], labels: Mapping[str, str]) -> list[str]:
-    """Return which members of a placement differ, by their labels."""
-    keys = [key for key in labels if before.get(key) != after.get(key)]
+    """Return which members of a placement, or settings, differ, by their labels; what is short with its values."""
     return [
-        f"{labels[key]} {'added' if key not in before else 'removed' if key not in after else 'changed'}"
-        for key in keys
+        words
+        for key, label in labels.items()
+        if before.get(key) != after.get(key)
+        for words in _changed(key, label, before.get(key), after.get(key))
     ]
+
+
+def _changed(key: str, label: str, old: Any, new: Any) -> Iterator[str]:
+    weights = [{} if each is None else each for each in (old, new)]
+    if all(isinstance(each, dict) and all(map(_is_number, each.values())) for each in weights):
+        before, after = ({name: f"{value:g}" for name, value in each.items()} for each in weights)
+        for name in {**before, **after}:
+            if before.get(name) != after.get(name):
+                yield _moved_value(f"{label}, {name}", before.get(name), after.get(name))
+        return
+    told = [_short_value(key, each) for each in (old, new)]
+    if (old is None or told[0]) and told[1]:
+        yield _moved_value(label, *told)
+    else:
+        yield f"{label} {'added' if old is None else 'removed' if new is None else 'changed'}"
+
+
+def _moved_value(label: str, old: str | None, new: str | None) -> str:
+    if new is None:
+        return f"{label} removed"
+    return f"{label}: {new}" if old is None else f"{label}: {old} → {new}"
+
+
+def _short_value(key: str, value: Any) -> str | None:
+    """Return a value in words; ``None`` for one that is not short, or is not there."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if _is_number(value):
+        return STEPS[key][value] if value in STEPS.get(key, ()) else f"{value:g}"
+    if isinstance(value, str) and len(value) <= MAX_TOLD:
+        return next((words.name for kind, words in KIND_WORDS.items() if kind.value == value), f"“{value}”")
+    return None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
