@@ -208,20 +208,24 @@ def require_free_port(host: str, port: int) -> None:
 
     Workers that a killed server has left are waited for.
     """
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     deadline = time.monotonic() + LEFT_BEHIND_S
-    while True:
-        with socket.socket(family, socket.SOCK_STREAM) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind((host, port))
-                return
-            except OSError as error:
-                if error.errno != errno.EADDRINUSE or time.monotonic() > deadline:
-                    click.echo(
-                        f"penchant: cannot listen on {host}:{port} ({error.strerror}). "
-                        "End what listens there, or choose another port with --port.",
-                        err=True,
-                    )
-                    sys.exit(1)
+    while (error := _why_not_free(host, port)) is not None:
+        if error.errno != errno.EADDRINUSE or time.monotonic() > deadline:
+            click.echo(
+                f"penchant: cannot listen on {host}:{port} ({error.strerror}). "
+                "End what listens there, or choose another port with --port.",
+                err=True,
+            )
+            sys.exit(1)
         time.sleep(0.1)
+
+
+def _why_not_free(host: str, port: int) -> OSError | None:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            return error
+    return None
