@@ -19,7 +19,6 @@ import pytest
 from clocks import DAY_CLOCK
 from penchant.settings import NodeSettings
 from sharing_out import FileScheduler, in_order
-from strategies import IS_LONG
 
 if TYPE_CHECKING:
     from pytest_timeout import Settings as Timeouts
@@ -46,7 +45,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Let nodes, which are processes, go by the real clock."""
-    hypothesis.settings.load_profile(config.getoption("--hypothesis-profile") or ("long" if IS_LONG else "usual"))
+    hypothesis.settings.load_profile(config.getoption("--hypothesis-profile") or "usual")
     config.pluginmanager.register(FailuresAtOnce(config))
     DAY_CLOCK.is_real = config.getoption("--on") == "nodes"
 
@@ -138,11 +137,10 @@ def service(applications: "Applications", settings: NodeSettings, clock: Callabl
 
 @pytest.fixture(scope="session")
 def applications(request: pytest.FixtureRequest) -> "Iterator[Applications]":
-    """Services in this process, on a file or (``--on``) a PostgreSQL."""
+    """Services in this process, on a file or (``--on``) a PostgreSQL, beside nodes as well."""
     from serving import Applications
 
-    is_on_postgresql = request.config.getoption("--on") == "postgresql"
-    server = request.getfixturevalue("postgresql") if is_on_postgresql else None
+    server = None if request.config.getoption("--on") == "file" else request.getfixturevalue("postgresql")
     applications = Applications(server, through=request.config.getoption("--through"))
     yield applications
     applications.close()

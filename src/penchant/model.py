@@ -186,8 +186,7 @@ SEEN_TYPES = frozenset(kind for kind in InteractionType if kind.marks_seen)
 """A piece with one of these is not recommended again to the same person."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredInteraction:
+class StoredInteraction(NamedTuple):
     """A person's interaction with a piece, as it is stored.
 
     ``occurred_at`` is in milliseconds since 1970 UTC. ``version`` is the number that storage gave it, greater
@@ -298,8 +297,7 @@ class StoredImpression:
     led_to: tuple[InteractionType, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewInteraction:
+class NewInteraction(NamedTuple):
     """An interaction to store. ``occurred_at`` of ``None`` is now, by the source's own clock.
 
     ``shown_in`` is the piece in the list from which it came, where that is known. ``portion`` is what part of the piece

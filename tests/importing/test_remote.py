@@ -2,7 +2,6 @@
 
 import json
 from contextlib import closing
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -58,7 +57,7 @@ def test_interactions_and_settings_are_sent_as_the_interface_has_them() -> None:
     new = NewInteraction(user_id="u", type=InteractionType.WATCH, piece_id="a")
 
     with answering(said(200, {"duplicates": 2}), said(200, {})) as server, closing(target_at(server.address)) as target:
-        assert target.record([new, replace(new, occurred_at=0, event_id="e")]).duplicates == 2
+        assert target.record([new, new._replace(occurred_at=0, event_id="e")]).duplicates == 2
         target.replace_settings(SourceSettings(half_life_days=7))
 
     interactions, settings = (json.loads(each.body) for each in server.asked)

@@ -249,7 +249,7 @@ def test_a_piece_succeeds_once_a_day(storage: Storage, account: int) -> None:
     lists = [identity(storage, account, days_ago=days) for days in (1, 0, 0, 0)]
     for each in lists:
         done(storage, clicking(account, "a", shown_in=each, at=each.made_at))
-    purchase = replace(clicking(account, "a", shown_in=lists[3]).interactions[0], type=InteractionType.PURCHASE)
+    purchase = clicking(account, "a", shown_in=lists[3]).interactions[0]._replace(type=InteractionType.PURCHASE)
     done(storage, RecordInteractions(account_id=account, source="s", interactions=[purchase]))
 
     assert counted(storage, account) == {SHOWN: 4, LISTS: 4, 1: 2, 6: 1, SUCCEEDED: 2}

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
+from msgspec.structs import replace
 
 from clocks import DAY_CLOCK
 from factories import piece, weighted
@@ -21,15 +22,15 @@ def service(
 ) -> Iterator[Service]:
     """An account without any source at a service that tests share: in this process, or (``--on``) two nodes.
 
-    Tests that use ``alone`` or ``fresh`` have a service of their own.
+    Tests that use ``alone`` or ``fresh`` have a service of their own; no nodes have those of ``alone``, nor those
+    with settings of their own.
     """
-    if request.config.getoption("--on") == "nodes":
-        nodes = request.getfixturevalue("nodes")
-        if settings != NodeSettings(data=settings.data, min_version_timeout_s=nodes.settings.min_version_timeout_s):
-            pytest.skip("the nodes that all tests share have other settings")
+    wanted = set(request.fixturenames)
+    nodes = request.getfixturevalue("nodes") if request.config.getoption("--on") == "nodes" else None
+    if nodes and "alone" not in wanted and settings == replace(nodes.settings, data=settings.data, database=None):
         with service_on_nodes(nodes) as service:
             yield service
-    elif {"alone", "fresh"} & set(request.fixturenames):
+    elif wanted & {"alone", "fresh"}:
         with applications.service(settings, clock) as service:
             yield service
     else:
@@ -74,7 +75,5 @@ def visitor(filled: Service) -> Visitor:
 
 
 @pytest.fixture
-def alone(request: pytest.FixtureRequest) -> None:
-    """Skip on nodes, which all tests share: for what one process limits, or shows of all accounts."""
-    if request.config.getoption("--on") == "nodes":
-        pytest.skip("the nodes that all tests share do not show it")
+def alone() -> None:
+    """Give a test a service of its own in this process: for what one process limits, or shows of all accounts."""

@@ -1,9 +1,12 @@
 """Facts of the wire layer: what is accepted, what is refused and where, what comes back."""
 
+import contextlib
 import json
 import tracemalloc
 from collections.abc import Callable
+from datetime import UTC
 from typing import Any
+from unittest import mock
 
 import pytest
 from hypothesis import given, settings
@@ -26,6 +29,7 @@ from penchant.wire import (
     parse_date,
     parse_interaction_timestamp,
     parse_timestamp,
+    recording,
 )
 from penchant.wire.syntax import require_syntax
 from strategies import examples
@@ -218,6 +222,19 @@ def test_times_that_do_not_exist_are_refused(text: str) -> None:
         parse_timestamp(text)
 
 
+@given(
+    st.from_regex(r"[0-9]{4}-[0-9W]{2}[-0-9][0-9]{2}T[0-9:]{5}:[0-9]{2}([.,:][0-9]{3})?Z", fullmatch=True)
+    | st.datetimes(timezones=st.just(UTC)).map(lambda moment: f"{moment:%Y-%m-%dT%H:%M:%S}".rjust(19, "0") + ".123Z")
+)
+def test_times_as_machines_write_them_are_read_as_all_others(text: str) -> None:
+    def read(text: str) -> int | None:
+        with contextlib.suppress(ValueError):
+            return parse_timestamp(text)
+        return None
+
+    assert read(text) == read(text.replace("T", "t"))
+
+
 def test_interaction_times_understand_a_space_and_are_not_ahead() -> None:
     assert parse_interaction_timestamp("1970-01-01T01:00:00 01:00", 0) == 0
     with pytest.raises(ValueError, match="5 minutes"):
@@ -248,6 +265,41 @@ def test_what_cannot_be_kept_is_found_wherever_it_stands(number: str, offset: in
     text = '[{"id":"a","categories":{},"extras":{"n":' + " " * offset + number + "}}]"
 
     assert pointers(text.encode()) == ["/0/extras/n"]
+
+
+SENT = st.fixed_dictionaries(
+    {},
+    optional={
+        "userId": st.sampled_from(["u", "", 1]) | st.just("é"),
+        "type": st.sampled_from(["Click", "click", "Watch"]),
+        "contentId": st.sampled_from(["c", "x\ny", None]),
+        "timestamp": st.sampled_from(["1970-01-01T00:00:00Z", "1970-01-01T00:00:00.5Z", "then", None, 1]),
+        "eventId": st.sampled_from(["e", None, 2]),
+        "value": st.sampled_from([0.25, None, 2, "1"]),
+        "other": st.sampled_from([{"deep": ["\ud800"]}, "x"]),
+    },
+)
+LIKELY = {"userId": "u", "type": "Click", "contentId": "c"}
+
+
+@given(st.lists(SENT.map(lambda some: LIKELY | some) | SENT, max_size=4), st.sampled_from(["\n", "\r\n", "\n\n", ""]))
+def test_what_is_read_at_once_is_what_is_read_by_entries(entries: list[dict[str, Any]], between: str) -> None:
+    lines = between.join(map(json.dumps, entries)).encode()
+    array = json.dumps(entries).encode()
+
+    for decode, given_body in (decode_interaction_lines, lines), (decode_interactions, array):
+        at_once = read_or_refused(decode, given_body)
+        with mock.patch.object(recording, "MAX_PLAIN_BYTES", -1):
+            assert at_once == read_or_refused(decode, given_body)
+
+
+def read_or_refused(decode: Any, body: bytes) -> Any:
+    try:
+        return decode(body, 0)
+    except InvalidInput as error:
+        return error.faults, str(error)
+    except InvalidSyntax as error:
+        return error.detail
 
 
 def test_an_interaction_is_read_with_time_and_event_id() -> None:

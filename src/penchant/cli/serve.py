@@ -1,6 +1,7 @@
 """``penchant serve``: run the service in the foreground until SIGTERM, and read its settings anew on SIGHUP."""
 
 import contextlib
+import errno
 import functools
 import gc
 import multiprocessing
@@ -10,6 +11,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -37,6 +39,8 @@ from penchant.tracing import send_spans, tracing
 
 BACKPRESSURE = 16_384
 """Connections at once; the server counts idle ones too, so that its default locks everybody out."""
+LEFT_BEHIND_S = 5.0
+"""How long a port is waited for: workers of a server that was killed notice it twice a second."""
 RESTART_PAUSE_S = 0.5
 """Pause before a builder that has ended is replaced."""
 KILL_TIMEOUT_S = 10
@@ -200,16 +204,28 @@ def builder_process(settings: NodeSettings) -> Iterator[None]:
 
 
 def require_free_port(host: str, port: int) -> None:
-    """End with a clear message where another process listens: the server itself would share the port."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except OSError as error:
+    """End with a clear message where another process listens: the server itself would share the port.
+
+    Workers that a killed server has left are waited for.
+    """
+    deadline = time.monotonic() + LEFT_BEHIND_S
+    while (error := _why_not_free(host, port)) is not None:
+        if error.errno != errno.EADDRINUSE or time.monotonic() > deadline:
             click.echo(
                 f"penchant: cannot listen on {host}:{port} ({error.strerror}). "
                 "End what listens there, or choose another port with --port.",
                 err=True,
             )
             sys.exit(1)
+        time.sleep(0.1)
+
+
+def _why_not_free(host: str, port: int) -> OSError | None:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            return error
+    return None

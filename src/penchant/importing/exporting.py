@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from penchant.importing.drafts import interaction_members, is_stable_event_id, stable_event_id
 from penchant.importing.formats.interface import WORD_RULE
@@ -81,4 +81,4 @@ def _interaction_line(interaction: StoredInteraction, repeat: int) -> bytes:
     event_id = interaction.event_id
     if event_id is None or is_stable_event_id(event_id):
         event_id = stable_event_id(interaction, repeat) if repeat > 1 else None
-    return encode(interaction_members(replace(interaction, event_id=event_id))) + b"\n"
+    return encode(interaction_members(interaction._replace(event_id=event_id))) + b"\n"

@@ -241,7 +241,7 @@ class Import:
         """Return an interaction with its event id, which goes by the time as it was read, and its time moved."""
         event_id = interaction.event_id or stable_event_id(interaction)
         occurred_at = None if interaction.occurred_at is None else interaction.occurred_at + self._shift_ms
-        return replace(interaction, event_id=event_id, occurred_at=occurred_at)
+        return interaction._replace(event_id=event_id, occurred_at=occurred_at)
 
     def _count_expired(self, interactions: Sequence[NewInteraction], now: int) -> int:
         if self._target is None:

@@ -33,12 +33,15 @@ from penchant.wire.syntax import (
     kind_of,
     pointer,
     require_syntax,
+    require_utf8,
     split_array,
 )
 from penchant.wire.text import id_problem
 from penchant.wire.times import parse_interaction_timestamp
 
 MAX_POSITION = 10_000
+MAX_PLAIN_BYTES = 8 * 1024 * 1024
+"""Of a larger body the entries are counted before anything is made of them."""
 MOMENT: Final = "2026-11-21T08:15:30.123Z"
 LIST_ID: Final = "AGkidY2wDEcKbSvlRFGTyWNhb21lAGhvbWU"
 """What samples show: a moment, and the id of a list of no source."""
@@ -119,20 +122,18 @@ FindPosition = Callable[[ListIdentity, str, int], ProvenPosition | None]
 """Returns where a piece stood in a list, given where it is said to have; ``None`` where it was not in it."""
 _MEMBERS = tuple(member.name for member in INTERACTION.members.values())
 _PLAIN = {"string": str | None, "number": Number | None}
-_plain_decoder = msgspec.json.Decoder(
-    msgspec.defstruct(
-        "_PlainInteraction",
-        [
-            (member.name, str)
-            if key in INTERACTION.required
-            else (member.name, _PLAIN[member.shape.schema["type"]], None)
-            for key, member in INTERACTION.members.items()
-        ],
-        rename="camel",
-        gc=False,
-    )
+_PlainInteraction = msgspec.defstruct(
+    "_PlainInteraction",
+    [
+        (member.name, str) if key in INTERACTION.required else (member.name, _PLAIN[member.shape.schema["type"]], None)
+        for key, member in INTERACTION.members.items()
+    ],
+    rename="camel",
+    gc=False,
 )
-"""Takes an interaction whose members are all of the right type; unknown ones are passed over."""
+"""An interaction whose members are all of the right type; unknown ones are passed over."""
+_plain_decoder = msgspec.json.Decoder(_PlainInteraction)
+_plain_array_decoder = msgspec.json.Decoder(list[_PlainInteraction])  # type: ignore[valid-type]  # made above
 _raw_decoder = msgspec.json.Decoder(
     msgspec.defstruct(
         "_RawInteraction",
@@ -157,6 +158,9 @@ def decode_interactions(body: bytes, now: int, read_origin: ReadOrigin = _no_lis
         TooManyEntries: more than one request may hold.
         InvalidInput: an interaction is not acceptable; every fault has its pointer.
     """
+    plain = _read_plain(_plain_array_decoder.decode, body, now, read_origin)
+    if plain is not None:
+        return plain
     return _read_all(enumerate(split_array(body, MAX_INTERACTIONS_PER_REQUEST, "interactions")), now, read_origin)
 
 
@@ -167,6 +171,9 @@ def decode_interaction_lines(body: bytes, now: int, read_origin: ReadOrigin = _n
         InvalidSyntax: a line is no JSON.
         TooManyEntries, InvalidInput: as `decode_interactions`.
     """
+    plain = _read_plain(_decode_plain_lines, body, now, read_origin)
+    if plain is not None:
+        return plain
     lines = list(itertools.islice(_lines(body), MAX_INTERACTIONS_PER_REQUEST + 1))
     if len(lines) > MAX_INTERACTIONS_PER_REQUEST:
         most = MAX_INTERACTIONS_PER_REQUEST
@@ -193,44 +200,61 @@ def _lines(body: bytes) -> Iterator[tuple[int, msgspec.Raw]]:
         yield number, msgspec.Raw(match[0])
 
 
+def _read_plain(
+    decode: Callable[[bytes], Sequence[Any]], body: bytes, now: int, read_origin: ReadOrigin
+) -> tuple[NewInteraction, ...] | None:
+    """Return the interactions of a body without any fault; ``None`` for one whose entries are to be looked at."""
+    if len(body) > MAX_PLAIN_BYTES:
+        return None
+    try:
+        require_utf8(body)
+        entries = decode(body)
+    except (InvalidInput, InvalidSyntax, *UNREADABLE):
+        return None
+    if len(entries) > MAX_INTERACTIONS_PER_REQUEST:
+        return None
+    faults = Faults()
+    read = tuple(_read(entry, "", now, read_origin, faults) for entry in entries)
+    return None if faults.found else read
+
+
+def _decode_plain_lines(body: bytes) -> Sequence[Any]:
+    # What is blank is no object, and has the lines looked at one by one. `decode_lines` takes two objects in a line.
+    return [_plain_decoder.decode(line) for line in body.removesuffix(b"\n").split(b"\n")]
+
+
 def _read_all(
     entries: Iterable[tuple[int, msgspec.Raw]], now: int, read_origin: ReadOrigin
 ) -> tuple[NewInteraction, ...]:
     faults = Faults()
     read = []
     for place, entry in entries:
-        read.append(_read(entry, f"/{place}", now, read_origin, faults))
+        members = _members(entry, f"/{place}", faults)
+        if members is not None:
+            read.append(_read(members, f"/{place}", now, read_origin, faults))
         if faults.full():
             break
     faults.raise_any()
-    return tuple(interaction for interaction in read if interaction is not None)
+    return tuple(read)
 
 
-def _read(raw: msgspec.Raw, where: str, now: int, read_origin: ReadOrigin, faults: Faults) -> NewInteraction | None:
+def _read(members: Any, where: str, now: int, read_origin: ReadOrigin, faults: Faults) -> NewInteraction:
     """Return an interaction; with a fault, which is noted, it is not to be used."""
-    members = _members(raw, where, faults)
-    if members is None:
-        return None
-    user_id = _read_id(members.user_id, f"{where}/userId", faults)
-    kind = _read_type(members.type, f"{where}/type", faults)
-    piece_id = _read_id(members.content_id, f"{where}/contentId", faults)
-    occurred_at = _read_timestamp(members.timestamp, f"{where}/timestamp", now, faults)
+    user_id = _read_id(members.user_id, where, "userId", faults)
+    kind = _read_type(members.type, where, faults)
+    piece_id = _read_id(members.content_id, where, "contentId", faults)
+    occurred_at = _read_timestamp(members.timestamp, where, now, faults)
     given = members.event_id
-    event_id = None if given is None or given is msgspec.UNSET else _read_id(given, f"{where}/eventId", faults)
-    return NewInteraction(
-        user_id=user_id,
-        type=kind,
-        piece_id=piece_id,
-        occurred_at=occurred_at,
-        event_id=event_id,
-        shown_in=_read_origin(members.list_id, (user_id, piece_id), f"{where}/listId", read_origin, faults),
-        portion=None if members.value is None else _read_portion(members.value, f"{where}/value", faults),
-    )
+    event_id = None if given is None or given is UNSET else _read_id(given, where, "eventId", faults)
+    shown_in = _read_origin(members.list_id, (user_id, piece_id), where, read_origin, faults)
+    portion = None if members.value is None else _read_portion(members.value, f"{where}/value", faults)
+    # By place: names would cost more than all else that is done here.
+    return NewInteraction(user_id, kind, piece_id, occurred_at, event_id, shown_in, portion)
 
 
 def _members(raw: msgspec.Raw, where: str, faults: Faults) -> Any:
     """Return an interaction's members: texts and null as values, all else as it came; ``None`` with a fault noted."""
-    # The short way: one typed decode, which takes nearly all. What it refuses is looked at member by member.
+    # The short way: one typed decode. What it refuses is looked at member by member.
     with contextlib.suppress(*UNREADABLE):
         return _plain_decoder.decode(raw)
     kind = kind_of(raw)
@@ -250,14 +274,14 @@ def _text_or_raw(member: Any) -> Any:
     return msgspec.json.decode(member) if is_small else member
 
 
-def _read_id(text: Any, where: str, faults: Faults) -> str:
-    if text is msgspec.UNSET:
-        faults.add(where, f"The member {where.rpartition('/')[2]} is missing; it is required.")
+def _read_id(text: Any, where: str, name: str, faults: Faults) -> str:
+    if text is UNSET:
+        faults.add(f"{where}/{name}", f"The member {name} is missing; it is required.")
         return ""
     # Without `_text_problem`, whose call alone would take 3 % of the time of reading interactions.
     problem = id_problem(text) if isinstance(text, str) else f"Found {kind_of(text)}; a string is accepted."
     if problem:
-        faults.add(where, problem)
+        faults.add(f"{where}/{name}", problem)
     return str(text)
 
 
@@ -265,15 +289,15 @@ def _read_origin(
     text: Any, done: tuple[str, str], where: str, read_origin: ReadOrigin, faults: Faults
 ) -> NewImpression | None:
     """Return the piece in the list that an interaction names; ``done`` is who did something with which piece."""
-    if text is None or text is msgspec.UNSET:
+    if text is None or text is UNSET:
         return None
     if not isinstance(text, str):
-        faults.add(where, f"Found {kind_of(text)}; the id of a list as a string is accepted.")
+        faults.add(f"{where}/listId", f"Found {kind_of(text)}; the id of a list as a string is accepted.")
         return None
     try:
         return read_origin(text, *done)
     except ValueError as error:
-        faults.add(where, str(error))
+        faults.add(f"{where}/listId", str(error))
         return None
 
 
@@ -288,23 +312,23 @@ def _read_portion(value: Any, where: str, faults: Faults) -> int | None:
 def _read_type(name: Any, where: str, faults: Faults) -> InteractionType:
     kind = _TYPES.get(name) if isinstance(name, str) else None
     if kind is None:
-        shown = "no type" if name is msgspec.UNSET else "another type"
-        faults.add(where, f"Found {shown}; accepted are {INTERACTION_TYPE_NAMES}.")
+        shown = "no type" if name is UNSET else "another type"
+        faults.add(f"{where}/type", f"Found {shown}; accepted are {INTERACTION_TYPE_NAMES}.")
         return InteractionType.CLICK  # never stored: the fault ends the request
     return kind
 
 
 def _read_timestamp(text: Any, where: str, now: int, faults: Faults) -> int | None:
     """Return the moment of an interaction, ``None`` where none was sent; a fault is noted."""
-    if text is None or text is msgspec.UNSET:
+    if text is None or text is UNSET:
         return None
     if not isinstance(text, str):
-        faults.add(where, f"Found {kind_of(text)}; an RFC 3339 time as a string is accepted.")
+        faults.add(f"{where}/timestamp", f"Found {kind_of(text)}; an RFC 3339 time as a string is accepted.")
         return None
     try:
         return parse_interaction_timestamp(text, now)
     except ValueError as error:
-        faults.add(where, str(error))
+        faults.add(f"{where}/timestamp", str(error))
         return None
 
 
@@ -343,7 +367,7 @@ def _read_seen(
     faults.only(value, SEEN_LIST.members, where)
     identity = _read_list(value, where, read_list, faults)
     seen = _read_content(value.get("content"), f"{where}/content", faults)
-    given_at = _read_timestamp(value.get("timestamp"), f"{where}/timestamp", now, faults)
+    given_at = _read_timestamp(value.get("timestamp"), where, now, faults)
     if identity is None:
         return []
     # Nothing was seen before its list was made, whatever a client's clock says.
