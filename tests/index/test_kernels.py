@@ -130,6 +130,9 @@ def test_recommendations_are_the_same_bits(  # noqa: PLR0917  # as above
     found = engine.best(taste, blending, segment.postings, figures, choice)
 
     assert same(found, exact.best(taste, blending, segment.postings, figures, choice))
+    few = np.flatnonzero(choice.mask)[: n // engine.MANY_PIECES]
+    scored = engine.scores(taste, blending, segment.postings, segment.entries, figures, few)
+    assert same(scored, exact.scores(taste, blending, segment.postings, figures, few))
 
 
 @settings(deadline=None)

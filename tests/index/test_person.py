@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 
 import profile_reference
 from answers import snapshot_of, stored
-from penchant.index import IntArray, InteractionArrays, Snapshot, figures_of_person, profile_of_person
+from penchant.index import (
+    IntArray,
+    InteractionArrays,
+    Snapshot,
+    figures_of_person,
+    profile_of_person,
+    strongest_terms,
+)
 from penchant.index.people.person import CountedPreferences
 from penchant.model import DAY_MS, InteractionType, Preferences, SourceSettings, StoredInteraction, Term, most_likes
 from strategies import CATALOGUES, CATEGORY_WEIGHTS, PIECE_IDS, examples
@@ -54,6 +61,10 @@ def test_a_person_is_the_definition(
     likes = profile_reference.own_likes(interactions, rules, snapshot.__contains__, most_likes(snapshot.piece_count))
     assert named(snapshot, figures.likes.rows) == likes.keys()
     assert sorted(grade for own in figures.likes.grades for grade in own.tolist()) == sorted(likes.values())
+    strongest = [term for term, score in sorted(expected.items(), key=lambda each: (-each[1], each[0])) if score > 0]
+    for one in (snapshot, Snapshot.of_segment(snapshot.merged())):
+        taste = figures_of_person(arrays, one, rules, TODAY, said).taste
+        assert list(strongest_terms(taste, one, rules)) == strongest
     assert (figures.stated, figures.met) == (
         counted,
         len({each.piece_id for each in interactions if each.piece_id in snapshot}) + len(counted),

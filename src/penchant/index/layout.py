@@ -126,6 +126,15 @@ class FrequentTerms(NamedTuple):
     columns: NDArray[np.uint8]
 
 
+@lasting
+class PieceEntries(NamedTuple):
+    """By piece: its terms, ascending, and its weight of each; ``starts`` (n + 1,) cuts both into pieces."""
+
+    starts: IntArray
+    terms: Numbers
+    weights: Weights
+
+
 class Taste(NamedTuple):
     """A person's taste against one segment; terms ascend, since the order of additions is fixed.
 

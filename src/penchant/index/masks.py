@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penchant.attributes import AttributeFilter, Clause, MarkCondition
-from penchant.index.arrays import run_places
+from penchant.index.arrays import is_first, run_places
 from penchant.index.building import term_key
 from penchant.index.layout import IntArray, Mask, Numbers
 from penchant.index.segment import Segment
@@ -63,7 +63,7 @@ class GivenPieces:
         """Return the ids of those at some rows of a segment."""
         own = self.rows_in(segment)
         order = np.argsort(own)
-        return [self._ids[place] for place in order[np.searchsorted(own, rows, sorter=order)].tolist()]
+        return list(map(self._ids.__getitem__, order[np.searchsorted(own, rows, sorter=order)].tolist()))
 
 
 class _WindowMask(NamedTuple):
@@ -215,7 +215,7 @@ class RowLookup:
     def __init__(self, segment: Segment) -> None:
         self._segment = segment
         self._kept: dict[frozenset[str], IntArray] = {}
-        self._by_mark: tuple[NDArray[np.uint64], NDArray[np.int32]] | None = None
+        self._by_mark: tuple[NDArray[np.uint64], NDArray[np.int32], bool] | None = None
 
     def rows(self, ids: frozenset[str]) -> IntArray:
         """Return the rows, ascending, of those ids that the segment has."""
@@ -235,9 +235,14 @@ class RowLookup:
         if found is None:
             own = self._segment.ids.marks()
             order = np.argsort(own, kind="stable").astype(np.int32)
-            found = self._by_mark = (own[order], order)
-        ascending, order = found
+            ascending = own[order]
+            found = self._by_mark = (ascending, order, bool(len(own) and is_first(ascending).all()))
+        ascending, order, are_distinct = found
         begins = np.searchsorted(ascending, marks)
+        if are_distinct:
+            # As nearly always: one look for each mark is enough.
+            here = np.flatnonzero(np.take(ascending, begins, mode="clip") == marks)
+            return order[begins[here]].astype(np.int64), here
         counts = np.searchsorted(ascending, marks, "right") - begins
         return order[run_places(begins, counts)].astype(np.int64), np.repeat(np.arange(len(marks)), counts)
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penchant.attributes import AttributeFilter
+from penchant.index.arrays import merged
 from penchant.index.day_order import DayOrder
 from penchant.index.layout import FloatArray, IntArray, Mask
 from penchant.index.masks import Filter, Masks, RowLookup, holds_for, rows_of
@@ -100,12 +101,12 @@ class Part:
         return self._masks.window(moment)
 
     def excluded(self, shown: Filter, own: int | None = None) -> IntArray:
-        """Return the rows, ascending, of what a filter excludes, and of the queried piece."""
+        """Return the rows, ascending, of what a filter excludes, and of the queried piece; some may come twice."""
         rows = self._row_lookup.rows(shown.blacklisted)
         if shown.omitted:
-            rows = np.union1d(rows, rows_of(self.segment, shown.omitted))
+            rows = merged(rows, rows_of(self.segment, shown.omitted))
         if shown.listed:
-            rows = np.union1d(rows, self.marked(np.asarray(shown.listed, dtype=np.uint64))[0])
+            rows = merged(rows, np.sort(self.marked(np.asarray(shown.listed, dtype=np.uint64))[0]))
         if own is not None:
             rows = np.insert(rows, np.searchsorted(rows, own), own) if len(rows) else np.array([own])
         return rows

@@ -23,6 +23,7 @@ from penchant.index.layout import (
     IntArray,
     Norms,
     Numbers,
+    PieceEntries,
     Postings,
     Weights,
 )
@@ -97,6 +98,7 @@ class Segment(ArrayMembers):
     squares: FloatArray
     roots: FloatArray
     postings: Postings = field(init=False)
+    entries: PieceEntries = field(init=False)
     frequent: FrequentTerms = field(init=False)
     greatest_weight: int = field(init=False)
     category_names: tuple[str, ...] = field(init=False)
@@ -105,6 +107,7 @@ class Segment(ArrayMembers):
     def __post_init__(self) -> None:
         postings = Postings(self.posting_starts, self.posting_pieces, self.posting_weights)
         object.__setattr__(self, "postings", postings)
+        object.__setattr__(self, "entries", PieceEntries(self.starts, self.piece_terms, self.piece_weights))
         object.__setattr__(self, "frequent", FrequentTerms(self.bits, self.signatures, self.slots, self.columns))
         object.__setattr__(self, "greatest_weight", int(self.posting_weights.max(initial=0)))
         object.__setattr__(self, "category_names", tuple(self.categories))

@@ -59,14 +59,21 @@ class Strings:
     @classmethod
     def of(cls, values: Iterable[str]) -> "Strings":
         """Return a table of these strings, in this order."""
-        return cls.of_encoded([value.encode() for value in values])
+        texts = list(values)
+        joined = "".join(texts)
+        # Of ASCII, as most ids are, each character is a byte: no string is encoded on its own.
+        return cls._cut(joined.encode(), texts) if joined.isascii() else cls.of_encoded(list(map(str.encode, texts)))
 
     @classmethod
     def of_encoded(cls, values: Sequence[bytes]) -> "Strings":
         """Return a table of these strings, given as UTF-8."""
-        starts = np.zeros(len(values) + 1, dtype=np.int64)
-        np.cumsum([len(value) for value in values], out=starts[1:])
-        return cls(starts, np.frombuffer(b"".join(values), dtype=np.uint8).copy())
+        return cls._cut(b"".join(values), values)
+
+    @classmethod
+    def _cut(cls, text: bytes, values: Sequence[str] | Sequence[bytes]) -> "Strings":
+        """Return the table of strings of these lengths."""
+        starts = np.fromiter(itertools.accumulate(map(len, values), initial=0), np.int64, len(values) + 1)
+        return cls(starts, np.frombuffer(text, dtype=np.uint8).copy())
 
     def inserting(self, place: int, value: bytes) -> "Strings":
         """Return the table with one string more, UTF-8, at a place."""

@@ -1,6 +1,7 @@
 """Placements: stored, listed, rolled back; the lists that they show, what people saw of these, and what came of it."""
 
 import functools
+import itertools
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -318,13 +319,13 @@ def _choices(request: PlacementRequest) -> list[object]:
 
 
 def _next(
-    call: Call, view: View, begun: _BegunList, answer: PlacementAnswer, elsewhere: Iterable[str] = ()
+    call: Call, view: View, begun: _BegunList, answer: PlacementAnswer, elsewhere: Iterable[int] = ()
 ) -> str | None:
-    """Return where a list goes on, of which the page shows other pieces ``elsewhere``; ``None`` for nowhere."""
+    """Return where a list goes on; ``None`` for nowhere. What the page shows ``elsewhere`` is given by marks."""
     if not answer.goes_on:
         return None
     # The latest ones, as many as a page can show, so that no cursor grows without end.
-    shown = [*dict.fromkeys((*begun.cursor.elsewhere, *marks_of(elsewhere)))][-MAX_LISTS * MAX_TAKE :]
+    shown = [*dict.fromkeys((*begun.cursor.elsewhere, *elsewhere))][-MAX_LISTS * MAX_TAKE :]
     cursor = ListCursor(
         listed=begun.cursor.listed + marks_of(each.id for each in answer.result.content),
         elsewhere=tuple(shown),
@@ -390,8 +391,9 @@ async def page_lists(call: Call) -> Answer:
         raise InvalidInput(f"A list cannot go on: {faults[0].detail}", faults=faults)
     answers = await call.services.placement_lists.page(view, [each.request for each in lists])
     made = [each for _, each in answers if isinstance(each, PlacementAnswer)]
+    marked = [(each, marks_of(entry.id for entry in each.result.content)) for each in made]
     begun = {each.request: each for each in lists}
-    entries = [_entry(call, view, begun[request], answer, made) for request, answer in answers]
+    entries = [_entry(call, view, begun[request], answer, marked) for request, answer in answers]
     body = encode(PageResult(user_id=page.user_id, lists=entries))
     return Answer(body=body, version=view.head.version, headers=_audience_headers(made))
 
@@ -401,13 +403,13 @@ def _entry(
     view: View,
     begun: _BegunList,
     answer: PlacementAnswer | PenchantError,
-    page: Sequence[PlacementAnswer],
+    page: Sequence[tuple[PlacementAnswer, Sequence[int]]],
 ) -> PageEntry:
     if isinstance(answer, PenchantError):
         error = problem_of(answer, call.services.settings.base_path)
         return PageEntry(placement=begun.asked.placement, content_id=begun.asked.content_id, error=error)
     result = answer.result
-    elsewhere = (each.id for other in page if other is not answer for each in other.result.content)
+    elsewhere = itertools.chain.from_iterable(marks for other, marks in page if other is not answer)
     cursor = _next(call, view, begun, answer, elsewhere)
     return PageEntry(
         placement=result.placement,

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penchant.index.arrays import over_ranges, run_places, starts_of
-from penchant.index.best import Hits, in_order
+from penchant.index.best import Hits, Keys, in_order
 from penchant.index.compiled import exact, ridge_exact
 from penchant.index.compiled.native_kernels import NativeKernel
 from penchant.index.compiled.samples import FINDING, RIDGE, Kind
@@ -32,6 +32,7 @@ from penchant.index.layout import (
     Norms,
     Numbers,
     PersonPairs,
+    PieceEntries,
     PieceFigures,
     PieceTerms,
     Postings,
@@ -54,7 +55,9 @@ SHARE_BLOCK = 65_536
 QUICK_PIECES = 32_768
 """Pieces of a segment that are searched with the interpreter's lock held, tens of us (D124 of docs/decisions.md)."""
 QUICK_ROWS = 64
-"""Pieces of a person whose taste is made so."""
+"""Pieces of a person whose taste is made so, and strings that are found so."""
+MANY_PIECES = 2
+"""Of so many pieces a search may take half as long as scoring one of them by its own terms."""
 SHARED_PIECES = 1_000_000
 """Pieces of a segment from which a search is shared by threads: half a millisecond and more."""
 MAX_DENSE = 500
@@ -169,6 +172,30 @@ def best(taste: Taste, blending: BlendFactors, postings: Postings, figures: Piec
     return in_order(*_engine.over_rows(len(choice.mask), search), choice)
 
 
+def are_few(rows: IntArray, count: int) -> bool:
+    """Return whether some of so many pieces are scored one by one quicker than all are searched."""
+    return len(rows) * MANY_PIECES <= count
+
+
+def scores(
+    taste: Taste,
+    blending: BlendFactors,
+    postings: Postings,
+    entries: PieceEntries,
+    figures: PieceFigures,
+    rows: IntArray,
+) -> Keys:
+    """Return minus the scores of some pieces of a segment; see `exact.scores`."""
+    kernel = _engine.kernel("dots", ("d", entries.weights.dtype.char))
+    if kernel is None or not are_few(rows, len(figures.roots)):
+        return exact.scores(taste, blending, postings, figures, rows)
+    values, dots = np.zeros(len(postings.starts) - 1), np.empty(len(rows))
+    values[taste.terms] = taste.values
+    run = kernel.quickly if len(rows) <= QUICK_PIECES else kernel
+    run(values, taste.table, entries, rows, dots)
+    return exact.scored(dots, taste, blending, figures, rows)
+
+
 def find(
     starts: IntArray, text: Text, wanted_starts: IntArray, wanted_text: Text, numbers: IntArray
 ) -> IntArray | None:
@@ -177,7 +204,8 @@ def find(
     if kernel is None:
         return None
     found = np.empty(len(numbers), dtype=np.int64)
-    kernel(starts, text, wanted_starts, wanted_text, numbers, found)
+    run = kernel.quickly if len(numbers) <= QUICK_ROWS else kernel
+    run(starts, text, wanted_starts, wanted_text, numbers, found)
     return found
 
 

@@ -54,7 +54,12 @@ def scores(taste: Taste, blending: BlendFactors, postings: Postings, figures: Pi
     for term, value in zip(taste.terms.tolist(), taste.values.tolist(), strict=True):
         cut = slice(postings.starts[term], postings.starts[term + 1])
         sums[postings.pieces[cut]] += value * taste.table[postings.weights[cut]]
-    dots, liked = sums[rows], figures.audience.by_row(len(sums))[rows]
+    return scored(sums[rows], taste, blending, figures, rows)
+
+
+def scored(dots: FloatArray, taste: Taste, blending: BlendFactors, figures: PieceFigures, rows: IntArray) -> Keys:
+    """Return minus the scores of some pieces with these dot products, rounded to integers."""
+    liked = figures.audience.by_row(len(figures.roots))[rows]
     divisors = taste.norm * (figures.roots[rows] + taste.mean_norm / 2)
     return -blended(dots, divisors, liked, figures.popular[rows], blending), rows
 

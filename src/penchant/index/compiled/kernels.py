@@ -403,13 +403,30 @@ def best(taste, blending, postings, figures, choice, first, last, scores, shares
                     bounds = _score_bounds(taste, blending, keys[0])
 
 
+def dots(values, table, entries, rows, found):
+    """Set found[i] to the dot product of piece rows[i] with a taste that has a value for every term.
+
+    Terms of a piece ascend: they are added in the order in which `best` adds them, those that the taste lacks as 0.
+    """
+    for i in range(len(rows)):
+        total = 0.0
+        for place in range(entries.starts[rows[i]], entries.starts[rows[i] + 1]):
+            total += values[entries.terms[place]] * table[entries.weights[place]]
+        found[i] = total
+
+
 @inlined
-def _compare(one, other):
-    """Return -1, 0 or 1 as one string of bytes is before, equal to or after another."""
-    for i in range(min(len(one), len(other))):
-        if one[i] != other[i]:
-            return -1 if one[i] < other[i] else 1
-    return (len(one) > len(other)) - (len(one) < len(other))
+def _compare(one, other, same):
+    """Return -1, 0 or 1 as a string of bytes is before, equal to or after another, and how many bytes are the same.
+
+    The first ``same`` ones are known to be.
+    """
+    shorter = min(len(one), len(other))
+    while same < shorter and one[same] == other[same]:
+        same += 1
+    if same < shorter:
+        return (-1 if one[same] < other[same] else 1), same
+    return (len(one) > len(other)) - (len(one) < len(other)), same
 
 
 def find(starts, text, wanted_starts, wanted_text, numbers, found):
@@ -418,17 +435,19 @@ def find(starts, text, wanted_starts, wanted_text, numbers, found):
         wanted = wanted_text[wanted_starts[numbers[i]] : wanted_starts[numbers[i] + 1]]
         # From the whole table each time: what is looked up need not ascend.
         low, high = 0, len(starts) - 1
+        # All strings between two begin with what both have in common with the wanted one: ids begin alike.
+        same_low, same_high = 0, 0
         found[i] = -1
         while low < high:
             middle = (low + high) >> 1
-            order = _compare(text[starts[middle] : starts[middle + 1]], wanted)
+            order, same = _compare(text[starts[middle] : starts[middle + 1]], wanted, min(same_low, same_high))
             if order == 0:
                 found[i] = middle
                 break
             if order < 0:
-                low = middle + 1
+                low, same_low = middle + 1, same
             else:
-                high = middle
+                high, same_high = middle, same
 
 
 def transpose(starts, columns, values, places, rows, moved):

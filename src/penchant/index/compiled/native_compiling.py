@@ -25,6 +25,7 @@ _KERNELS: Mapping[str, Callable[..., None]] = {
     "transpose": kernels.transpose,
     "nearest": kernels.nearest,
     "best": kernels.best,
+    "dots": kernels.dots,
     "neighbours": ridge_kernels.neighbours,
     "triangles": ridge_kernels.triangles,
     "solve": ridge_kernels.solve,

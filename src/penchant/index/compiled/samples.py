@@ -18,6 +18,7 @@ from penchant.index.layout import (
     LikeSequences,
     Norms,
     PersonPairs,
+    PieceEntries,
     PieceFigures,
     PieceTerms,
     Postings,
@@ -56,7 +57,8 @@ def samples_of(kind: Kind) -> dict[str, Sample]:
         blending = BlendFactors(1.0, 1.0, 1.0, total=1.0)
         figures = PieceFigures(none, none, SparseShares(numbers, none))
         best = (taste, blending, postings, figures, choice, 0, 0, none, none, numbers, numbers, numbers)
-        return {"best": best, **_taste_samples(postings.weights)}
+        dots = (none, none, PieceEntries(numbers, postings.pieces, postings.weights), numbers, none)
+        return {"best": best, "dots": dots, **_taste_samples(postings.weights)}
     norms = Norms(np.zeros(0, dtype=np.uint16), 1.0, none)
     if sums_type == np.uint8:
         norms = Norms(NO_WEIGHTS, 1.0, np.zeros(0, dtype=np.uint32))

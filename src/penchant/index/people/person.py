@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from penchant.index.arrays import is_first, run_places
+from penchant.index.arrays import is_first, merged, run_places
 from penchant.index.building import term_of, term_table
 from penchant.index.compiled import engine
 from penchant.index.factors import rarities_of
@@ -178,10 +178,13 @@ class PersonFigures:
     stated: Mapping[Term, float] = field(default_factory=dict)
 
     def left_out(self, *, with_seen: bool) -> tuple[IntArray, ...]:
-        """Return the rows, ascending, that lists leave out for each part: what is hidden, and mostly what was seen."""
+        """Return the rows, ascending, that lists leave out for each part: what is hidden, and mostly what was seen.
+
+        What is both comes twice.
+        """
         if with_seen:
             return self.hidden
-        return tuple(map(np.union1d, self.seen, self.hidden)) if self.hidden else self.seen
+        return tuple(map(merged, self.seen, self.hidden)) if self.hidden else self.seen
 
     @property
     def nbytes(self) -> int:
@@ -230,19 +233,30 @@ def profile_of_person(
     return dict(zip(map(term_of, table.take(numbers)), scores.astype(np.int64).tolist(), strict=True))
 
 
-def strongest_terms(
-    interactions: InteractionArrays,
-    snapshot: Snapshot,
-    settings: SourceSettings,
-    today: int,
-    preferences: Preferences = NO_PREFERENCES,
-) -> Iterator[Term]:
+def strongest_terms(taste: PlacedTaste, snapshot: Snapshot, settings: SourceSettings) -> Iterator[Term]:
     """Yield the terms of a person's profile that speak for pieces, the strongest first, ties by term.
 
-    Of a profile of hundreds mostly few are wanted, and terms with a name take most of the time.
+    ``taste`` is of these parts under these settings. Of a profile of hundreds mostly few are wanted, and terms with a
+    name take most of the time.
     """
-    table, numbers, scores, _ = _profile_by_number(interactions, snapshot, settings, today, preferences)
-    numbers, scores = numbers[scores > 0], scores[scores > 0]
+    if len(snapshot.parts) == 1:
+        table, ((numbers, values),) = snapshot.parts[0].segment.terms, taste.by_part
+    else:
+        named = {
+            part.segment.terms.encoded(number): value
+            for part, (terms, of_terms) in zip(snapshot.parts, taste.by_part, strict=True)
+            for number, value in zip(terms.tolist(), of_terms.tolist(), strict=True)
+        }
+        table, numbers = Strings.of_encoded(sorted(named)), np.arange(len(named))
+        values = np.asarray([named[key] for key in sorted(named)], dtype=np.float64)
+    numbers, values = numbers[values > 0], values[values > 0]
+    frequencies = np.zeros(len(numbers), dtype=np.int64)
+    for part in snapshot.parts:
+        own = part.segment.terms
+        frequencies += part.frequencies(numbers if own is table else own.find_all(table, numbers))
+    # Whole again, as they were before they were multiplied (`PlacedTaste`).
+    rarities = rarities_of(frequencies, snapshot.piece_count)
+    scores = np.rint(values / (rarities * _category_weights(table, numbers, settings)))
     # Terms ascend, so a stable sort leaves equal ones by term.
     return (term_of(table[number]) for number in numbers[np.argsort(-scores, kind="stable")].tolist())
 

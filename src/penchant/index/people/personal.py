@@ -5,12 +5,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from penchant.index.arrays import is_first, run_places
-from penchant.index.best import Hits, Keys
+from penchant.index.arrays import is_first, merged, run_places
+from penchant.index.best import Hits, Keys, allowed_rows, smallest
 from penchant.index.building import term_of
 from penchant.index.compiled import engine, exact
 from penchant.index.factors import root_norms
-from penchant.index.layout import NOWHERE, BlendFactors, Choice, FloatArray, IntArray, PieceFigures, SparseShares, Taste
+from penchant.index.layout import (
+    NOWHERE,
+    BlendFactors,
+    Choice,
+    FloatArray,
+    IntArray,
+    PieceFigures,
+    SparseShares,
+    Taste,
+)
 from penchant.index.masks import Filter
 from penchant.index.part import Part
 from penchant.index.people.order import OwnLikes
@@ -63,13 +72,18 @@ class BlendQuery:
     def best_in(self, part: Part, shown: Filter, take: int, limit: int) -> Hits:
         """Return keys and rows of the best pieces of one part."""
         choice = Choice(part.allowed(shown), self.excluded_in(part, shown), take, limit)
+        if shown.among is not None or shown.having is not None:
+            rows = allowed_rows(choice.mask, choice.excluded)
+            if engine.are_few(rows, len(choice.mask)):
+                return smallest(self.scan(part, rows), choice)
         taste, figures = self._taste_and_figures(part)
         return engine.best(taste, self._blend.factors, part.segment.postings, figures, choice)
 
     def scan(self, part: Part, rows: IntArray) -> Keys:
         """Return how well one part's pieces at some rows suit the person, by numpy."""
         taste, figures = self._taste_and_figures(part)
-        return exact.scores(taste, self._blend.factors, part.segment.postings, figures, rows)
+        segment = part.segment
+        return engine.scores(taste, self._blend.factors, segment.postings, segment.entries, figures, rows)
 
     def _taste_and_figures(self, part: Part) -> tuple[Taste, PieceFigures]:
         blend, segment, number = self._blend, part.segment, self._numbers[part]
@@ -103,10 +117,7 @@ class OverlapQuery(ScanQuery):
 
 
 def _with(excluded: IntArray, left_out: Sequence[IntArray], number: int) -> IntArray:
-    if not left_out:
-        return excluded
-    # Mostly nothing else is left out.
-    return np.union1d(excluded, left_out[number]) if len(excluded) else left_out[number]
+    return merged(excluded, left_out[number]) if left_out else excluded
 
 
 def liked_terms(snapshot: Snapshot, taste: PlacedTaste) -> Strings:

@@ -175,7 +175,7 @@ class LiveInputs:
     async def hidden(self, view: View, user_id: str) -> frozenset[str]:
         """Return the pieces of a view that a person wants to see no more; raises as `person`."""
         # Who is remembered is remembered under the source's own settings, which change nothing of this.
-        own = replace(view, settings=view.source_settings)
+        own = view if view.settings is view.source_settings else replace(view, settings=view.source_settings)
         person = await self.person(own, PersonalRequest(user_id=user_id), self.now(view))
         parts = zip(view.snapshot.parts, person.hidden, strict=False)
         return frozenset(each for part, rows in parts for each in part.segment.ids.take(rows))

@@ -214,8 +214,9 @@ async def _again(inputs: ListInputs, wish: ListWish) -> AgainRanking | None:
 
 
 async def _because(inputs: ListInputs, wish: ListWish, asked: PersonalRequest) -> Iterator[SeededRow]:
-    basis, audience = wish.rules.algorithm or Basis.CONTENT, None
-    known = await _seed_inputs(inputs, wish, asked)
+    basis, audience, now = wish.rules.algorithm or Basis.CONTENT, None, inputs.now(wish.view)
+    person = await inputs.person(wish.view, asked, now, None)
+    known = SeedInputs(view=wish.view, now=now, person=person, history=await inputs.history(wish.view, asked, now))
     if basis is not Basis.CONTENT:
         audience = await inputs.audience(wish.view, known.now, asked.min_audience_version)
     request = SimilarRequest(piece_id="", by=basis, **_long_enough(wish.choice))
@@ -223,15 +224,8 @@ async def _because(inputs: ListInputs, wish: ListWish, asked: PersonalRequest) -
 
 
 async def _keyword(inputs: ListInputs, wish: ListWish, asked: PersonalRequest) -> Iterator[SeededRow]:
-    known = await _seed_inputs(inputs, wish, asked)
-    audience = await inputs.audience(wish.view, known.now, asked.min_audience_version)
-    return rows_by_keyword(known, replace(asked, take=max(asked.take, LEAST_SHOWN)), audience)
-
-
-async def _seed_inputs(inputs: ListInputs, wish: ListWish, asked: PersonalRequest) -> SeedInputs:
-    now = inputs.now(wish.view)
-    person = await inputs.person(wish.view, asked, now, None)
-    return SeedInputs(view=wish.view, now=now, person=person, history=await inputs.history(wish.view, asked, now))
+    wanted = replace(asked, take=max(asked.take, LEAST_SHOWN))
+    return rows_by_keyword(await rank_personal(inputs, wish.view, wanted))
 
 
 def _long_enough(choice: PlacementChoice) -> PlacementChoice:

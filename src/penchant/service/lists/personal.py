@@ -92,7 +92,7 @@ class PersonalRanking(ListRanking[PersonalRequest]):
     ) -> None:
         super().__init__(view, request, now, audience.version)
         self.person = person
-        self._audience = audience
+        self.audience = audience
         self._is_known = is_known
         self._fill_keys: dict[str, FillKey] = {}
 
@@ -237,7 +237,7 @@ class PersonalRanking(ListRanking[PersonalRequest]):
 
     @cached_property
     def _blend(self) -> PersonBlend:
-        view, person, audience = self.view, self.person, self._audience
+        view, person, audience = self.view, self.person, self.audience
         factors = blending_of(view.settings, self.request.algorithm, audience.figures.content_factor(person.met))
         parts = view.snapshot.parts
         # Nothing of people where they do not count.
@@ -274,11 +274,16 @@ class PersonalRanking(ListRanking[PersonalRequest]):
             found = first_to_fill(self.view.snapshot.parts, self.query, shown, self._today, searched - len(best))
             self._fill_keys |= {key[-1]: key for key in found}
             best += [RankedPiece(key[-1], 0) for key in found]
-        return self.in_order(ranking.sunk(best, sinking))[:count]
+        return self.settled(ranking.sunk(best, sinking))[:count]
 
     def in_order(self, pieces: Sequence[RankedPiece]) -> list[RankedPiece]:
-        """Return pieces as the list has them: what nothing speaks for or against in the order of the day."""
-        ordered = super().in_order(pieces)
+        """Return pieces as the list has them."""
+        return self.settled(super().in_order(pieces))
+
+    def settled(self, ordered: list[RankedPiece]) -> list[RankedPiece]:
+        """Return pieces that stand by s with what nothing speaks for or against in the order of the day."""
+        if ordered and ordered[-1].units > 0:
+            return ordered
         neutral = [number for number, each in enumerate(ordered) if each.units == 0]
         if len(neutral) > 1:
             cut = slice(neutral[0], neutral[-1] + 1)
@@ -292,8 +297,7 @@ class PersonalRanking(ListRanking[PersonalRequest]):
         """Return those on the whitelist that something speaks for, in its order."""
         return super().raised([each for each in best if each.units > 0])
 
-    def _score_of(self, units: int) -> float:
-        return ranking.score_of(units)
+    _score_of = staticmethod(ranking.score_of)
 
     def _is_passed_over(self, piece_id: str) -> bool:
         """Return whether a piece is not listed that would be if scores alone counted."""
@@ -345,7 +349,7 @@ class PersonalRanking(ListRanking[PersonalRequest]):
 
     @cached_property
     def _owed(self) -> Callable[[str], Sequence[LikeShare]]:
-        return self._audience.owing(self.view.snapshot.parts, self.person.likes, self.view.settings.order)
+        return self.audience.owing(self.view.snapshot.parts, self.person.likes, self.view.settings.order)
 
     @cached_property
     def _listed(self) -> Mapping[str, int]:

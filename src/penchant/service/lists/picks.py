@@ -68,9 +68,9 @@ class PickRanking(PersonalRanking):
         # All of them, since the order that is asked for may put the last one first.
         return super().ranked_in(shown, len(self._given))[:count] if self._given else []
 
-    def in_order(self, pieces: Sequence[RankedPiece]) -> list[RankedPiece]:
+    def settled(self, ordered: list[RankedPiece]) -> list[RankedPiece]:
         """Return given pieces between their order by s and the one in which they are given."""
-        best = super().in_order(pieces)
+        best = super().settled(ordered)
         if self._weight == 1:
             return best
         by_id = {each.id: each for each in best}
@@ -119,7 +119,8 @@ class PickRanking(PersonalRanking):
             here = np.flatnonzero((rows >= 0) & (part.live[rows] > 0))
             rows = rows[here]
             is_shown = part.allowed(shown)[rows] > 0
-            is_shown &= ~np.isin(rows, part.excluded(shown))
+            if len(excluded := part.excluded(shown)):
+                is_shown &= ~np.isin(rows, excluded)
             hidden = np.isin(rows, self.person.hidden[number]) if self.person.hidden else is_shown & False
             # What anybody else is shown the person has hidden or knows: of mostly many, told by their rows at once.
             for place, is_for_others, is_hidden in zip(here.tolist(), is_shown.tolist(), hidden.tolist(), strict=True):

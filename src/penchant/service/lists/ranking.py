@@ -247,7 +247,8 @@ class ListRanking(ABC, Generic[Query]):
 
     def ranked_in(self, shown: Filter, count: int) -> list[RankedPiece]:
         """Return so many of the best pieces that a filter shows, under the boosts of the request."""
-        return [RankedPiece(piece_id, self.zero - key) for key, piece_id in self._best(shown, count)]
+        zero = self.zero
+        return [RankedPiece(piece_id, zero - key) for key, piece_id in self._best(shown, count)]
 
     def in_order(self, pieces: Sequence[RankedPiece]) -> list[RankedPiece]:
         """Return pieces as the list has them."""

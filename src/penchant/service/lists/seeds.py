@@ -53,7 +53,7 @@ class SeededRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeedInputs:
-    """What rows about a person's likings are made from, at a moment."""
+    """What rows about pieces that a person likes are made from, at a moment."""
 
     view: View
     now: int
@@ -103,10 +103,8 @@ def rows_because(
 class KeywordRanking(PersonalRanking):
     """What a person may like among the pieces that have a term, by what ``whole`` has worked out for all of them."""
 
-    def __init__(
-        self, term: Term, whole: PersonalRanking, request: PersonalRequest, person: PersonFigures, audience: Audience
-    ) -> None:
-        super().__init__(whole.view, request, whole.now, person, audience)
+    def __init__(self, term: Term, whole: PersonalRanking, request: PersonalRequest) -> None:
+        super().__init__(whole.view, request, whole.now, whole.person, whole.audience)
         self._term = term
         self._whole = whole
 
@@ -121,18 +119,15 @@ class KeywordRanking(PersonalRanking):
         return replace(super().shown, having=self._term)
 
 
-def rows_by_keyword(inputs: SeedInputs, request: PersonalRequest, audience: Audience) -> Iterator[SeededRow]:
-    """Yield rows of the best for the person that have a keyword of the profile, the strongest first."""
-    view, now, person = inputs.view, inputs.now, inputs.person
-    today, said = now // DAY_MS, inputs.history.preferences
-    whole = PersonalRanking(view, request, now, person, audience)
+def rows_by_keyword(whole: PersonalRanking) -> Iterator[SeededRow]:
+    """Yield rows of the best of a person's list that have a keyword of the profile, the strongest first."""
+    view, person = whole.view, whole.person
     pieces = ShownPieces(view.snapshot, whole.shown, person.left_out(with_seen=not view.settings.exclude_seen))
 
     def rank(term: Term, without: frozenset[str]) -> KeywordRanking:
-        query = replace(request, exclude=request.exclude | without)
-        return KeywordRanking(term, whole, query, person, audience)
+        return KeywordRanking(term, whole, replace(whole.request, exclude=whole.request.exclude | without))
 
-    for term in strongest_terms(inputs.events, view.snapshot, view.settings, today, said):
+    for term in strongest_terms(person.taste, view.snapshot, view.settings):
         # Counted first: most keywords of a profile are of few pieces, and a count takes no search.
         if pieces.count(term) >= LEAST_SHOWN:
             yield SeededRow(

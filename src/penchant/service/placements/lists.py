@@ -395,6 +395,8 @@ def _by_attributes(
 def under_rules(view: View, rules: ListRules) -> View:
     """Return a view with what a list is made by in the place of the source's own settings and lists."""
     settings = rules.settings(view.settings)
+    if settings is view.settings and rules.whitelist is None and rules.blacklist is None:
+        return view
     return replace(
         view,
         settings=settings,
