@@ -1,13 +1,23 @@
 """Threads are shared by accounts: what one sends beyond its share waits, and nobody else's waits for it."""
 
 import contextvars
+import os
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 
+import pytest
+
 from acceptance.processes import wait_until
 from clocks import SetClock
-from penchant.live.database import READING_THREADS, THREADS_AMONG_ACCOUNTS, AccountThreads, account_served
+from penchant.live.database import (
+    HEAVY_NICENESS,
+    READING_THREADS,
+    THREADS_AMONG_ACCOUNTS,
+    AccountThreads,
+    account_served,
+)
 
 PATIENCE_S = 60
 
@@ -54,6 +64,16 @@ def test_the_work_of_an_account_beyond_its_threads_waits_while_anothers_is_done(
 
     assert begun == THREADS_AMONG_ACCOUNTS
     assert all(each.done() for each in sent)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads have no priorities of their own")
+def test_the_event_loop_gets_a_processor_before_threads() -> None:
+    works = Works()
+
+    niceness = works.send(1, lambda: os.getpriority(os.PRIO_PROCESS, threading.get_native_id())).result(PATIENCE_S)
+    works.end()
+
+    assert niceness == min(19, os.getpriority(os.PRIO_PROCESS, os.getpid()) + HEAVY_NICENESS)
 
 
 def test_an_account_that_is_alone_has_all_threads() -> None:

@@ -9,6 +9,7 @@ from penchant.errors import Overloaded
 from penchant.live.admission import CROWD, TOGETHER, Admission
 
 WORK_S = 0.001
+STEPS = 6
 
 
 async def arrive(
@@ -106,6 +107,47 @@ async def test_whatever_else_comes_waits_for_a_few_of_those_that_stand_in_the_qu
     await asyncio.gather(*waiting)
 
     assert ahead <= 2 * TOGETHER < everyone
+
+
+async def test_steps_of_a_request_wait_for_one_of_each_other_account() -> None:
+    clock, steps = SetClock(1.0), list[int]()
+    admission = Admission(body_bytes=1, delay_s=1, monotonic=clock)
+
+    async def work(account: int) -> None:
+        for _ in range(STEPS):
+            steps.append(account)
+            await asyncio.sleep(0)
+
+    async def served(account: int) -> None:
+        await admission.enter(account)
+        await admission.by_turns(account, work(account))
+
+    await asyncio.gather(*(served(account) for account in [*[1] * CROWD, 2]))
+
+    own = [number for number, account in enumerate(steps) if account == 2]
+    # Besides one that begins and one that goes on of the others in each turn of the event loop.
+    assert own[-1] - own[0] <= 3 * STEPS < CROWD * STEPS // 4
+    assert len(steps) == (CROWD + 1) * STEPS
+
+
+async def test_a_request_that_is_cancelled_between_two_turns_ends() -> None:
+    clock, ended = SetClock(1.0), list[str]()
+    admission = Admission(body_bytes=1, delay_s=1, monotonic=clock)
+
+    async def work() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append("work")
+
+    await admission.enter(1)
+    serving = asyncio.ensure_future(admission.by_turns(1, work()))
+    await asyncio.sleep(0)
+    serving.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await serving
+
+    assert ended == ["work"]
 
 
 async def test_one_that_gave_up_takes_nobodys_turn() -> None:

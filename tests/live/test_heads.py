@@ -2,15 +2,18 @@
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+import uvloop
 
 from databases import prepared_database
 from live.conftest import Sources
 from penchant.errors import StorageUnavailable
+from penchant.live import database
 from penchant.live.database import AsyncStorage
 from penchant.live.heads import Heads
 from penchant.storage import SourceHead, Storage
@@ -61,6 +64,20 @@ async def test_those_who_wait_share_a_query(any_sources: Sources) -> None:
 
     assert [None if head is None else head.name for head in found] == ["a", "b", "c", None] * 25
     assert asked == [4]
+
+
+def test_an_event_loop_that_is_late_does_not_take_the_database_for_away(
+    sources: Sources, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "READ_TIMEOUT_S", 0.05)
+    reads = AsyncStorage(sources.storage, Metrics())
+
+    async def late() -> str:
+        asyncio.get_running_loop().call_soon(time.sleep, 0.3)
+        return await reads.promptly(lambda: "answered")
+
+    # The loop of the service, which looks at its timers first.
+    assert uvloop.run(late()) == "answered"
 
 
 class SharedHeads(Heads):

@@ -24,7 +24,7 @@ from penchant.live.audience_files import LikesFiles, WeightsFiles
 from penchant.live.builder import builder_lock
 from penchant.live.compiling import KernelCompiler
 from penchant.live.counting import StoredLikes
-from penchant.live.database import AsyncStorage
+from penchant.live.database import AsyncStorage, give_way
 from penchant.live.election import Election
 from penchant.live.heads import SourceWatch
 from penchant.live.people_cache import PeopleCache
@@ -164,6 +164,7 @@ async def open_services(
         compiling = KernelCompiler(kernel_folder(settings), loaded=_set_aside)
     searching = ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="penchant-search")
     engine.share(SearchThreads(os.cpu_count() or 1, searching.map))
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(initializer=give_way))
     database = AsyncStorage(storage, metrics)
     views = Views(database, metrics, segments, _limits(settings), stored_likes=likes)
     services = wire(current, database, rates, views, metrics, clock)

@@ -15,21 +15,24 @@ the expected wait passes ``delay_s``. One turn of the event loop:
       |  at most TOGETHER begin, or one for ARRIVALS_PER_START that came       |
       '------------------------- t, of which n began --------------------------'
 
-Requests begun in a turn run until they first wait for something; what is not in this queue (health, metrics, answers
-from threads) comes between two turns, so it waits for no more than those begun.
+Requests begun in a turn run until they first wait for something, and then come again between two turns, as does what
+is not in this queue (health, metrics), which so waits for no more than those begun. Where several accounts came,
+requests that have waited stand in their account's queue again, once for each wait (D230).
 """
 
 import asyncio
 import time
+import types
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Generator
+from typing import Any
 
 from penchant.errors import Overloaded
 
 TOGETHER = 16
 """Requests begun in one turn of the event loop: what comes meanwhile, be it health, waits for no more than these."""
-TOGETHER_AMONG_ACCOUNTS = 2
-"""As many where several accounts came within `SEVERAL_S`: a request needs some turns, in each of which others begin."""
+TOGETHER_AMONG_ACCOUNTS = 1
+"""As many where several accounts came within `SEVERAL_S`, and of what follows a wait: each needs a turn then."""
 SEVERAL_S = 1.0
 CROWD = 32
 """Requests that may wait however long they take: as many clients that each wait for their answer see no refusal."""
@@ -98,6 +101,35 @@ class Admission:
         if (not is_patient and self._waiting >= CROWD) or (ahead >= CROWD and 0 < self.delay_s < ahead * self._start_s):
             raise Overloaded(_TOO_MANY, retry_after_s=1)
         self._accounts.note(account)
+        turn = self._turn_of(account)
+        if turn is not None:
+            await turn
+
+    def by_turns(self, account: int | None, serving: Awaitable[None]) -> Awaitable[None]:
+        """Serve a request that has begun; where several accounts came, each step after a wait needs a turn again."""
+        return self._steps(account, serving) if self._accounts.are_several(self._monotonic()) else serving
+
+    @types.coroutine
+    def _steps(self, account: int | None, serving: Awaitable[None]) -> Generator[Any, Any, None]:
+        steps = serving.__await__()
+        go_on: Callable[[Any], Any] = steps.send
+        given: Any = None
+        while True:
+            try:
+                waits_for = go_on(given)
+            except StopIteration:
+                return
+            go_on = steps.send
+            try:
+                given = yield waits_for
+                turn = self._turn_of(account)
+                if turn is not None:
+                    yield from turn
+            except BaseException as raised:  # noqa: BLE001  # handed on to what waits, such as that its client has gone
+                go_on, given = steps.throw, raised
+
+    def _turn_of(self, account: int | None) -> asyncio.Future[None] | None:
+        """Return what is done when it is an account's turn; ``None`` where that is now."""
         # Turns are only taken while requests come: an idle process has no callback in every turn of its loop.
         if not self._is_turning:
             self._is_turning = True
@@ -106,13 +138,11 @@ class Admission:
         # At once, within this turn, but never past one that waits: first come, first served.
         if self._begun < self._together() and not self._waiting:
             self._begun += 1
-            return
+            return None
         future = asyncio.get_running_loop().create_future()
-        if queue is None:
-            queue = self._queues[account] = deque()
-        queue.append(future)
+        self._queues.setdefault(account, deque()).append(future)
         self._waiting += 1
-        await future
+        return future
 
     def _together(self) -> int:
         return TOGETHER_AMONG_ACCOUNTS if self._accounts.are_several(self._turned_at) else TOGETHER

@@ -1,7 +1,10 @@
 """Asynchronous storage: quick reads run inline, all else in threads, by turns of accounts, each with a deadline."""
 
 import asyncio
+import contextlib
 import contextvars
+import os
+import sys
 import threading
 import time
 from collections import deque
@@ -20,8 +23,10 @@ Result = TypeVar("Result")
 
 READING_THREADS = 8
 """Reads in threads at once: more than cores, since most of their time is the database's."""
-THREADS_AMONG_ACCOUNTS = 2
+THREADS_AMONG_ACCOUNTS = 1
 """As many of one account where several came within `SEVERAL_S`: for each that computes the event loop waits, too."""
+HEAVY_NICENESS = 10
+"""How much later than the event loop threads for what is heavy get a processor (D230)."""
 READ_TIMEOUT_S = 3.0
 """How long a small read may take: a thousand times as long as usual. Then the database counts as away."""
 CHANGE_TIMEOUT_S = 10.0
@@ -34,6 +39,16 @@ account_served: contextvars.ContextVar[int | None] = contextvars.ContextVar("acc
 """The account whose request is being served; ``None`` for work of the service itself."""
 
 
+def give_way() -> None:
+    """Have this thread get a processor after the event loop, where threads have priorities of their own: on Linux."""
+    if sys.platform == "linux":
+        # Where that is forbidden, or it was raised since: work goes on as it is.
+        with contextlib.suppress(OSError):
+            # Of the main thread: one that is started by a thread of low priority has that already.
+            niceness = os.getpriority(os.PRIO_PROCESS, os.getpid()) + HEAVY_NICENESS
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), niceness)
+
+
 class AccountThreads:
     """Threads for which the work of each account stands in a queue of its own; the queues take turns.
 
@@ -43,7 +58,7 @@ class AccountThreads:
 
     def __init__(self, threads: int, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="penchant-read")
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="penchant-read", initializer=give_way)
         self._free = threads
         self._lock = threading.Lock()
         # In the order in which they are served next; none is empty.
@@ -151,11 +166,14 @@ class AsyncStorage:
             return await self.in_thread(function, *args, **kwargs)
         if time.monotonic() < self._away_until:
             raise _away()
+        prompt = self._submit(self._prompt_threads.submit, lambda: function(*args, **kwargs))
         try:
             async with asyncio.timeout(READ_TIMEOUT_S):
-                prompt = self._submit(self._prompt_threads.submit, lambda: function(*args, **kwargs))
                 return await asyncio.wrap_future(prompt)
         except TimeoutError:
+            # The database answered in time, and the event loop came to it later.
+            if prompt.done() and not prompt.cancelled():
+                return prompt.result()
             # The thread goes on with its read: for a while no other is spent on the same.
             self._away_until = time.monotonic() + AWAY_S
             raise _away() from None

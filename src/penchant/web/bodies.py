@@ -20,6 +20,7 @@ from starlette.datastructures import Headers
 from starlette.types import Message, Receive, Scope
 
 from penchant.errors import BodyTooLarge, InvalidSyntax, RequestTimeout, UnsupportedMediaType
+from penchant.live.database import give_way
 from penchant.settings import NodeSettings
 
 JSON = "application/json"
@@ -31,7 +32,7 @@ _GZIP_WINDOW_BITS = 31
 _BODY_HEADERS = frozenset({b"content-length", b"transfer-encoding"})
 _INFLATE_STEP_BYTES = 1 << 20
 """How much is decompressed before the limit is looked at again: bounds what a bomb can take."""
-_INFLATING = ThreadPoolExecutor(1, thread_name_prefix="penchant-inflate")
+_INFLATING = ThreadPoolExecutor(1, thread_name_prefix="penchant-inflate", initializer=give_way)
 """One thread, whose parts of all requests take turns: however many bombs come, another core is left for answers."""
 MAX_DRAFT_BYTES = 8 * 1024 * 1024
 """Bytes of a draft: it is kept, and with what it replaced once it is published."""

@@ -52,13 +52,14 @@ class Refusals:
         came_at = time.perf_counter()
         try:
             # Of an account whose key was accepted before: none that anybody makes up has turns of its own.
-            await services.admission.enter(services.access.account_of(first_header(scope["headers"], _KEY)))
+            account = services.access.account_of(first_header(scope["headers"], _KEY))
+            await services.admission.enter(account)
         except Overloaded:
             await self._refuse(services, scope, receive, send)
             return
         # From here on the wait counts as a part of the request's time.
         scope[CAME_AT] = came_at
-        await self._app(scope, receive, send)
+        await services.admission.by_turns(account, self._app(scope, receive, send))
 
     async def _refuse(self, services: Services, scope: Scope, receive: Receive, send: Send) -> None:
         started = time.perf_counter()
