@@ -1,8 +1,13 @@
 """What a running service logs: to be read by people or programs, and nothing of those who use it."""
 
+import contextlib
 import json
+import os
 import re
+import signal
 import sqlite3
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing
@@ -12,12 +17,14 @@ from typing import Any
 import httpx
 import pytest
 
-from acceptance.servers import Server
+from acceptance.processes import wait_until, workers_of
+from acceptance.servers import Server, free_port
 
 pytestmark = pytest.mark.slow
 
 PERSON = "very-secret-person"
 EVENT = "very-secret-event"
+FULL = Path("/dev/full")
 _FIELD = re.compile(r"""(\w+)=("(?:[^"\\]|\\.)*"|\S+)""")
 
 
@@ -98,3 +105,28 @@ def test_every_line_of_json_has_the_same_beginning(server: Server) -> None:
     for line in map(json.loads, log):
         assert list(line)[:4] == ["time", "level", "message", "request_id"]
     assert {line["request_id"] is None for line in map(json.loads, log)} == {True, False}
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="no file that is always full")
+def test_a_full_disk_that_takes_no_log_ends_no_service(tmp_path: Path) -> None:
+    port = free_port()
+    words = [sys.executable, "-m", "penchant", "serve", "--data", str(tmp_path / "data"), "--port", str(port)]
+
+    def answers() -> bool:
+        assert service.poll() is None
+        with contextlib.suppress(httpx.TransportError):
+            return httpx.get(f"http://127.0.0.1:{port}/-/health/ready", timeout=60).status_code == 200
+        return False
+
+    with FULL.open("wb") as log, subprocess.Popen(words, stdout=log, stderr=log) as service:
+        try:
+            wait_until(answers)
+            (worker,) = workers_of(service.pid)
+            service.send_signal(signal.SIGHUP)
+            os.kill(worker, signal.SIGKILL)
+            wait_until(lambda: worker not in workers_of(service.pid) and answers())
+        finally:
+            service.terminate()
+            code = service.wait(60)
+
+    assert code == 0

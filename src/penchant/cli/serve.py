@@ -120,7 +120,9 @@ def _say(settings: NodeSettings, line: str, **fields: object) -> None:
     if settings.log_format == "json":
         logger.info(line.partition(" (")[0], extra={"fields": fields})
     else:
-        click.echo(line, err=True)
+        # A disk that is full ends no service, as no line of the log does.
+        with contextlib.suppress(OSError):
+            click.echo(line, err=True)
 
 
 class SettingsReloader:
