@@ -22,6 +22,12 @@ def workers_of(process: int) -> list[int]:
     return [int(child) for child in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
 
 
+def children_of(process: int) -> list[int]:
+    """Return what a process has started, by whichever thread, and what has not ended."""
+    tasks = Path(f"/proc/{process}/task").iterdir()
+    return [int(child) for task in tasks for child in (task / "children").read_text().split()]
+
+
 def holders_of(lock: Path) -> list[int]:
     """Return the processes that hold the lock on a file; none where there is no such file."""
     number = lock.stat().st_ino if lock.exists() else -1

@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from acceptance.processes import holders_of, wait_until, workers_of
+from acceptance.processes import children_of, holders_of, wait_until, workers_of
 from acceptance.servers import WITHOUT_TLS, Server, command
 from agent_clients import client_of
 from factories import piece
@@ -199,7 +199,9 @@ def test_all_workers_end_on_sigterm_and_leave_no_metrics(server: Server) -> None
 def test_the_next_start_removes_the_metrics_of_a_killed_service_only(server: Server) -> None:
     second = Server(server.data, "--workers", "2")
     assert len(list(server.data.glob("metrics/*"))) == 2
+    left = children_of(second.process.pid)
     second.kill()
+    wait_until(lambda: not any(Path(f"/proc/{each}").exists() for each in left))
 
     third = Server(server.data)
     assert len(list(server.data.glob("metrics/*"))) == 2

@@ -380,12 +380,19 @@ def test_histories_of_killed_nodes_are_as_if_one_thing_came_after_the_other(clus
     assert history.unanswered > 0
 
 
-def test_a_view_that_misses_a_change_is_found(cluster: Cluster, tmp_path: Path) -> None:
+def test_a_view_that_misses_a_change_is_found(tmp_path: Path) -> None:
     folder = tmp_path / "fault"
     folder.mkdir()
     (folder / "sitecustomize.py").write_text(FAULT)
-    history = lived(cluster, tmp_path, 0.1, {"PYTHONPATH": str(folder)})
 
-    faults = history.faults()
-    say(f"a planted fault: {len(history.steps)} steps, {len(faults)} faults")
-    assert faults != []
+    def faults(minutes: float) -> list[str]:
+        cluster = new_cluster()
+        try:
+            history = lived(cluster, tmp_path / str(minutes), minutes, {"PYTHONPATH": str(folder)})
+        finally:
+            cluster.remove()
+        say(f"a planted fault: {len(history.steps)} steps, {len(history.faults())} faults")
+        return history.faults()
+
+    # Beside other work a few seconds may be too short to meet it.
+    assert faults(0.1) or faults(0.5) or faults(2)
