@@ -412,7 +412,7 @@ def test_settings_are_kept_as_a_draft_and_found_again(visitor: Visitor, filled: 
     name = filled.get("/s/drafts").json()["drafts"][0]["name"]
     opened = visitor.get("settings", source="s", draft=name)
 
-    assert "Settings look : Half-life of interactions, days changed" in words(kept, "edits")
+    assert "Settings : Half-life of interactions, days: 90 → 30" in words(kept, "edits")
     assert dict(fields_of(opened.text, f"{HOME}/settings"))["halfLifeDays"] == "30"
     assert filled.get("/s/settings").json() == before
 
