@@ -15,7 +15,7 @@ FUZZING_S = 20.0 if IS_LONG else 8.0
 SEED = 14
 LEAST_REQUESTS = 50
 PLANTED = str(Path(__file__).parent / "planted")
-PATIENCE_S = 500.0
+PATIENCE_S = 1_000.0
 A_LITTLE_S = 1.0
 
 
