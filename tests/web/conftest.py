@@ -27,6 +27,8 @@ def service(
     """
     wanted = set(request.fixturenames)
     nodes = request.getfixturevalue("nodes") if request.config.getoption("--on") == "nodes" else None
+    # Nodes go by the real clock, and so does what is beside them, but for what is alone.
+    DAY_CLOCK.is_real = nodes is not None and "alone" not in wanted
     if nodes and "alone" not in wanted and settings == replace(nodes.settings, data=settings.data, database=None):
         with service_on_nodes(nodes) as service:
             yield service
