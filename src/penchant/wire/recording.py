@@ -209,13 +209,18 @@ def _read_plain(
     try:
         require_utf8(body)
         entries = decode(body)
-    except (InvalidInput, InvalidSyntax, *UNREADABLE):
+    except (InvalidSyntax, *UNREADABLE):
         return None
     if len(entries) > MAX_INTERACTIONS_PER_REQUEST:
         return None
     faults = Faults()
-    read = tuple(_read(entry, "", now, read_origin, faults) for entry in entries)
-    return None if faults.found else read
+    read = []
+    for entry in entries:
+        read.append(_read(entry, "", now, read_origin, faults))
+        # From here on it would be read twice.
+        if faults.found:
+            return None
+    return tuple(read)
 
 
 def _decode_plain_lines(body: bytes) -> Sequence[Any]:
