@@ -168,10 +168,13 @@ class Settings(Record, frozen=True, kw_only=True, rename="camel"):
     """
 
     category_weights: Annotated[
-        Mapping[str, Number], by_category(weight(0, MAX_CATEGORY_WEIGHT)), Example({"people/director": 2})
+        Mapping[str, Number],
+        by_category(weight(0, MAX_CATEGORY_WEIGHT)),
+        Example({"people/director": 2}),
+        Label("Weights of categories"),
     ] = {}
-    interaction_weights: Annotated[Mapping[str, Number], _INTERACTION_WEIGHTS] = msgspec.field(
-        default_factory=_interaction_weights
+    interaction_weights: Annotated[Mapping[str, Number], _INTERACTION_WEIGHTS, Label("Weights of interactions")] = (
+        msgspec.field(default_factory=_interaction_weights)
     )
     half_life_days: Annotated[Number, number(0, MAX_DAYS), Example(60), Label("Half-life of interactions, days")] = (
         _DEFAULTS.half_life_days
@@ -182,7 +185,9 @@ class Settings(Record, frozen=True, kw_only=True, rename="camel"):
     exclude_seen: Annotated[bool, BOOLEAN, Example(True), Label("Leave out what a person knows already")] = (
         _DEFAULTS.exclude_seen
     )
-    blend: Annotated[BlendSettings, Shape(_read_blend, BLEND.schema())] = BlendSettings()
+    blend: Annotated[BlendSettings, Shape(_read_blend, BLEND.schema()), Label("Parts of recommendations")] = (
+        BlendSettings()
+    )
     new_piece_half_life_days: Annotated[Number, number(0, MAX_DAYS), Label("Half-life of newness, days")] = (
         _DEFAULTS.new_piece_half_life_days
     )
@@ -207,12 +212,16 @@ class Settings(Record, frozen=True, kw_only=True, rename="camel"):
         UNSET
     )
     words: Annotated[
-        WordSettings | UnsetType | None, WORDS_SHAPE, Example({"from": ["label", "extras.description"], "keep": 40})
+        WordSettings | UnsetType | None,
+        WORDS_SHAPE,
+        Example({"from": ["label", "extras.description"], "keep": 40}),
+        Label("Words of texts"),
     ] = UNSET
     vocabulary: Annotated[
         VocabularySettings | UnsetType,
         VOCABULARY_SHAPE,
         Example({"aliases": [{"from": ["genre/film noir"], "to": "genre/noir"}], "ignore": ["genre/other"]}),
+        Label("Keywords that count as one"),
     ] = UNSET
     four_eyes: Annotated[
         bool | UnsetType,
@@ -220,7 +229,6 @@ class Settings(Record, frozen=True, kw_only=True, rename="camel"):
         Description("Whether who wrote a draft is kept from publishing it."),
         Label("Who wrote a draft may not publish it"),
         Example(False),  # a sample's value
-        Label("Who wrote a draft does not publish it"),
     ] = UNSET
 
 

@@ -66,13 +66,7 @@ _DONE = {
     "delete": "deleted",
 }
 _LABELS = {key: member.label or key for key, member in PLACEMENT.members.items()}
-_SETTING_LABELS = {key: member.label or key for key, member in SETTINGS.members.items()} | {
-    "blend": "Parts of recommendations",
-    "categoryWeights": "Weights of categories",
-    "interactionWeights": "Weights of interactions",
-    "words": "Words of texts",
-    "vocabulary": "Keywords that count as one",
-}
+_SETTING_LABELS = {key: member.label or key for key, member in SETTINGS.members.items()}
 _LISTS = {ListKind.BLACKLIST: "Hidden", ListKind.WHITELIST: "Boosted"}
 
 
