@@ -229,7 +229,10 @@ def profile_of_person(
     preferences: Preferences = NO_PREFERENCES,
 ) -> dict[Term, int]:
     """Return a person's profile, P: terms with scores from -1000 to 1000, none 0, in ascending order of terms."""
-    table, numbers, scores, _ = _profile_by_number(interactions, snapshot, settings, today, preferences)
+    interactions, preferences = _counted(interactions, preferences)
+    said = CountedPreferences.of(preferences, snapshot, settings)
+    owners, rows = snapshot.locate(interactions.pieces)
+    table, numbers, scores, _ = _profile(_valued(interactions, owners, rows, snapshot, settings, today), said, snapshot)
     return dict(zip(map(term_of, table.take(numbers)), scores.astype(np.int64).tolist(), strict=True))
 
 
@@ -459,19 +462,6 @@ def _valued(
         length = kept_length(interactions.numbers, _keyword_counts(owners, rows, snapshot))
     numbers, values = _piece_values(interactions, settings, today, length)
     return ValuedRows(owners[numbers], rows[numbers], values)
-
-
-def _profile_by_number(
-    interactions: InteractionArrays,
-    snapshot: Snapshot,
-    settings: SourceSettings,
-    today: int,
-    preferences: Preferences,
-) -> _TermScores:
-    interactions, preferences = _counted(interactions, preferences)
-    said = CountedPreferences.of(preferences, snapshot, settings)
-    owners, rows = snapshot.locate(interactions.pieces)
-    return _profile(_valued(interactions, owners, rows, snapshot, settings, today), said, snapshot)
 
 
 def _profile(pieces: ValuedRows, said: CountedPreferences, snapshot: Snapshot) -> _TermScores:

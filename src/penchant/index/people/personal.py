@@ -10,16 +10,7 @@ from penchant.index.best import Hits, Keys, allowed_rows, smallest
 from penchant.index.building import term_of
 from penchant.index.compiled import engine, exact
 from penchant.index.factors import root_norms
-from penchant.index.layout import (
-    NOWHERE,
-    BlendFactors,
-    Choice,
-    FloatArray,
-    IntArray,
-    PieceFigures,
-    SparseShares,
-    Taste,
-)
+from penchant.index.layout import NOWHERE, BlendFactors, Choice, FloatArray, IntArray, PieceFigures, SparseShares, Taste
 from penchant.index.masks import Filter
 from penchant.index.part import Part
 from penchant.index.people.order import OwnLikes
@@ -80,7 +71,7 @@ class BlendQuery:
         return engine.best(taste, self._blend.factors, part.segment.postings, figures, choice)
 
     def scan(self, part: Part, rows: IntArray) -> Keys:
-        """Return how well one part's pieces at some rows suit the person, by numpy."""
+        """Return how well one part's pieces at some rows suit the person."""
         taste, figures = self._taste_and_figures(part)
         segment = part.segment
         return engine.scores(taste, self._blend.factors, segment.postings, segment.entries, figures, rows)
