@@ -30,7 +30,7 @@ def test_answers_conform_to_the_openapi_document(tmp_path: Path) -> None:
             "--checks",
             CHECKS,
             "--max-examples",
-            "4",
+            "6",
             "--seed",
             "1",
         ],
