@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from acceptance.processes import children_of
 from acceptance.servers import free_ports
 
 PATIENCE_S = 240.0
@@ -103,7 +104,6 @@ class RayNodes:
 def descendants(process: int) -> Iterator[int]:
     """Yield the processes below one, the deepest first."""
     with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-        for task in Path(f"/proc/{process}/task").iterdir():
-            for child in map(int, (task / "children").read_text().split()):
-                yield from descendants(child)
-                yield child
+        for child in children_of(process):
+            yield from descendants(child)
+            yield child
