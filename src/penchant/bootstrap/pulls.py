@@ -8,7 +8,6 @@ import asyncio
 import contextlib
 import os
 import sys
-import time
 
 import msgspec
 
@@ -37,7 +36,7 @@ class PullSchedule:
             ChildProcessError: that process ended otherwise than it should.
         """
         pulls = self._database.storage.pulls
-        if await self._database.in_thread(pulls.list_due, time.time_ns() // 1_000_000):
+        if await self._database.in_thread(pulls.list_due):
             await self._run()
         self._metrics.failing_pulls.set(await self._database.in_thread(pulls.count_failing))
 

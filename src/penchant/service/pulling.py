@@ -26,6 +26,7 @@ from typing import Any
 
 import msgspec
 
+from penchant.clock import SYSTEM_CLOCK
 from penchant.errors import PenchantError, Refused
 from penchant.importing import (
     FetchRules,
@@ -243,13 +244,12 @@ class Puller:
             account=account,
             source=source,
             body=msgspec.json.encode(spec),
-            next_at=_now_ms(),
         )
         self._storage.pulls.add(record, actor=actor)
 
     def run_due(self) -> Iterator[PullRun]:
         """Run all pulls whose turn it is, but for those that others are at; yield what came of each."""
-        for name in self._storage.pulls.list_due(_now_ms()):
+        for name in self._storage.pulls.list_due():
             run = self._run(name, due=True)
             if run is not None:
                 yield run
@@ -268,12 +268,14 @@ class Puller:
 
     def _run(self, name: str, *, due: bool, force: bool = False, anew: bool = False) -> PullRun | None:
         """Run a pull if nobody is at it, and store what came of it; ``None`` where that is not ours to say."""
-        pulls, holder, begun_at = self._storage.pulls, uuid.uuid4().hex, _now_ms()
-        if not pulls.claim(name, holder, now=begun_at, until=begun_at + LEASE_MS, due=due):
+        pulls, holder = self._storage.pulls, uuid.uuid4().hex
+        if not pulls.claim(name, holder, lease_ms=LEASE_MS, due=due):
             return None
         record = pulls.find(name)
         if record is None:
             return None
+        # By the database's clock: by another one this run would stand before or after those of other nodes.
+        begun_at = record.lease_until - LEASE_MS
         try:
             with _kept_lease(self._storage, name, holder) as keep_lease:
                 work = _PullWork(self._storage, self._settings, record, keep_lease, self._find)
@@ -290,7 +292,7 @@ class Puller:
             run=encode(run),
             has_failed=run.outcome.is_failure,
             state=zlib.compress(msgspec.msgpack.encode(work.state), 1),
-            next_at=_now_ms() + work.spec.every_s * 1_000,
+            pause_ms=work.spec.every_s * 1_000,
         )
         return run if pulls.finish(name, holder, result) else None
 
@@ -464,7 +466,7 @@ def _kept_lease(storage: Storage, name: str, holder: str) -> Iterator[Callable[[
     ended = threading.Event()
 
     def renew() -> None:
-        if not storage.pulls.renew(name, holder, until=_now_ms() + LEASE_MS):
+        if not storage.pulls.renew(name, holder, lease_ms=LEASE_MS):
             raise LostLease(f"The pull {name!r} was removed, or another process is at it.")
 
     def renew_for_ever() -> None:
@@ -489,7 +491,7 @@ def _verdict(work: Import, spec: PullSpec) -> ImportVerdict | None:
     """Return what lists come of a file by itself, of its first pieces."""
     if not work.tally.pieces and not work.tally.interactions:
         return None
-    now = _now_ms()
+    now = SYSTEM_CLOCK.now_ms()
     settings = new_source_settings(spec.options, work.sample.pieces.values())
     source = JudgedSource(
         snapshot=work.sample.snapshot(now, settings),
@@ -524,7 +526,3 @@ def _hash(content: bytes) -> bytes:
 def _hash_of(path: Path) -> bytes:
     with path.open("rb") as file:
         return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).digest()
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

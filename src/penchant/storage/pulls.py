@@ -5,7 +5,7 @@
     no more    nobody renews: after lease_until another one may claim it and begin again
 
 One statement claims and one renews, so that of several nodes one alone pulls, and a pull that was removed stores
-nothing more.
+nothing more. All moments are the database's, whatever clock a node has (D235 of docs/decisions.md).
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ class PullRecord:
     """A pull: whose source it is for, what is read and how (``body``), and when next (ms since 1970 UTC).
 
     ``state`` is what the last run left for the next one; ``failures`` counts those in a row, ``lease_until`` is the
-    moment up to which somebody is at it.
+    moment up to which somebody is at it. The turn of a new one is at once, whatever ``next_at`` says.
     """
 
     name: str
@@ -38,20 +38,23 @@ class PullRecord:
     source: str
     body: bytes
     state: bytes = b""
-    next_at: int
+    next_at: int = 0
     failures: int = 0
     lease_until: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PullResult:
-    """What came of a run that began at a moment: its line of the log, and what it leaves for the next one, and when."""
+    """What came of a run that began at a moment: its line of the log, and what it leaves for the next one.
+
+    ``pause_ms`` is how long after its end that is to begin.
+    """
 
     begun_at: int
     run: bytes
     has_failed: bool
     state: bytes
-    next_at: int
+    pause_ms: int
 
 
 class PullStore:
@@ -59,6 +62,7 @@ class PullStore:
 
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
+        self._now = transactions.now_ms
 
     def add(self, record: PullRecord, *, actor: str) -> None:
         """Store a new pull.
@@ -73,8 +77,9 @@ class PullStore:
             if len(names) >= MOST_PULLS:
                 raise Refused(f"There are {MOST_PULLS} pulls, and may be no more.")
             values = {"name": record.name, "account_id": record.account_id, "source": record.source}
-            values |= {"body": record.body, "state": record.state, "next_at": record.next_at}
-            connection.execute(insert(pulls), values | {"failures": 0, "lease": "", "lease_until": 0})
+            values |= {"body": record.body, "state": record.state, "next_at": self._now}
+            values |= {"failures": 0, "lease": "", "lease_until": 0}
+            connection.execute(insert(pulls).values(values))
             note(connection, record.account_id, actor, "pull.add", f"{record.source}/{record.name}", now=now_ms())
 
     def remove(self, name: str, *, actor: str) -> bool:
@@ -104,9 +109,9 @@ class PullStore:
         with self._transactions.read() as connection:
             return _records(connection, own, with_states=True)
 
-    def list_due(self, now: int) -> list[str]:
+    def list_due(self) -> list[str]:
         """Return the names of the pulls whose turn it is and that nobody is at, the longest waiting first."""
-        due = select(pulls.c.name).where(pulls.c.next_at <= now, pulls.c.lease_until <= now)
+        due = select(pulls.c.name).where(pulls.c.next_at <= self._now, pulls.c.lease_until <= self._now)
         with self._transactions.read() as connection:
             return list(connection.execute(due.order_by(pulls.c.next_at, pulls.c.name)).scalars())
 
@@ -116,19 +121,19 @@ class PullStore:
             statement = select(func.count()).select_from(pulls).where(pulls.c.failures > 0)
             return connection.execute(statement).scalar_one()
 
-    def claim(self, name: str, holder: str, *, now: int, until: int, due: bool) -> bool:
+    def claim(self, name: str, holder: str, *, lease_ms: int, due: bool) -> bool:
         """Take the lease of a pull that nobody is at (``due``: and whose turn it is); return whether it is ours."""
-        free = and_(pulls.c.name == name, pulls.c.lease_until <= now)
+        free = and_(pulls.c.name == name, pulls.c.lease_until <= self._now)
         if due:
-            free = and_(free, pulls.c.next_at <= now)
+            free = and_(free, pulls.c.next_at <= self._now)
         with self._transactions.write() as connection:
-            statement = update(pulls).where(free).values(lease=holder, lease_until=until)
+            statement = update(pulls).where(free).values(lease=holder, lease_until=self._now + lease_ms)
             return connection.execute(statement).rowcount == 1
 
-    def renew(self, name: str, holder: str, *, until: int) -> bool:
-        """Keep the lease for longer; ``False`` where it is another one's by now, or the pull was removed."""
+    def renew(self, name: str, holder: str, *, lease_ms: int) -> bool:
+        """Keep the lease from now on; ``False`` where it is another one's by now, or the pull was removed."""
         with self._transactions.write() as connection:
-            statement = update(pulls).where(_held(name, holder)).values(lease_until=until)
+            statement = update(pulls).where(_held(name, holder)).values(lease_until=self._now + lease_ms)
             return connection.execute(statement).rowcount == 1
 
     def release(self, name: str, holder: str) -> None:
@@ -140,7 +145,7 @@ class PullStore:
         """Store what came of a run, and give the lease up; ``False`` and nothing where it is no longer ours."""
         values = {
             "state": result.state,
-            "next_at": result.next_at,
+            "next_at": self._now + result.pause_ms,
             "failures": pulls.c.failures + 1 if result.has_failed else 0,
             "lease": "",
             "lease_until": 0,

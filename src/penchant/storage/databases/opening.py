@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from sqlalchemy import Connection
+from sqlalchemy import ColumnElement, Connection
 
 from penchant.errors import PenchantError, StorageUnavailable
 from penchant.storage import migrations, statements
@@ -32,6 +32,11 @@ class Transactions:
     def insert(self) -> statements.Insert:
         """The dialect's INSERT."""
         return self.database.insert
+
+    @property
+    def now_ms(self) -> ColumnElement[int]:
+        """The database's own clock, in milliseconds since 1970 UTC: nodes go by it for what one of them does (D235)."""
+        return self.database.now_ms
 
     @contextlib.contextmanager
     def read(self) -> Iterator[Connection]:

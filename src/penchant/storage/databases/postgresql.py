@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import (
     BigInteger,
     Boolean,
+    ColumnElement,
     Connection,
     Integer,
     LargeBinary,
@@ -18,6 +19,7 @@ from sqlalchemy import (
     column,
     create_engine,
     event,
+    literal_column,
     make_url,
     select,
     table,
@@ -68,6 +70,8 @@ LINEAGE = (
 )
 """The cluster, the database and the timeline: a promotion, a restore or a recovery changes at least one of them."""
 NEW_EPOCH = "UPDATE sources SET epoch = greatest(epoch + 1, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)"
+NOW_MS: ColumnElement[int] = literal_column("(extract(epoch FROM statement_timestamp()) * 1000)::bigint")
+"""The milliseconds since 1970 UTC by the server's clock as a statement came in: it may then wait for a row's lock."""
 DURABILITY = (
     "SELECT current_setting('synchronous_commit'), current_setting('fsync'), current_setting('full_page_writes'),"
     # The session keeps what was found: a reload of the server's settings must not change it behind our back.
@@ -108,6 +112,7 @@ class PostgresqlDatabase:
     """
 
     insert = staticmethod(dialect.insert)
+    now_ms = NOW_MS
     quick_reads = False
 
     def __init__(self, url: str, options: ServerOptions) -> None:

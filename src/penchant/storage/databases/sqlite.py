@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Table, create_engine, event
+from sqlalchemy import ColumnElement, Connection, Engine, Table, create_engine, event, literal_column
 from sqlalchemy.dialects import sqlite as dialect
 from sqlalchemy.pool import QueuePool
 
@@ -37,12 +37,15 @@ BUSY_TIMEOUT_S = 10
 """Only foreign tools contend for SQLite's own lock: our processes queue at the file lock."""
 CHECKPOINT_TIMEOUT_S = 0.2
 """A checkpoint after an erasure waits this long for readers, then housekeeping tries again."""
+NOW_MS: ColumnElement[int] = literal_column("CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER)")
+"""The milliseconds since 1970 UTC by the machine's clock, the same within a statement."""
 
 
 class SqliteDatabase:
     """A SQLite file: read connections, one write connection at a time under a file lock."""
 
     insert = staticmethod(dialect.insert)
+    now_ms = NOW_MS
     quick_reads = True
     parallel_reads = sys.maxsize
 
