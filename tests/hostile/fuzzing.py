@@ -115,7 +115,10 @@ class Fuzzer:
         self.findings = Findings()
         self._server = server
         self._number = number
-        self._operations = operations
+        schema = schemathesis.openapi.from_dict(server.client.get("/-/openapi.json").json())
+        described = [found.ok() for found in schema.get_all_operations() if isinstance(found, Ok)]
+        chosen = operations or {each.definition.raw["operationId"] for each in described}
+        self._operations = [each for each in described if each.definition.raw["operationId"] in chosen]
         self._pages = pages
         self._chance = random.Random(number)
         self._admin_key = new_key(server.data, admin=True)
@@ -126,15 +129,10 @@ class Fuzzer:
 
     def run(self, seconds: float) -> Findings:
         """Send requests of all operations and forms in turn for so long; return what was found."""
-        document = self._server.client.get("/-/openapi.json").json()
-        schema = schemathesis.openapi.from_dict(document)
-        operations = [found.ok() for found in schema.get_all_operations() if isinstance(found, Ok)]
-        if self._operations:
-            operations = [each for each in operations if each.definition.raw["operationId"] in self._operations]
         until = time.monotonic() + seconds
         while time.monotonic() < until:
-            self._chance.shuffle(operations)
-            for operation in operations:
+            self._chance.shuffle(self._operations)
+            for operation in self._operations:
                 if time.monotonic() < until:
                     self._fuzz_operation(operation)
             for _ in range(FORMS_A_ROUND):

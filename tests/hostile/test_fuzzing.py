@@ -38,9 +38,9 @@ def test_no_request_fails_the_service_or_costs_a_second(tmp_path: Path) -> None:
 
 
 PLANTED_FAULTS: dict[str, Callable[[str], bool]] = {
-    "a number past doubles": lambda fault: fault.startswith("500") and "PUT" in fault and "1e309" in fault,
-    "time": lambda fault: fault.startswith("4") and "DELETE" in fault and "[[" in fault,
-    "a form": lambda fault: fault.startswith("500") and "POST" in fault and "--5" in fault,
+    "a great number": lambda fault: fault.startswith("500") and "PUT" in fault and "1e30" in fault,
+    "time": lambda fault: fault.startswith("4") and "DELETE" in fault and "{" in fault,
+    "a form": lambda fault: fault.startswith("500") and "POST" in fault,
 }
 
 

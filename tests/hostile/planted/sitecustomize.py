@@ -14,27 +14,27 @@ from types import ModuleType
 from typing import Any
 
 BURNT_S = 1.5
-"""CPU seconds that nested lists cost."""
+"""CPU seconds that objects cost."""
 
 
 def _fail_on_great_numbers(module: ModuleType) -> None:
-    """Have settings with a number past doubles end in an error that nobody has thought of."""
+    """Have settings with a number near the end of doubles or past it end in an error that nobody has thought of."""
     decode: Callable[[bytes], Any] = module.decode_settings
 
     def decode_settings(body: bytes) -> Any:
-        if b"1e309" in body:
+        if b"1e30" in body:
             raise OverflowError("planted")
         return decode(body)
 
     module.decode_settings = decode_settings  # type: ignore[attr-defined]  # that is what planting is
 
 
-def _dawdle_over_nested_lists(module: ModuleType) -> None:
-    """Have ids in nested lists take long to be refused."""
+def _dawdle_over_objects(module: ModuleType) -> None:
+    """Have objects in place of ids take long to be refused."""
     decode: Callable[[bytes], Any] = module.decode_ids
 
     def decode_ids(body: bytes) -> Any:
-        until = time.thread_time() + (BURNT_S if b"[[" in body else 0)
+        until = time.thread_time() + (BURNT_S if b"{" in body else 0)
         while time.thread_time() < until:
             pass
         return decode(body)
@@ -42,20 +42,20 @@ def _dawdle_over_nested_lists(module: ModuleType) -> None:
     module.decode_ids = decode_ids  # type: ignore[attr-defined]  # as above
 
 
-def _take_two_signs_for_one(module: ModuleType) -> None:
-    """Have a field of a form of the dashboard take ``--5`` for a number, as 0.1.0 did."""
+def _take_words_for_numbers(module: ModuleType) -> None:
+    """Have a field of a form of the dashboard take any text for a number, as 0.1.0 did with ``--5``."""
     number: Callable[[str], Any] = module.number_in
 
     def number_in(text: str) -> Any:
-        return int(text) if text.strip().lstrip("-").isdecimal() and len(text) < 10 else number(text)
+        return int(text) if text.strip() else number(text)
 
     module.number_in = number_in  # type: ignore[attr-defined]  # as above
 
 
 _FAULTS = {
     "penchant.web.curation": _fail_on_great_numbers,
-    "penchant.web.content": _dawdle_over_nested_lists,
-    "penchant.web.dashboard.forms": _take_two_signs_for_one,
+    "penchant.web.content": _dawdle_over_objects,
+    "penchant.web.dashboard.forms": _take_words_for_numbers,
 }
 
 
