@@ -62,5 +62,5 @@ def running_nodes(postgresql: str, folder: Path, min_version_timeout_s: float) -
 @contextlib.contextmanager
 def service_on_nodes(nodes: Nodes) -> Iterator[Service]:
     """Return the service of an account of its own on two nodes."""
-    with httpx.Client(transport=AlternatingTransport(nodes.addresses), base_url="http://nodes", timeout=60) as client:
+    with httpx.Client(transport=AlternatingTransport(nodes.addresses), base_url="http://nodes", timeout=300) as client:
         yield Service(client, nodes.settings, account=f"test-{uuid.uuid4().hex}", storage=nodes.storage)

@@ -123,7 +123,7 @@ print(metrics.render().decode())
     for moment in ("7", "9", "8"):
         words = [sys.executable, "-c", program, str(tmp_path), moment]
         environment = os.environ | {METRICS_VARIABLE: str(tmp_path)}
-        done = subprocess.run(words, env=environment, capture_output=True, text=True, check=True, timeout=60)
+        done = subprocess.run(words, env=environment, capture_output=True, text=True, check=True, timeout=300)
 
     lines = done.stdout.splitlines()
     assert 'penchant_requests_total{method="GET",route="/{source}",status="200"} 3.0' in lines

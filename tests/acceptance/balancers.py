@@ -101,7 +101,7 @@ class Balancer:
         """End it."""
         self.process.send_signal(signal.SIGTERM)
         try:
-            self.process.wait(timeout=60)
+            self.process.wait(timeout=300)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()

@@ -99,7 +99,7 @@ class Server:
         RUNNING.add(self)
         self.key = ""
         trusted = WITHOUT_TLS if certificate is None else ssl.create_default_context(cafile=certificate)
-        self.client = httpx.Client(base_url=self.url, timeout=60, verify=trusted)
+        self.client = httpx.Client(base_url=self.url, timeout=300, verify=trusted)
         try:
             self.key = new_key(data, database)
             self.client.headers["x-api-key"] = self.key

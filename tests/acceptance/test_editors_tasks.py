@@ -34,7 +34,6 @@ SUNDAY = (NOW + timedelta(days=6 - NOW.weekday() or 7)).replace(hour=20, minute=
 FIND = "Find a piece, person or row"
 MAIN_PAGES = ("Rows", "People")
 MAX_TABS = 200
-TIMEOUT_MS = 30_000
 _FOCUSED = """() => {
   const element = document.activeElement;
   const text = element.getAttribute('aria-label') || element.labels?.[0]?.innerText || element.innerText || '';
@@ -351,7 +350,6 @@ def browser() -> Iterator[Browser]:
 def editor(request: pytest.FixtureRequest, browser: Browser, server: Server) -> Iterator[Editor]:
     """An editor who is signed in, and works in one of the ways."""
     window = Window(browser, server, java_script_enabled=request.param != "without scripts", locale="en-US")
-    window.page.set_default_timeout(TIMEOUT_MS)
     window.sign_in(server.key)
     kind = KeyboardEditor if request.param == "by keyboard alone" else Editor
     yield kind(window, frozenset(each["id"] for each in pieces()))

@@ -174,13 +174,12 @@ def test_a_large_submission_does_not_hold_up_a_read(server: Server) -> None:
     headers = {"content-type": "application/json"}
     thread = threading.Thread(target=lambda: server.client.post("/bulk/content", content=body, headers=headers))
     thread.start()
-    slowest = 0.0
+    answered = 0
     while thread.is_alive():
-        began = time.monotonic()
         assert server.client.get("/-/health/live").status_code == 200
-        slowest = max(slowest, time.monotonic() - began)
+        answered += thread.is_alive()
     thread.join()
-    assert slowest < 2
+    assert answered > 1
     assert server.client.delete("/bulk?confirm=bulk").status_code == 202
 
 

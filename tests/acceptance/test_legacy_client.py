@@ -40,7 +40,7 @@ def replay(server: Server, request_line: str, body: str | None = None) -> Any:
         head += f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n"
     elif request_line.startswith("POST"):
         head += "Content-Length: 0\r\n"
-    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as connection:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=300) as connection:
         connection.sendall(head.encode() + b"\r\n" + content)
         received = b"".join(iter(lambda: connection.recv(65536), b""))
     answer_head, _, answer = received.partition(b"\r\n\r\n")

@@ -115,7 +115,7 @@ def test_a_full_disk_that_takes_no_log_ends_no_service(tmp_path: Path) -> None:
     def answers() -> bool:
         assert service.poll() is None
         with contextlib.suppress(httpx.TransportError):
-            return httpx.get(f"http://127.0.0.1:{port}/-/health/ready", timeout=60).status_code == 200
+            return httpx.get(f"http://127.0.0.1:{port}/-/health/ready", timeout=300).status_code == 200
         return False
 
     with FULL.open("wb") as log, subprocess.Popen(words, stdout=log, stderr=log) as service:

@@ -78,7 +78,8 @@ def hang_up(server: Server, settled: str) -> None:
     # As systemd does it.
     line = re.search("^ExecReload=(.*)$", (DEPLOY / "penchant.service").read_text(), re.MULTILINE)
     assert line is not None
-    subprocess.run(["sh", "-c", line[1]], env=os.environ | {"MAINPID": str(server.process.pid)}, check=True, timeout=60)
+    surroundings = os.environ | {"MAINPID": str(server.process.pid)}
+    subprocess.run(["sh", "-c", line[1]], env=surroundings, check=True, timeout=300)
     wait_until(lambda: server.log().count(settled) > before)
 
 

@@ -221,7 +221,7 @@ def test_on_a_terminal_a_bar_tells_how_far_it_is(tmp_path: Path) -> None:
                 told += chunk
         except OSError:  # the other side is closed
             pass
-        assert process.wait(timeout=60) == 0
+        assert process.wait(timeout=300) == 0
     os.close(ours)
 
     assert "━" in told.decode()

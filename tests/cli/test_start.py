@@ -26,7 +26,7 @@ LATE = {
 def imported_by(program: str) -> set[str]:
     """Return the modules that a program has imported at its end."""
     program += "\nimport sys; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=True)
     return set(done.stdout.split())
 
 

@@ -5,7 +5,7 @@ import sys
 
 
 def run(program: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300, check=False)
 
 
 def test_nothing_of_the_service_is_loaded_with_the_client() -> None:

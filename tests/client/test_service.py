@@ -297,7 +297,7 @@ def test_a_program_goes_on_over_a_restart(tmp_path: Path) -> None:
             again = Server(tmp_path / "data", port=server.port)
             try:
                 # Workers that a kill has left may take it and end before they answer: then this is the second time.
-                assert submission.result(timeout=60).accepted == 1
+                assert submission.result(timeout=300).accepted == 1
                 assert list(client.iterate_ids("s")) == ["a", "b"]
             finally:
                 again.stop()

@@ -30,7 +30,7 @@ MAX_EXPOSURE = 20
 
 def checked(*words: str, **environment: str) -> str:
     """Run a linter and return what it printed; it must be content."""
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False, env=os.environ | environment)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False, env=os.environ | environment)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
 

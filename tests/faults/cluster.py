@@ -112,7 +112,7 @@ class Cluster:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 cwd="/",
-                timeout=60,
+                timeout=300,
                 check=False,
                 **options,
             )

@@ -162,7 +162,7 @@ def gzip_members(target: Target) -> None:
 def slow_listing(target: Target) -> None:
     """Read a listing at some KB a second."""
     address = urlsplit(target.url)
-    with socket.create_connection((address.hostname, address.port), timeout=30) as connection:
+    with socket.create_connection((address.hostname, address.port), timeout=300) as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         request = f"GET /{SOURCE}/content HTTP/1.1\r\nHost: x\r\nx-api-key: {target.key}\r\n\r\n"
         connection.sendall(request.encode())

@@ -25,7 +25,7 @@ def connect(server: Server) -> Iterator[Callable[[], socket.socket]]:
     with contextlib.ExitStack() as opened:
 
         def connection() -> socket.socket:
-            made = socket.create_connection(("127.0.0.1", server.port), timeout=60, source_address=(STRANGER, 0))
+            made = socket.create_connection(("127.0.0.1", server.port), timeout=300, source_address=(STRANGER, 0))
             return opened.enter_context(made)
 
         yield connection

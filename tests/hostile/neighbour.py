@@ -34,7 +34,7 @@ NAMES = tuple(attack.__name__ for attack in ATTACKS)
 SINGLE = (attacks.plain_reads.__name__, *NAMES)
 """What can be made by itself: for comparison what is no attack, too."""
 PATHS = ("/own/users/u/recommendation", "/own/content/a/similar")
-PATIENCE_S = 20.0
+PATIENCE_S = 120.0
 """How long a tenant waits for an answer."""
 RAMP_S = 0.5
 """How long an attack goes on before it is measured, and how long its last requests have to end before quiet is."""
@@ -131,7 +131,7 @@ def under(target: Target, names: Sequence[str]) -> Iterator[None]:
         finally:
             assert attacker.stdin is not None
             attacker.stdin.close()
-            attacker.wait(timeout=60)
+            attacker.wait(timeout=300)
             time.sleep(RAMP_S)
 
 

@@ -269,7 +269,7 @@ def test_two_processes_that_make_the_same_source_count_each_piece_once(address: 
     ):
         account = one.accounts.ensure("a")
         outcomes = [storage.submit(submitting(account, "p", source=name)) for name in names for storage in (one, other)]
-        created = sum(outcome.result(timeout=60).created for outcome in outcomes)
+        created = sum(outcome.result(timeout=300).created for outcome in outcomes)
         counts = [head.piece_count for head in one.sources.list_of(account)]
         made = [entry for entry in one.accounts.list_audit(limit=1_000) if entry.action == "source.create"]
 

@@ -47,7 +47,7 @@ def test_many_processes_may_open_a_fresh_folder_at_once(tmp_path: Path) -> None:
         together = time.time() + 2
         writers = [start_writer(tmp_path / str(attempt), str(number), 1, at=together) for number in range(4)]
 
-        assert [writer.communicate(timeout=60)[0].strip() for writer in writers] == [f"{n}-0" for n in range(4)]
+        assert [writer.communicate(timeout=300)[0].strip() for writer in writers] == [f"{n}-0" for n in range(4)]
         assert [writer.returncode for writer in writers] == [0] * 4
 
 
@@ -111,7 +111,7 @@ def test_a_change_by_any_process_leaves_a_mark(tmp_path: Path) -> None:
     assert storage.sources.read_head(account, "s") is None
     assert storage.upkeep.change_marks() == before
 
-    start_writer(tmp_path, "other", 1).communicate(timeout=60)
+    start_writer(tmp_path, "other", 1).communicate(timeout=300)
 
     assert storage.upkeep.change_marks() != before
     storage.close()

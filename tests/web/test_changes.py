@@ -120,7 +120,7 @@ def test_a_request_that_waits_is_answered_by_the_next_change(service: Service) -
     time.sleep(0.5)
     assert waiting.is_alive()
     service.submit("s", piece("b", "x"))
-    waiting.join(timeout=60)
+    waiting.join(timeout=300)
 
     assert [change["piece"]["id"] for change in follower.changes] == ["b"]
 
@@ -155,7 +155,7 @@ def test_no_account_takes_the_waits_of_all(service: Service) -> None:
     assert service.get(f"/s/changes?{follower.query}").status_code == 200
 
     service.submit("s", piece("b", "x"))
-    waiting.join(timeout=60)
+    waiting.join(timeout=300)
     assert not waiting.is_alive()
     assert service.get(f"/s/changes?{follower.query}&wait=1").status_code == 200
 

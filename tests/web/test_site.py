@@ -329,7 +329,7 @@ def test_a_wheel_has_the_documents_and_serves_them(tmp_path: Path) -> None:
     asked = "from penchant.web.site.library import Library as L; d = L(); print(d.root, *d.documents, *d.pictures)"
     packaged = subprocess.run(
         [sys.executable, "-c", asked],
-        env={"PYTHONPATH": str(tmp_path / "unpacked")}, capture_output=True, text=True, timeout=60, check=False,
+        env={"PYTHONPATH": str(tmp_path / "unpacked")}, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
 
     assert packaged.returncode == 0, packaged.stderr
