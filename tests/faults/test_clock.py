@@ -1,6 +1,6 @@
 """Two nodes on one database, of which one is an hour behind or ahead: both answer alike, and no time goes back.
 
-What one of them does for all is done by one, and at its moment: pulls.
+What one of them does for all is done by one, and at its moment: pulls and scheduled drafts.
 """
 
 import contextlib
@@ -21,8 +21,11 @@ from faults.cluster import Cluster, new_cluster
 from faults.load import Target
 from faults.node import Node
 from penchant.bootstrap import storage_of
+from penchant.cli.keys import make_key
+from penchant.service.administration import roll_secret
 from penchant.service.pulling import LEASE_MS, Puller, PullSpec, list_runs
 from penchant.settings import NodeSettings
+from penchant.wire import MAX_SIGNED_S, format_timestamp, sign_user
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(7_200)]
 
@@ -127,3 +130,47 @@ def test_whatever_its_clock_a_node_takes_no_pull_that_another_is_at_and_keeps_no
             now = "(extract(epoch FROM now()) * 1000)"
             over = f"lease_until > {now} + {LEASE_MS} OR next_at NOT BETWEEN {now} - 600000 AND {now} + 3600000"
             assert cluster.ask(f"SELECT name FROM pulls WHERE {over}") == ""
+
+
+@pytest.mark.parametrize(("seconds", "signed"), ((-3_600, [200, 200, 401]), (3_600, [401, 401, 200])))
+def test_whatever_its_clock_a_node_publishes_drafts_at_their_moment_but_judges_signed_people_by_it(
+    cluster: Cluster, tmp_path: Path, seconds: int, signed: list[int]
+) -> None:
+    right = Node(tmp_path / "right" / "data", database=cluster.url, workers=1)
+    environment = shifted(tmp_path / "shift", seconds)
+    wrong = Node(tmp_path / "wrong" / "data", database=cluster.url, key=right.key, environment=environment, workers=1)
+    by_right, by_wrong = Client([right.port], right.key), Client([wrong.port], right.key)
+    origin = "https://shop.example"
+    with contextlib.closing(storage_of(NodeSettings(data=str(tmp_path), database=cluster.url))) as storage:
+        secret = roll_secret(storage, "default", actor="test").secret
+        browser = make_key(storage, account="default", origins=[origin])[1]
+
+    def statuses(client: Client) -> list[int]:
+        """Return what is answered to people whose time ended, ends within the hour and is the longest."""
+        people = [sign_user("kim", secret, int(time.time()) + left_s) for left_s in (-1_800, 1_800, MAX_SIGNED_S - 60)]
+        path, headers = "/s/users/kim/recommendation", {"x_api_key": browser, "origin": origin}
+        return [client.ask("GET", path, x_penchant_user=person, **headers).status for person in people]
+
+    def steps(name: str) -> list[str]:
+        return [each["step"] for each in by_wrong.ask("GET", f"/s/drafts/{name}").json()["steps"]]
+
+    try:
+        assert by_right.ask("POST", "/s/content", [{"id": "a", "categories": {}}]).status == 202
+        for name, ahead_s in (("soon", 1), ("far", 1_800), ("then", 1_800)):
+            at = format_timestamp(int((time.time() + ahead_s) * 1_000))
+            assert by_right.ask("PUT", f"/s/drafts/{name}", {"placements": {name: {"kind": "new"}}}).status == 200
+            assert by_right.ask("POST", f"/s/drafts/{name}/schedule", {"at": at}).status == 200
+        assert (statuses(by_right), statuses(by_wrong)) == ([401, 200, 200], signed)
+        assert right.stop() == 0
+        wait_until(lambda: steps("soon")[0] != "schedule")
+        # Of one round the far one is published first: if that one is not, it was not taken for due.
+        cluster.ask("UPDATE drafts SET due_at = extract(epoch FROM now()) * 1000 - 60000 WHERE name = 'then'")
+        wait_until(lambda: steps("then")[0] != "schedule")
+
+        assert [steps("soon"), steps("then")] == [["publish", "schedule", "save"]] * 2
+        assert steps("far") == ["schedule", "save"]
+    finally:
+        for client in (by_right, by_wrong):
+            client.close()
+        right.kill()
+        wrong.kill()

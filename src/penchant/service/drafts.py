@@ -253,8 +253,7 @@ class Drafts:
 
         Nodes may do this at the same time: a draft is published by the transaction of one of them.
         """
-        now = self._clock.now_ms()
-        for due in await self._database.in_thread(self._stored.list_due, now, DUE_DRAFTS):
+        for due in await self._database.in_thread(self._stored.list_due, DUE_DRAFTS):
             try:
                 await self._publish_due(due)
             except _LATER:

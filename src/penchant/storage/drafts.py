@@ -87,13 +87,13 @@ class DraftStore:
         with self._transactions.read() as connection:
             return stored_settings(connection, source_id)
 
-    def list_due(self, now: int, limit: int) -> list[DueDraft]:
-        """Return drafts of all sources that were to be published by now, the longest waiting first."""
+    def list_due(self, limit: int) -> list[DueDraft]:
+        """Return drafts of all sources that were to be published by now, the longest waiting first (D235)."""
         statement = (
             select(sources.c.account_id, sources.c.name.label("source"), drafts.c.name, drafts.c.revision)
             .add_columns(drafts.c.steps)
             .join(sources, sources.c.source_id == drafts.c.source_id)
-            .where(drafts.c.due_at <= now, sources.c.deleted.is_(False))
+            .where(drafts.c.due_at <= self._transactions.now_ms, sources.c.deleted.is_(False))
             .order_by(drafts.c.due_at, drafts.c.name)
             .limit(limit)
         )
