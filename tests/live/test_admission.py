@@ -6,7 +6,7 @@ import pytest
 
 from clocks import SetClock
 from penchant.errors import Overloaded
-from penchant.live.admission import CROWD, TOGETHER, Admission
+from penchant.live.admission import CROWD, SEVERAL_S, TOGETHER, Admission, RecentAccounts
 
 WORK_S = 0.001
 STEPS = 6
@@ -38,6 +38,29 @@ def came(*crowds: int, delay_s: float = 0.025, work_s: float = WORK_S) -> tuple[
         return let_in
 
     return asyncio.run(scene()), begun
+
+
+@pytest.mark.parametrize(
+    ("came", "are_several"),
+    (
+        ([1], False),
+        # A key that has not been accepted yet may be the account's own.
+        ([None, 1], False),
+        ([1, None], True),
+        ([1, 2, 2], True),
+    ),
+)
+def test_accounts_are_several_for_a_while_after_one_came_behind_another(
+    *, came: list[int | None], are_several: bool
+) -> None:
+    clock = SetClock(1.0)
+    accounts = RecentAccounts(clock)
+
+    for each in came:
+        accounts.note(each)
+
+    assert accounts.are_several(clock.now) is are_several
+    assert not accounts.are_several(clock.now + SEVERAL_S)
 
 
 def test_as_many_as_a_crowd_are_let_in_however_long_they_take() -> None:
@@ -74,6 +97,7 @@ async def test_who_has_one_request_waits_for_one_of_each_other_account() -> None
     admission = Admission(body_bytes=1, delay_s=1, monotonic=clock)
     crowds = [account for account in (1, 2) for _ in range(TOGETHER + CROWD)]
 
+    await asyncio.gather(admission.enter(1), admission.enter(2))
     waiting = [asyncio.create_task(arrive(admission, clock, WORK_S, begun, each, account=each)) for each in crowds]
     await asyncio.sleep(0)
     own = asyncio.create_task(arrive(admission, clock, WORK_S, begun, 3, account=3))
@@ -122,6 +146,7 @@ async def test_steps_of_a_request_wait_for_one_of_each_other_account() -> None:
         await admission.enter(account)
         await admission.by_turns(account, work(account))
 
+    await asyncio.gather(admission.enter(1), admission.enter(2))
     await asyncio.gather(*(served(account) for account in [*[1] * CROWD, 2]))
 
     own = [number for number, account in enumerate(steps) if account == 2]

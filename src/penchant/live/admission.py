@@ -53,8 +53,12 @@ class RecentAccounts:
 
     def note(self, account: int | None) -> None:
         """Note whose request has come."""
-        if account != self._last:
-            self._last, self._several_until = account, self._monotonic() + SEVERAL_S
+        if account == self._last:
+            return
+        # Whose key has not been accepted yet may be the same account.
+        if self._last is not None:
+            self._several_until = self._monotonic() + SEVERAL_S
+        self._last = account
 
     def are_several(self, now: float) -> bool:
         """Return whether several came within `SEVERAL_S` before a moment of the same clock."""
