@@ -97,6 +97,19 @@ def test_what_was_seen_and_done_is_there_after_a_restart(opening: Opening, stora
         with_restart.close()
 
 
+def test_the_newest_lists_of_a_person_are_read_alone(storage: Storage, account: int) -> None:
+    lists = [identity(storage, account, days_ago=days) for days in (2, 0, 1)]
+    for each in (*lists, identity(storage, account, "lee")):
+        done(storage, seeing(account, each, "a", "b"))
+    of = head(storage, account)
+
+    found = storage.impressions.list_of_person(of.source_id, of.incarnation, "kim", 0, lists=2)
+
+    assert [(each.made_at, each.piece_id) for each in found] == [
+        (lists[place].made_at, piece) for place in (1, 2) for piece in "ab"
+    ]
+
+
 def test_groups_of_several_nodes_count_once(opening: Opening, storage: Storage, account: int) -> None:
     lists = [identity(storage, account, f"u{number}") for number in range(20)]
     nodes = [storage, opening()]

@@ -70,9 +70,14 @@ class ImpressionStore:
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
 
-    def list_of_person(self, source_id: int, incarnation: int, user_id: str, since: int) -> list[StoredImpression]:
-        """Return what a person was shown in lists that were made since a moment, newest list first."""
-        rows = self._rows_of_person(source_id, incarnation, user_id, since)
+    def list_of_person(
+        self, source_id: int, incarnation: int, user_id: str, since: int, lists: int | None = None
+    ) -> list[StoredImpression]:
+        """Return what a person was shown in lists that were made since a moment, newest list first.
+
+        Of the newest ``lists`` at most, if that is given.
+        """
+        rows = self._rows_of_person(source_id, incarnation, user_id, since, lists=lists)
         return [
             StoredImpression(
                 placement=row.placement,
@@ -198,7 +203,13 @@ class ImpressionStore:
             return counts_by_day(connection, source_id, incarnation, days, kinds, limit)
 
     def _rows_of_person(
-        self, source_id: int, incarnation: int, user_id: str, since: int, *conditions: ColumnElement[bool]
+        self,
+        source_id: int,
+        incarnation: int,
+        user_id: str,
+        since: int,
+        *conditions: ColumnElement[bool],
+        lists: int | None = None,
     ) -> list[Any]:
         """Return a person's impressions of lists since a moment, of the newest list first, in the order of the list.
 
@@ -207,12 +218,18 @@ class ImpressionStore:
         oldest = first_key(since)
         with self._transactions.read() as connection:
             person = list_person(read_secret(connection, LIST_IDS), user_key(source_id, user_id))
-            statement = select(impressions).where(
+            own = and_(
                 impressions.c.source_id == source_id,
                 impressions.c.person == person,
                 impressions.c.incarnation == incarnation,
                 *conditions,
             )
+            statement = select(impressions).where(own)
+            if lists is not None:
+                # Materialized, for the reason above: the limit alone would have SQLite go by keys of lists.
+                keys = select(impressions.c.list_key).where(own).cte().prefix_with("MATERIALIZED")
+                newest = select(keys.c.list_key).distinct().order_by(keys.c.list_key.desc()).limit(lists)
+                statement = statement.where(impressions.c.list_key.in_(newest))
             return _newest_first(row for row in connection.execute(statement) if bytes(row.list_key) >= oldest)
 
 

@@ -157,6 +157,7 @@ from penchant.wire.placements import (
     MAX_LISTS,
     MAX_PLACEMENT_VERSIONS,
     MAX_PLACEMENTS,
+    MAX_ROWS,
     PLACEMENT,
     ListRules,
     ListUse,

@@ -161,12 +161,12 @@ class Impressions:
         self._metrics.impressions_beyond.inc(outcome.beyond)
         return outcome
 
-    async def of_person(self, view: View, user_id: str) -> list[StoredImpression]:
-        """Return what a person was shown and is not past its life, newest first."""
+    async def of_person(self, view: View, user_id: str, lists: int | None = None) -> list[StoredImpression]:
+        """Return what a person was shown and is not past its life, newest first; of the newest ``lists`` if given."""
         days = min(view.settings.retention_days, IMPRESSION_DAYS)
         since = self._clock.now_ms() - days * DAY_MS
         read = self._database.storage.impressions.list_of_person
-        return await self._database.in_thread(read, view.head.source_id, view.head.incarnation, user_id, since)
+        return await self._database.in_thread(read, view.head.source_id, view.head.incarnation, user_id, since, lists)
 
     def _is_older(self, identity: ListIdentity, days: int) -> bool:
         return identity.made_at < self._clock.now_ms() - days * DAY_MS

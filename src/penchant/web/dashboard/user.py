@@ -15,6 +15,7 @@ from penchant.service.people import InteractionSelection, TakenBack
 from penchant.web.dashboard.changing import done_notice
 from penchant.web.dashboard.reasons import list_values
 from penchant.web.dashboard.site import DashboardSite, PageAnswer, PageSection, RedirectAnswer, Visit, section
+from penchant.wire import MAX_ROWS
 
 INTERACTIONS = 60
 """Interactions that are read, the newest; together they are shown by piece."""
@@ -233,7 +234,8 @@ async def _acts(visit: Visit, view: View, user_id: str) -> list[DoneWith]:
 
 async def _shown(visit: Visit, view: View, user_id: str) -> list[ShownList]:
     """Return the lists that a person was shown, the newest first."""
-    impressions = await visit.services.impressions.of_person(view, user_id)
+    # The lists that a placement gives in rows stand here as one.
+    impressions = await visit.services.impressions.of_person(view, user_id, MAX_LISTS * MAX_ROWS)
     found = []
     for (placement, variant, made_at), group in groupby(
         impressions, key=lambda each: (each.placement, each.variant, each.made_at)
