@@ -275,9 +275,9 @@ def _load(answers: Answers, films: Path) -> tuple[list[str], list[str]]:
     for _ in range(int(STARTING_S)):
         before, version = version, answers.send(Request("GET", path))[1]["x-penchant-audience-version"]
         if version == before != "0":
-            break
+            return ids, people
         time.sleep(1)
-    return ids, people
+    raise SystemExit(f"What people like was not weighed within {STARTING_S:.0f} seconds.")
 
 
 @contextlib.contextmanager
