@@ -1,11 +1,14 @@
 """``penchant check``: compares the index in its folder, which has to have room for that."""
 
+import json
 import resource
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from sqlalchemy import text
 
+from databases import connection_beside
 from live.conftest import Sources
 from penchant.cli.upkeep import check
 from penchant.errors import StorageUnavailable
@@ -34,6 +37,19 @@ def test_an_index_that_agrees_is_well_and_nothing_is_left(data: Path) -> None:
 
     assert (done.exit_code, done.output) == (0, "All is well.\n")
     assert set((data / "index").rglob("*")) == before
+
+
+def test_what_is_wrong_is_told_to_people_and_to_programs(data: Path) -> None:
+    well = CliRunner().invoke(check, ["--data", str(data), "--json"])
+    with connection_beside(data) as connection:
+        connection.execute(text("UPDATE counters SET live = 7"))
+
+    people, program = (CliRunner().invoke(check, ["--data", str(data), *words]) for words in ((), ("--json",)))
+
+    assert (well.exit_code, json.loads(well.output)) == (0, {"problems": []})
+    assert (people.exit_code, program.exit_code) == (1, 1)
+    assert json.loads(program.output) == {"problems": people.output.splitlines()}
+    assert "7" in people.output
 
 
 def test_a_folder_without_room_is_a_clear_error(data: Path) -> None:

@@ -15,7 +15,7 @@ import msgspec
 
 from penchant import __version__
 from penchant.bootstrap import ERRORS_FILE, index_folder, kernel_folder, storage_of
-from penchant.cli.options import DataLocation, data_options
+from penchant.cli.options import DataLocation, data_options, json_option
 from penchant.cli.upkeep import MIB, is_served
 from penchant.errors import PenchantError
 from penchant.live.checking import index_problems
@@ -35,7 +35,7 @@ DATABASE_FILES = ("penchant.db", "penchant.db-wal")
 @click.command()
 @data_options
 @click.option("--quick", is_flag=True, help="Leave out the checks, which read all that is stored.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 def doctor(*, location: DataLocation, quick: bool, as_json: bool) -> None:
     """Tell what a request for support needs: versions, settings that differ, sizes, checks and the last errors.
 

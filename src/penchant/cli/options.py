@@ -37,6 +37,7 @@ figures_option = click.option(
     type=new_file,
     help="File for the figures as JSON, beside the table; - for standard output instead of it.",
 )
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 json_lines_option = click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 
 

@@ -24,7 +24,7 @@ from penchant.cli.histories import (
     trial_of,
     trial_options,
 )
-from penchant.cli.options import COMMAND_LINE, head_of, processes_option
+from penchant.cli.options import COMMAND_LINE, head_of, json_option, processes_option
 from penchant.cli.progress import progress
 from penchant.cluster import executor_of, require_executor
 from penchant.errors import Refused
@@ -169,7 +169,7 @@ class TunedSource:
 @click.option("--apply", "is_applied", is_flag=True, help="Put better settings in force; the former ones are kept.")
 @click.option("--rollback", is_flag=True, help="Put in force what was before the last --apply, and try nothing.")
 @click.option("--force", is_flag=True, help="Roll back although the settings were changed since.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 @processes_option("--processes")
 def tune(
     *,

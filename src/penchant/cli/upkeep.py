@@ -26,6 +26,7 @@ from penchant.cli.options import (
     data_options,
     existing_file,
     head_of,
+    json_option,
     new_file,
 )
 from penchant.errors import Refused, StorageUnavailable
@@ -40,6 +41,7 @@ from penchant.storage import BackupContents, MoveSide, TableComparison, back_up,
 from penchant.storage import move as move_data
 from penchant.storage import restore as restore_data
 from penchant.telemetry import Metrics
+from penchant.wire import encode
 
 PARTS = ("interactions", "lists", "settings", "placements", "drafts", "preferences")
 
@@ -137,16 +139,18 @@ def move(*, location: DataLocation, target: str, only_compare: bool) -> None:
 
 @click.command()
 @data_options
-def check(*, location: DataLocation) -> None:
+@json_option
+def check(*, location: DataLocation, as_json: bool) -> None:
     """Check that what is stored agrees with itself, and the index with it; exit code 1 where it does not."""
     with location.opened() as (settings, storage):
         # Only one of the two: an index that agrees with rows that are wrong would say nothing.
         problems = storage.upkeep.check() or list(index_problems(storage, index_folder(settings)))
-    for problem in problems:
-        click.echo(problem)
+    if as_json:
+        click.echo(encode({"problems": problems}).decode())
+    else:
+        click.echo("\n".join(problems) or "All is well.")
     if problems:
         sys.exit(1)
-    click.echo("All is well.")
 
 
 @click.command()
