@@ -143,3 +143,16 @@ def test_pieces_are_read_by_their_ids_in_the_order_asked_each_once(service: Serv
     assert service.post("/s/content/read", json=["a"] * 1_001).status_code == 413
     assert service.post("/s/content/read", json=[1]).status_code == 422
     assert service.post("/nowhere/content/read", json=["a"]).status_code == 404
+
+
+def test_a_piece_may_have_the_name_of_an_operation(service: Service) -> None:
+    service.submit("s", piece("read", "x"), piece("b", "x"))
+
+    assert service.get("/s/content/read").json()["id"] == "read"
+    assert service.request("HEAD", "/s/content/read").status_code == 200
+    assert service.get("/s/content/read/similar").status_code == 200
+    assert service.post("/s/content/read", json=["b"]).json()["missing"] == []
+    refused = service.put("/s/content/read", json=[])
+    assert (refused.status_code, refused.headers["allow"]) == (405, "POST, GET, HEAD, DELETE")
+    assert service.delete("/s/content/read").headers["x-penchant-deleted"] == "1"
+    assert service.get("/s/ids").json()["content"] == ["b"]

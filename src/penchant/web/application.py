@@ -159,6 +159,11 @@ def _routes(operations: Iterable[Operation], base_path: str) -> Routes[Resource]
     by_path: dict[str, dict[str, Operation]] = {}
     for operation in operations:
         by_path.setdefault(operation.path, {})[operation.method] = operation
+    for path, methods in by_path.items():
+        # A piece may be called "read": what is done to it is done at an address that has another operation, too.
+        piece = f"{path.rpartition('/')[0]}/{{contentID}}"
+        if path.startswith("/{source}/"):
+            methods.update((method, each) for method, each in by_path.get(piece, {}).items() if method not in methods)
     resources: Mapping[str, Resource] = {path: Resource(methods) for path, methods in by_path.items()}
     return Routes(resources, base_path)
 

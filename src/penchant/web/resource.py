@@ -66,6 +66,9 @@ class Resource:
         operation = self._operations.get(exchange.method)
         if operation is None:
             raise WrongMethod(f"This address takes {self._allow}.", allow=self._allow)
+        if operation.path != self._template:
+            exchange.template = operation.path
+            path = {**path, "contentID": self._template.rpartition("/")[2]}
         caller = None if operation.public else await _admit(exchange, operation, path, query)
         try:
             media_type, body = await _read_body(exchange, operation)
