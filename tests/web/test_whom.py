@@ -264,6 +264,30 @@ def test_bodies_name_hidden_pieces_as_unknown_ones(filled: Service) -> None:
         assert post(path, body).replace("embargoed-piece", "nobody-ever-had") == post(path, other)
 
 
+def test_reasons_name_no_hidden_piece_to_a_page(filled: Service) -> None:
+    page = Page(filled)
+    both = [
+        {"userId": user, "type": "RateLike", "contentId": each}
+        for user in (*OTHERS, "kim", "lee")
+        for each in ("embargoed-piece", "a")
+    ]
+    recorded = filled.post("/s/interactions", json=both)
+    made = {"x-penchant-min-audience-version": recorded.headers["x-penchant-interactions-version"]}
+    # By the last nobody has named it: it is a stand-in.
+    for method, path in (
+        ("GET", "/s/users/kim/recommendation?explain=true&include=label&include-seen=true"),
+        ("GET", "/s/users/kim/why/b"),
+        ("POST", "/s/preview/recommendation?explain=true"),
+    ):
+        body = {"liked": ["a"]} if method == "POST" else None
+        server = filled.request(method, path, headers=made, json=body)
+        answer = filled.request(method, path, key=page.key, headers=page.headers("kim") | made, json=body)
+
+        assert (server.status_code, answer.status_code) == (200, 200)
+        assert "embargoed-piece" in server.text, path
+        assert "embargoed-piece" not in answer.text, path
+
+
 def test_a_page_filters_by_public_extras_alone(filled: Service) -> None:
     page = Page(filled)
 

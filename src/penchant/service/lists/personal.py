@@ -196,7 +196,7 @@ class PersonalRanking(ListRanking[PersonalRequest]):
         factor = self.request.sinking.get(piece_id, 1.0)
         if factor != 1:
             rules.append(MovingRule(rule="rotation", factor=factor))
-        return PersonalWhy(parts=part_shares(self._parts(piece_id), self.person.stated), rules=rules)
+        return PersonalWhy(parts=part_shares(self.view, self._parts(piece_id), self.person.stated), rules=rules)
 
     @cached_property
     def variety(self) -> ranking.Diversity:

@@ -69,8 +69,11 @@ def named_terms(
     return named, TermRest(count=shares.others, share=shares.rest) if shares.others else UNSET
 
 
-def part_shares(parts: ScoreParts, stated: Mapping[Term, float]) -> list[PartShare]:
-    """Return what the parts of a blend add, with the keywords that the person stated marked."""
+def part_shares(view: View, parts: ScoreParts, stated: Mapping[Term, float]) -> list[PartShare]:
+    """Return what the parts of a blend add, with the keywords that the person stated marked.
+
+    A piece of which who asks does not know goes unnamed; its share stays within that of the part.
+    """
     pieces = [
         PieceShare(
             id=like.id,
@@ -79,6 +82,7 @@ def part_shares(parts: ScoreParts, stated: Mapping[Term, float]) -> list[PartSha
             soon_after=like.is_soon_after or UNSET,
         )
         for like in tellable(parts.likes)
+        if view.known_at is None or all(view.knows(named) for named in (like.id, like.through or like.id))
     ]
     terms, rest = named_terms(parts.terms, stated)
     return [
