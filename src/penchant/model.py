@@ -39,6 +39,8 @@ PIN, QUOTA = "pin", "quota"
 """The rules of placements by which a piece stands where it does (interface, section 10)."""
 MAX_LISTED = 300
 """Entries of a list on all its pages together (interface, section 10)."""
+MARK_BYTES = 5
+"""Bytes of the mark by which a cursor names a piece (`penchant.index.Strings`)."""
 GREATEST_SCORE = 1000
 """What the greatest score of a profile is scaled to (interface, section 6)."""
 HALF = 0.4999999995

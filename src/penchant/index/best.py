@@ -33,9 +33,10 @@ class BestPieces:
         self.limit = limit
 
     def add(self, found: Sequence[tuple[int, str]]) -> None:
-        """Add the pieces that a segment's search has found, as keys with ids."""
+        """Add the pieces that a segment's search has found, as keys with ids, in order."""
         self._pieces += found
-        self._pieces.sort()
+        if len(self._pieces) > len(found):
+            self._pieces.sort()
         if len(self._pieces) >= self._take:
             del self._pieces[self._take :]
             # Of the next segments what is as good may enter as well, since its id may come first.

@@ -1,7 +1,7 @@
 """Masks: the pieces of a segment that may be shown, a byte for each, made once for all requests with one filter."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +12,6 @@ from penchant.index.arrays import is_first, run_places
 from penchant.index.building import term_key
 from penchant.index.layout import IntArray, Mask, Numbers
 from penchant.index.segment import Segment
-from penchant.index.strings import Strings
 from penchant.model import Term
 
 MAX_MASKS = 32
@@ -30,7 +29,7 @@ class Filter:
     ``matching`` is a filter by attributes that has to hold for them. Pieces with a term of ``without`` may not appear.
     With ``among`` only these pieces may, with ``having`` only those with a term.
     Excluded is what is ``blacklisted``, a set that many requests share, and what is ``omitted`` from one request, such
-    as pieces of its parameter ``exclude``, or was ``listed`` before, by marks (`Strings.marks`).
+    as pieces of its parameter ``exclude``, or was ``listed`` before, by marks (`mark_of`), one after the other.
     """
 
     moment: int
@@ -38,7 +37,7 @@ class Filter:
     matching: AttributeFilter | None = None
     blacklisted: frozenset[str] = frozenset()
     omitted: frozenset[str] = frozenset()
-    listed: tuple[int, ...] = ()
+    listed: bytes = b""
     without: frozenset[Term] = frozenset()
     among: "GivenPieces | None" = None
     having: Term | None = None
@@ -49,21 +48,19 @@ class GivenPieces:
 
     def __init__(self, ids: Sequence[str]) -> None:
         self._ids = ids
-        self._table = Strings.of(ids)
         self._rows: dict[Segment, IntArray] = {}
 
     def rows_in(self, segment: Segment) -> IntArray:
         """Return the row of each piece in a segment, live or not, in the order of the ids; -1 for none."""
         rows = self._rows.get(segment)
         if rows is None:
-            rows = self._rows[segment] = segment.ids.find_all(self._table)
+            rows = self._rows[segment] = segment.ids.places_of(self._ids)
         return rows
 
     def named(self, segment: Segment, rows: IntArray) -> list[str]:
         """Return the ids of those at some rows of a segment."""
-        own = self.rows_in(segment)
-        order = np.argsort(own)
-        return list(map(self._ids.__getitem__, order[np.searchsorted(own, rows, sorter=order)].tolist()))
+        names = dict(zip(self.rows_in(segment).tolist(), self._ids, strict=True))
+        return list(map(names.__getitem__, rows.tolist()))
 
 
 class _WindowMask(NamedTuple):
@@ -105,17 +102,20 @@ class Masks:
 
         `Part.excluded` has the rest.
         """
-        if shown.without:
-            others = self.allowed(replace(shown, without=frozenset())).copy()
-            for term in shown.without:
-                others[self._segment.having(term_key(*term))] = 0
-            return others
+        mask = self._offered(shown)
+        if shown.having is not None:
+            mask = _only(mask, self._segment.having(term_key(*shown.having)))
         if shown.among is not None:
             own = shown.among.rows_in(self._segment)
-            return _only(self.allowed(replace(shown, among=None)), own[own >= 0])
-        if shown.having is not None:
-            rows = self._segment.having(term_key(*shown.having))
-            return _only(self.allowed(replace(shown, having=None)), rows)
+            mask = _only(mask, own[own >= 0])
+        if shown.without:
+            mask = mask.copy()
+            for term in shown.without:
+                mask[self._segment.having(term_key(*term))] = 0
+        return mask
+
+    def _offered(self, shown: Filter) -> Mask:
+        """Return which pieces are live, available, in the catalogs, and what the attributes have to be."""
         available = self._available(shown.moment)
         if shown.catalogs is None and shown.matching is None:
             return available.mask
@@ -257,5 +257,5 @@ def rows_of(segment: Segment, ids: frozenset[str]) -> IntArray:
     # A small segment asks for each of its pieces; else each id is looked up.
     if len(segment) < len(ids):
         return np.asarray([row for row, piece_id in enumerate(segment.ids) if piece_id in ids], dtype=np.int64)
-    found = segment.ids.find_all(Strings.of(ids))
+    found = segment.ids.places_of(ids)
     return np.sort(found[found >= 0])

@@ -12,7 +12,7 @@ from penchant.index.day_order import DayOrder
 from penchant.index.layout import FloatArray, IntArray, Mask
 from penchant.index.masks import Filter, Masks, RowLookup, holds_for, rows_of
 from penchant.index.segment import Segment
-from penchant.index.strings import Strings
+from penchant.index.strings import Strings, mark_numbers
 
 NORM_SCALE = 1 << 38
 """Norms are added up as integers of 1 in so many, so that their mean does not depend on how pieces lie in segments:
@@ -106,7 +106,10 @@ class Part:
         if shown.omitted:
             rows = merged(rows, rows_of(self.segment, shown.omitted))
         if shown.listed:
-            rows = merged(rows, np.sort(self.marked(np.asarray(shown.listed, dtype=np.uint64))[0]))
+            # Live or not: masks let through none that is gone.
+            listed, _ = self._row_lookup.marked(mark_numbers(shown.listed))
+            listed.sort()
+            rows = merged(rows, listed)
         if own is not None:
             rows = np.insert(rows, np.searchsorted(rows, own), own) if len(rows) else np.array([own])
         return rows

@@ -30,7 +30,7 @@ from penchant.index.part import NORM_SCALE, Part
 from penchant.index.queries import best_of
 from penchant.index.segment import MAX_NORMS, Segment
 from penchant.index.similarity import SimilarityQuery
-from penchant.index.strings import Strings, unite_tables
+from penchant.index.strings import Strings, mark_numbers, unite_tables
 from penchant.model import Algorithm, IndexedPiece, Term
 
 MERGE_RATIO = 4
@@ -181,10 +181,10 @@ class Snapshot:
             numbers[lives], rows[lives] = number, found[lives]
         return numbers, rows
 
-    def marked(self, marks: Sequence[int]) -> list[list[str]]:
-        """Return for each mark (`Strings.marks`) the ids of the live pieces that have it, mostly one, or none."""
-        found: list[list[str]] = [[] for _ in marks]
-        wanted = np.asarray(marks, dtype=np.uint64)
+    def marked(self, marks: bytes) -> list[list[str]]:
+        """Return for each of some marks (`mark_of`) the ids of the live pieces that have it, mostly one, or none."""
+        wanted = mark_numbers(marks)
+        found: list[list[str]] = [[] for _ in wanted]
         for part in self.parts:
             rows, places = part.marked(wanted)
             for place, piece_id in zip(places.tolist(), part.segment.ids.take(rows), strict=True):

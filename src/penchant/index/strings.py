@@ -1,35 +1,39 @@
 """Strings: ids and keywords as tables, without an object for each: their UTF-8 in one array, and where it is cut."""
 
+import contextlib
 import functools
 import itertools
 import operator
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penchant.index.compiled import engine
 from penchant.index.layout import IntArray
+from penchant.model import MARK_BYTES
 
 SEARCH_COST = 32
 """So many strings of a table become a dictionary's in the time of one binary search."""
 RANGE = 1 << 14
 """Strings of each table at most that become Python's objects at a time."""
 
-MARK_BITS = 40
+MARK_BITS = 8 * MARK_BYTES
 """Of a million strings, one in three and a half thousand lists of 300 has a mark that another string has, too."""
 _POWER = 0x9E3779B97F4A7C15
 _SCATTERING = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
 _WORD = (1 << 64) - 1
 
 
+REMEMBERED_PLACES = 16_384
+"""Strings whose places in a table are remembered: requests name the same pieces again and again."""
 REMEMBERED_MARKS = 16_384
 """Marks that are remembered: lists show the same pieces again and again."""
 
 
 @functools.lru_cache(maxsize=REMEMBERED_MARKS)
-def mark_of(value: str) -> int:
-    """Return the mark of a string, as `Strings.marks` has it: a tenth of the time where there are few."""
+def mark_of(value: str) -> bytes:
+    """Return the mark of a string, as `mark_numbers` reads it: a tenth of the time where there are few."""
     total, power = 0, _POWER
     for byte in value.encode():
         total += (byte + 1) * power
@@ -37,7 +41,14 @@ def mark_of(value: str) -> int:
     total &= _WORD
     for shift, factor in _SCATTERING:
         total = (total ^ (total >> shift)) * factor & _WORD
-    return (total ^ (total >> 31)) >> (64 - MARK_BITS)
+    return ((total ^ (total >> 31)) >> (64 - MARK_BITS)).to_bytes(MARK_BYTES, "big")
+
+
+def mark_numbers(marks: bytes) -> NDArray[np.uint64]:
+    """Return marks that stand one after the other as `Strings.marks` has them."""
+    wide = np.zeros((len(marks) // MARK_BYTES, 8), dtype=np.uint8)
+    wide[:, -MARK_BYTES:] = np.frombuffer(marks, dtype=np.uint8).reshape(-1, MARK_BYTES)
+    return wide.view(">u8").ravel().astype(np.uint64)
 
 
 class Strings:
@@ -47,7 +58,7 @@ class Strings:
     where a dictionary took 137.
     """
 
-    __slots__ = ("_cuts", "_view", "starts", "text")
+    __slots__ = ("_cuts", "_places", "_view", "starts", "text")
 
     def __init__(self, starts: IntArray, text: NDArray[np.uint8]) -> None:
         self.starts = starts
@@ -55,6 +66,7 @@ class Strings:
         # Views of Python's own: to read a number through numpy takes three times as long.
         self._cuts = memoryview(starts)  # type: ignore[arg-type]  # numpy's arrays are buffers
         self._view = memoryview(text)  # type: ignore[arg-type]  # as above
+        self._places: dict[str, int] = {}
 
     @classmethod
     def of(cls, values: Iterable[str]) -> "Strings":
@@ -166,6 +178,22 @@ class Strings:
         found = engine.find(self.starts, self.text, wanted.starts, wanted.text, numbers)
         if found is None:
             found = np.asarray(self._find_in_python([wanted.encoded(each) for each in numbers.tolist()]), np.int64)
+        return found
+
+    def places_of(self, values: Collection[str]) -> IntArray:
+        """Return the places in this ascending table of some strings, as `find_all`, and remember them.
+
+        To ask for the same ones again takes a sixth of the time. Another thread may do so meanwhile.
+        """
+        known = self._places
+        with contextlib.suppress(KeyError):
+            return np.fromiter(map(known.__getitem__, values), np.int64, len(values))
+        found = self.find_all(Strings.of(values))
+        # Those that are missing as well: each of several tables has a part of them.
+        if len(known) + len(values) > REMEMBERED_PLACES:
+            known = self._places = {}
+        if len(values) <= REMEMBERED_PLACES:
+            known.update(zip(values, found.tolist(), strict=True))
         return found
 
     def _find_in_python(self, wanted: Sequence[bytes]) -> list[int]:

@@ -149,7 +149,7 @@ class Call:
             InvalidInput: not a number.
         """
         # Most reads ask for no version: they skip the parsing.
-        if not self.query.pairs and MIN_VERSION_HEADER not in self.headers:
+        if MIN_VERSION_HEADER not in self.headers and not self.query.values(MIN_VERSION.name):
             return 0
         in_query: int = read_parameters([MIN_VERSION], self.query)[MIN_VERSION.name]
         return max(in_query, self._greatest_of(MIN_VERSION_HEADER))

@@ -1,8 +1,7 @@
 """Placements: stored, listed, rolled back; the lists that they show, what people saw of these, and what came of it."""
 
 import functools
-import itertools
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -10,9 +9,9 @@ from msgspec import UNSET
 
 from penchant.errors import Fault, InvalidInput, NotInBrowsers, PenchantError, invalid_parameter
 from penchant.live.views import View
-from penchant.model import DAY_MS, MAX_LISTED, MAX_TAKE, Feature, NewImpression, Scope, SourceSettings
+from penchant.model import DAY_MS, MARK_BYTES, MAX_LISTED, MAX_TAKE, Feature, NewImpression, Scope, SourceSettings
 from penchant.service.lists.kinds import PlacementRequest
-from penchant.service.lists.paging import NEXT_HEADER, marked_ids, marks_of
+from penchant.service.lists.paging import NEXT_HEADER, cut_marks, mark_count, marked_ids, marks_of
 from penchant.service.placements.impressions import LIST_HEADER, ListIds
 from penchant.service.placements.lists import PlacementAnswer, check_quotas
 from penchant.service.placements.results import ResultsRequest
@@ -281,7 +280,7 @@ async def placement_list(call: Call) -> Answer:
         raise invalid_parameter(AFTER.name, str(error)) from None
     answer = await call.services.placement_lists.answer(view, begun.request)
     headers = _audience_headers([answer]) | {LIST_HEADER: _list_id(call, view, answer.result)}
-    if (cursor := _next(call, view, begun, answer)) is not None:
+    if (cursor := _next(call, view, begun, answer, _marks(answer))) is not None:
         headers[NEXT_HEADER] = cursor
     return Answer(body=encode(answer.result), version=view.head.version, headers=headers)
 
@@ -305,7 +304,7 @@ def _begun(call: Call, view: View, asked: PlacementRequest, after: str | None) -
     cursor = call.services.lists.pages.read(view.head, _choices(asked), after)
     request = replace(
         asked,
-        take=min(asked.take, MAX_LISTED - len(cursor.listed)),
+        take=min(asked.take, MAX_LISTED - mark_count(cursor.listed)),
         exclude=asked.exclude | marked_ids(view.snapshot, cursor.elsewhere),
         listed=cursor.listed,
         about=cursor.about,
@@ -319,19 +318,26 @@ def _choices(request: PlacementRequest) -> list[object]:
 
 
 def _next(
-    call: Call, view: View, begun: _BegunList, answer: PlacementAnswer, elsewhere: Iterable[int] = ()
+    call: Call, view: View, begun: _BegunList, answer: PlacementAnswer, own: bytes, elsewhere: bytes = b""
 ) -> str | None:
-    """Return where a list goes on; ``None`` for nowhere. What the page shows ``elsewhere`` is given by marks."""
+    """Return where a list goes on; ``None`` for nowhere. What it and others of the page show is given by marks."""
     if not answer.goes_on:
         return None
-    # The latest ones, as many as a page can show, so that no cursor grows without end.
-    shown = [*dict.fromkeys((*begun.cursor.elsewhere, *elsewhere))][-MAX_LISTS * MAX_TAKE :]
+    if begun.cursor.elsewhere:
+        # Each once: a page shows nothing twice, but the next one may show it in another list.
+        elsewhere = b"".join(dict.fromkeys(cut_marks(begun.cursor.elsewhere + elsewhere)))
     cursor = ListCursor(
-        listed=begun.cursor.listed + marks_of(each.id for each in answer.result.content),
-        elsewhere=tuple(shown),
+        listed=begun.cursor.listed + own,
+        # The latest ones, as many as a page can show, so that no cursor grows without end.
+        elsewhere=elsewhere[-MAX_LISTS * MAX_TAKE * MARK_BYTES :],
         about=answer.about,
     )
     return call.services.lists.pages.cursor(view.head, _choices(begun.asked), cursor)
+
+
+def _marks(answer: PlacementAnswer) -> bytes:
+    """Return the marks of the pieces that a list shows."""
+    return marks_of(each.id for each in answer.result.content)
 
 
 async def read_page(call: Call) -> PageWish:
@@ -391,7 +397,7 @@ async def page_lists(call: Call) -> Answer:
         raise InvalidInput(f"A list cannot go on: {faults[0].detail}", faults=faults)
     answers = await call.services.placement_lists.page(view, [each.request for each in lists])
     made = [each for _, each in answers if isinstance(each, PlacementAnswer)]
-    marked = [(each, marks_of(entry.id for entry in each.result.content)) for each in made]
+    marked = [(each, _marks(each)) for each in made]
     begun = {each.request: each for each in lists}
     entries = [_entry(call, view, begun[request], answer, marked) for request, answer in answers]
     body = encode(PageResult(user_id=page.user_id, lists=entries))
@@ -403,14 +409,14 @@ def _entry(
     view: View,
     begun: _BegunList,
     answer: PlacementAnswer | PenchantError,
-    page: Sequence[tuple[PlacementAnswer, Sequence[int]]],
+    page: Sequence[tuple[PlacementAnswer, bytes]],
 ) -> PageEntry:
     if isinstance(answer, PenchantError):
         error = problem_of(answer, call.services.settings.base_path)
         return PageEntry(placement=begun.asked.placement, content_id=begun.asked.content_id, error=error)
     result = answer.result
-    elsewhere = itertools.chain.from_iterable(marks for other, marks in page if other is not answer)
-    cursor = _next(call, view, begun, answer, elsewhere)
+    own = b"".join(marks for other, marks in page if other is answer)
+    cursor = _next(call, view, begun, answer, own, b"".join(marks for other, marks in page if other is not answer))
     return PageEntry(
         placement=result.placement,
         variant=result.variant,

@@ -8,7 +8,7 @@ from penchant.attributes import Attribute, AttributeFilter, Boost
 from penchant.errors import InvalidInput, invalid_parameter
 from penchant.live.views import View
 from penchant.model import MAX_LISTED, Basis, Feature, Scope
-from penchant.service.lists.paging import NEXT_HEADER, marks_of
+from penchant.service.lists.paging import NEXT_HEADER, mark_count, marks_of
 from penchant.service.lists.personal import PersonalRanking
 from penchant.service.lists.plain import NewRanking, PopularRanking
 from penchant.service.lists.prospects import ProspectsRequest
@@ -74,7 +74,7 @@ class ListChoice(PieceChoice):
 
     take: int
     exclude: frozenset[str]
-    listed: tuple[int, ...]
+    listed: bytes
 
 
 def piece_choice(call: Call, values: Values, view: View) -> PieceChoice:
@@ -93,7 +93,7 @@ def list_choice(call: Call, values: Values, view: View) -> ListChoice:
     take = values["limit"] or values["take"]
     listed = _cursor(call, values, view).listed
     return ListChoice(
-        take=min(take, MAX_LISTED - len(listed)),
+        take=min(take, MAX_LISTED - mark_count(listed)),
         exclude=values["exclude"],
         listed=listed,
         **piece_choice(call, values, view),

@@ -30,13 +30,12 @@ import base64
 import hashlib
 import hmac
 import re
-import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
 
-from penchant.model import MAX_TAKE, PIN, QUOTA, ListIdentity
+from penchant.model import MARK_BYTES, MAX_TAKE, PIN, QUOTA, ListIdentity
 
 _MOMENT_BYTES = 5
 _TAG_BYTES = 11
@@ -80,7 +79,8 @@ def encode_list_id(  # noqa: PLR0913  # an id has so many parts
     if len(written) - 1 > MAX_LIST_NAMES_BYTES or len(pieces) > MAX_TAKE:
         raise ValueError(f"the names have more than {MAX_LIST_NAMES_BYTES} bytes, or the list {MAX_TAKE} pieces")
     moment = (made_at // 1000).to_bytes(_MOMENT_BYTES, "big")
-    marks = b"".join(_mark(secret, moment + chance, each, rules.get(each, "")) for each in pieces)
+    hashes = {rule: _mark_hash(secret, moment + chance, rule) for rule in {"", *rules.values()}}
+    marks = b"".join([_mark(hashes[rules.get(each, "")], each) for each in pieces])
     rest = chance + bytes([_IS_PROVEN | len(person), len(pieces)]) + marks + person + written
     return base64.urlsafe_b64encode(moment + _tag(secret, origin, moment, rest) + rest).decode().rstrip("=")
 
@@ -131,17 +131,23 @@ def position_in_list(secret: bytes, identity: ListIdentity, piece_id: str, repor
     salt, marks = identity.proof[: _MOMENT_BYTES + CHANCE_BYTES], identity.proof[_MOMENT_BYTES + CHANCE_BYTES :]
     listed = [marks[begin : begin + _MARK_BYTES] for begin in range(0, len(marks), _MARK_BYTES)]
     for rule in _MARKS:
-        own_mark = _mark(secret, salt, piece_id, rule)
+        own_mark = _mark(_mark_hash(secret, salt, rule), piece_id)
         places = [place for place, mark in enumerate(listed, 1) if mark == own_mark]
         if places:
             return ProvenPosition(reported if reported in places else places[0], rule)
     return None
 
 
-def _mark(secret: bytes, salt: bytes, piece_id: str, rule: str) -> bytes:
+def _mark_hash(secret: bytes, salt: bytes, rule: str) -> hashlib.blake2b:
+    """Return what marks of a list begin with: to copy it takes half as long as to make it again."""
     # Another kind of mark rather than a flag: an id is as long as it may be already.
-    kind = _MARKS[rule]
-    return hashlib.blake2b(piece_id.encode(), digest_size=_MARK_BYTES, key=secret, salt=salt, person=kind).digest()
+    return hashlib.blake2b(digest_size=_MARK_BYTES, key=secret, salt=salt, person=_MARKS[rule])
+
+
+def _mark(begun: hashlib.blake2b, piece_id: str) -> bytes:
+    own = begun.copy()
+    own.update(piece_id.encode())
+    return own.digest()
 
 
 def _tag(secret: bytes, origin: bytes, moment: bytes, rest: bytes) -> bytes:
@@ -150,7 +156,6 @@ def _tag(secret: bytes, origin: bytes, moment: bytes, rest: bytes) -> bytes:
 
 _CURSOR_TAG_BYTES = 16
 """128 bits, since tags are also what no two different cursors may share."""
-_CURSOR_MARK_BYTES = 5
 _MODE = b"\1"
 _CURSOR_SHAPE = re.compile(r"[A-Za-z0-9_-]{28,12000}\Z")
 _WRONG_CURSOR = (
@@ -163,19 +168,19 @@ _WRONG_CURSOR = (
 class ListCursor:
     """Where a list goes on: what was ``listed``, in order, and what others beside it show, as marks of the pieces' ids.
 
-    ``about`` says which list it is where its request alone does not.
+    Marks are of `penchant.model.MARK_BYTES` each, one after the other. ``about`` says which list it is where its
+    request alone does not.
     """
 
-    listed: tuple[int, ...] = ()
-    elsewhere: tuple[int, ...] = ()
+    listed: bytes = b""
+    elsewhere: bytes = b""
     about: str = ""
 
 
 def encode_cursor(secret: bytes, bound: bytes, cursor: ListCursor) -> str:
     """Return a cursor as text, of use together with the same ``bound`` alone."""
-    marks = _cut_marks((*cursor.listed, *cursor.elsewhere))
-    counts = len(cursor.listed).to_bytes(2, "big") + len(cursor.elsewhere).to_bytes(2, "big")
-    content = _MODE + counts + marks + cursor.about.encode()
+    counts = b"".join((len(marks) // MARK_BYTES).to_bytes(2, "big") for marks in (cursor.listed, cursor.elsewhere))
+    content = _MODE + counts + cursor.listed + cursor.elsewhere + cursor.about.encode()
     tag = _cursor_tag(secret, bound, content)
     return base64.urlsafe_b64encode(tag + _hidden(secret, tag, content)).decode().rstrip("=")
 
@@ -195,26 +200,9 @@ def decode_cursor(secret: bytes, bound: bytes, text: str) -> ListCursor:
     is_canonical = base64.urlsafe_b64encode(encoded).decode().rstrip("=") == text
     if not hmac.compare_digest(tag, _cursor_tag(secret, bound, content)) or not is_canonical:
         raise ValueError(_WRONG_CURSOR)
-    listed, elsewhere = int.from_bytes(content[1:3], "big"), int.from_bytes(content[3:5], "big")
-    end = 5 + (listed + elsewhere) * _CURSOR_MARK_BYTES
-    marks = _whole_marks(content[5:end])
-    return ListCursor(listed=marks[:listed], elsewhere=marks[listed:], about=content[end:].decode())
-
-
-def _cut_marks(marks: Sequence[int]) -> bytes:
-    """Return the bytes of marks, by slices: a cursor has hundreds of them."""
-    whole, cut = struct.pack(f">{len(marks)}Q", *marks), bytearray(_CURSOR_MARK_BYTES * len(marks))
-    for place in range(_CURSOR_MARK_BYTES):
-        cut[place::_CURSOR_MARK_BYTES] = whole[8 - _CURSOR_MARK_BYTES + place :: 8]
-    return bytes(cut)
-
-
-def _whole_marks(cut: bytes) -> tuple[int, ...]:
-    count = len(cut) // _CURSOR_MARK_BYTES
-    whole = bytearray(8 * count)
-    for place in range(_CURSOR_MARK_BYTES):
-        whole[8 - _CURSOR_MARK_BYTES + place :: 8] = cut[place::_CURSOR_MARK_BYTES]
-    return struct.unpack(f">{count}Q", whole)
+    listed_end = 5 + int.from_bytes(content[1:3], "big") * MARK_BYTES
+    end = listed_end + int.from_bytes(content[3:5], "big") * MARK_BYTES
+    return ListCursor(listed=content[5:listed_end], elsewhere=content[listed_end:end], about=content[end:].decode())
 
 
 def _cursor_tag(secret: bytes, bound: bytes, content: bytes) -> bytes:

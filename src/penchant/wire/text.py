@@ -51,7 +51,8 @@ def are_ids(entries: Sequence[Any], *, unique: bool) -> bool:
     lengths = set(map(len, entries))
     if not joined.isprintable() or 0 in lengths or max(lengths, default=0) > MAX_ID_LENGTH:
         return False
-    return not unique or (len(set(entries)) == len(entries) and RESERVED_IDS.isdisjoint(entries))
+    distinct = set(entries) if unique else RESERVED_IDS
+    return not unique or (len(distinct) == len(entries) and distinct.isdisjoint(RESERVED_IDS))
 
 
 def name_problem(text: str) -> str | None:

@@ -59,7 +59,7 @@ def scores(taste: Taste, blending: BlendFactors, postings: Postings, figures: Pi
 
 def scored(dots: FloatArray, taste: Taste, blending: BlendFactors, figures: PieceFigures, rows: IntArray) -> Keys:
     """Return minus the scores of some pieces with these dot products, rounded to integers."""
-    liked = figures.audience.by_row(len(figures.roots))[rows]
+    liked = figures.audience.by_row(len(figures.roots))[rows] if len(figures.audience.rows) else 0.0
     divisors = taste.norm * (figures.roots[rows] + taste.mean_norm / 2)
     return -blended(dots, divisors, liked, figures.popular[rows], blending), rows
 
@@ -67,7 +67,7 @@ def scored(dots: FloatArray, taste: Taste, blending: BlendFactors, figures: Piec
 def blended(
     dots: FloatArray,
     divisors: FloatArray,
-    liked: FloatArray,
+    liked: FloatArray | float,
     popular: FloatArray | float,
     blending: BlendFactors | PersonBlends,
 ) -> IntArray:

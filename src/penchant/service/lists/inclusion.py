@@ -14,7 +14,7 @@ ENTRY_BYTES = 400
 """Memory of what is remembered of a piece beside the bytes: key, table and slot of another one."""
 
 Members = Mapping[str, Any]
-_Key = tuple[tuple[int, int, int, int, Sequence[str], bool], str]
+_Key = tuple[str, str]
 Entry = dict[str, Any]
 
 
@@ -50,7 +50,8 @@ class PieceInclusion:
         self, view: View, entries: Sequence[tuple[Entry, str]], wanted: Sequence[str], *, is_public: bool
     ) -> None:
         head = view.head
-        place = (head.source_id, head.incarnation, head.epoch, head.version, wanted, is_public)
+        # As text, whose hash is worked out once for all entries.
+        place = repr((head.source_id, head.incarnation, head.epoch, head.version, wanted, is_public))
         missing = dict[str, list[Entry]]()
         for entry, piece_id in entries:
             members = self._members.get((place, piece_id))

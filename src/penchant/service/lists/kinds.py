@@ -49,7 +49,7 @@ class PlacementChoice(TypedDict):
     exclude: frozenset[str]
     diversity: float
     demands: ListDemands
-    listed: tuple[int, ...]
+    listed: bytes
     min_audience_version: int
 
 
@@ -131,7 +131,7 @@ class PlacementRequest:
     content_id: str | None = None
     take: int = MAX_TAKE
     exclude: frozenset[str] = frozenset()
-    listed: tuple[int, ...] = ()
+    listed: bytes = b""
     about: str = ""
     min_audience_version: int = 0
     explain: bool = False

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 from penchant.index import Snapshot, mark_of
+from penchant.model import MARK_BYTES
 from penchant.storage import SourceHead
 from penchant.wire import ListCursor, decode_cursor, encode, encode_cursor
 
@@ -37,12 +38,22 @@ class ListPages:
         return decode_cursor(self._secret, _bound(head, asked), text)
 
 
-def marks_of(ids: Iterable[str]) -> tuple[int, ...]:
-    """Return the marks by which cursors name pieces."""
-    return tuple(map(mark_of, ids))
+def marks_of(ids: Iterable[str]) -> bytes:
+    """Return the marks by which cursors name pieces, one after the other."""
+    return b"".join(map(mark_of, ids))
 
 
-def marked_ids(snapshot: Snapshot, marks: Sequence[int]) -> frozenset[str]:
+def cut_marks(marks: bytes) -> list[bytes]:
+    """Return each of some marks that stand one after the other."""
+    return [marks[begin : begin + MARK_BYTES] for begin in range(0, len(marks), MARK_BYTES)]
+
+
+def mark_count(marks: bytes) -> int:
+    """Return how many marks stand one after the other."""
+    return len(marks) // MARK_BYTES
+
+
+def marked_ids(snapshot: Snapshot, marks: bytes) -> frozenset[str]:
     """Return the ids of all pieces of these marks."""
     return frozenset(each for ids in snapshot.marked(marks) for each in ids) if marks else frozenset()
 

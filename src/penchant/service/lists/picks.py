@@ -8,7 +8,7 @@ to be shown; those of a placement do.
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -23,6 +23,12 @@ from penchant.wire import LeftPiece, MovingRule, PersonalWhy, RankResult
 
 UNKNOWN = "unknown-piece"
 """The code of a piece that the source does not have."""
+
+
+@lru_cache(maxsize=1_024)
+def _fraction_of(weight: float) -> Fraction:
+    """Return a number as it is written: 0.1 is a tenth, so that equal places are ties."""
+    return Fraction(repr(weight))
 
 
 class PickRanking(PersonalRanking):
@@ -42,8 +48,7 @@ class PickRanking(PersonalRanking):
     ) -> None:
         super().__init__(view, request, now, person, audience, is_known=is_known)
         self._given = request.content
-        # As the number is written: 0.1 is a tenth, so that equal places are ties.
-        self._weight = Fraction(repr(request.weight))
+        self._weight = _fraction_of(request.weight)
 
     @cached_property
     def shown(self) -> Filter:
@@ -60,7 +65,7 @@ class PickRanking(PersonalRanking):
         """All given pieces that may be shown, or what rules of a placement make of them."""
         if self.variety or self.request.demands:
             return super().arrangement
-        shown = replace(self.shown, listed=self.request.listed)
+        shown = replace(self.shown, listed=self.request.listed) if self.request.listed else self.shown
         return Arrangement(self.ranked_in(shown, len(self._given)))
 
     def ranked_in(self, shown: Filter, count: int) -> list[RankedPiece]:
@@ -92,7 +97,7 @@ class PickRanking(PersonalRanking):
 
     def result(self, *, explain: bool = False) -> RankResult:
         """Return the pieces that may be shown, and of the others why they may not."""
-        listed = self._listed
+        listed = {each.id for each in self.arrangement.pieces}
         codes = self._obstacles([place for place, each in enumerate(self._given) if each not in listed])
         left = [LeftPiece(id=each, why=code) for each, code in codes.items()]
         return RankResult(id=self.request.user_id, content=self.explained() if explain else self.content(), left=left)

@@ -27,16 +27,16 @@ from penchant.index import (
     TermShares,
     best_of,
     key_of,
-    mark_of,
     most_listed,
     offer_of,
     tellable,
 )
 from penchant.live.views import View
-from penchant.model import MAX_LISTED, MAX_TAKE, Term
+from penchant.model import MARK_BYTES, MAX_LISTED, MAX_TAKE, Term
 from penchant.ranking import RankedPiece
 from penchant.service.lists.arranging import Arrangement, Displacement, arrange, block_end
 from penchant.service.lists.hurdles import Hurdle, common_hurdles
+from penchant.service.lists.paging import mark_count, marks_of
 from penchant.service.lists.requests import PersonalRequest, PlainRequest, SimilarRequest, moment_of
 from penchant.tracing import tracing
 from penchant.wire import (
@@ -196,43 +196,44 @@ class ListRanking(ABC, Generic[Query]):
     @cached_property
     def arrangement(self) -> Arrangement:
         """The list with what each piece counts in units, and what rules have made of it."""
-        listed: tuple[int, ...] = self.request.listed
+        listed: bytes = self.request.listed
         found: Arrangement = self._after(listed)
         if found.goes_on and len(found.pieces) < self.request.take:
-            found = found.followed_by(self._after((*listed, *(mark_of(each.id) for each in found.pieces))))
+            found = found.followed_by(self._after(listed + marks_of(each.id for each in found.pieces)))
         return found
 
-    def _after(self, listed: tuple[int, ...]) -> Arrangement:
+    def _after(self, listed: bytes) -> Arrangement:
         """Return what comes after some pieces that were listed, to the end of a block of places."""
-        begin = block_end(len(listed)) - MAX_TAKE
+        count = mark_count(listed) % MAX_TAKE
+        begin = len(listed) - count * MARK_BYTES
         found, own = self._block(listed[:begin]), listed[begin:]
-        if own and tuple(mark_of(each.id) for each in found.pieces[: len(own)]) != own:
+        if own and marks_of(each.id for each in found.pieces[:count]) != own:
             # The block is not what it was when its first pieces were listed: it goes on from these.
             return self._block(listed)
-        return found.without(len(own)) if own else found
+        return found.without(count) if own else found
 
-    def _block(self, listed: tuple[int, ...]) -> Arrangement:
+    def _block(self, listed: bytes) -> Arrangement:
         """Return what comes after some pieces, to the end of a block, as it is now."""
         if self.is_arranged:
             # Blank where there is no such piece any more.
             ids = [each[0] if each else "" for each in self.view.snapshot.marked(listed)] if listed else []
             return arrange(self, self.variety, self.request.demands, ids)
-        shown = replace(self.shown, listed=listed)
-        count = block_end(len(listed)) - len(listed)
+        shown = replace(self.shown, listed=listed) if listed else self.shown
+        count = block_end(mark_count(listed)) - mark_count(listed)
         # One more tells whether there is more to list.
         best: list[RankedPiece] = self.ranked_in(shown, count + 1)
         goes_on = len(best) > count
         del best[count:]
-        first: list[RankedPiece] = self.raised(best) if len(listed) < MAX_TAKE else []
+        first: list[RankedPiece] = self.raised(best) if mark_count(listed) < MAX_TAKE else []
         return Arrangement([*first, *(each for each in best if each not in first)] if first else best, goes_on=goes_on)
 
     @property
     def goes_on(self) -> bool:
         """Whether there is more to list after the entries that are answered."""
-        count = len(self.request.listed) + len(self.listed)
+        count = mark_count(self.request.listed) + len(self.listed)
         return count < MAX_LISTED and (len(self.arrangement.pieces) > len(self.listed) or self.arrangement.goes_on)
 
-    @property
+    @cached_property
     def is_arranged(self) -> bool:
         """Whether the list is more than the best in their order: varied, with pins or quotas."""
         return bool(self.variety or self.request.demands)

@@ -1,7 +1,7 @@
 """Requests for lists, as the interface has read them: what is similar to a piece, and what a person may like.
 
 ``matching`` is a filter by attributes of the pieces that any list may show, ``boosts`` what counts more or less in it.
-``listed`` are the marks (`penchant.index.Strings`) of the pieces that pages before have listed, in their order.
+``listed`` are the marks (`penchant.index.mark_of`) of the pieces that pages before have listed, in their order.
 """
 
 from collections.abc import Mapping
@@ -74,7 +74,7 @@ class SimilarRequest:
     by: Basis = Basis.CONTENT
     diversity: float = 0.0
     demands: ListDemands = NO_DEMANDS
-    listed: tuple[int, ...] = ()
+    listed: bytes = b""
     min_audience_version: int = 0
 
 
@@ -94,7 +94,7 @@ class PlainRequest:
     half_life_days: int | None = None
     diversity: float = 0.0
     demands: ListDemands = NO_DEMANDS
-    listed: tuple[int, ...] = ()
+    listed: bytes = b""
     min_audience_version: int = 0
 
 
@@ -123,7 +123,7 @@ class PersonalRequest:
     calibration: float = 0.0
     calibration_category: str = ""
     demands: ListDemands = NO_DEMANDS
-    listed: tuple[int, ...] = ()
+    listed: bytes = b""
     sinking: Mapping[str, float] = field(default_factory=dict)
     unhidden: frozenset[str] = frozenset()
     min_audience_version: int = 0

@@ -23,6 +23,7 @@ from penchant.index import (
 from penchant.live.views import View
 from penchant.model import DAY_MS, MAX_LISTED, Term
 from penchant.service.lists.inputs import PersonHistory
+from penchant.service.lists.paging import mark_count
 from penchant.service.lists.personal import PersonalRanking
 from penchant.service.lists.requests import PersonalRequest, SimilarRequest
 from penchant.service.lists.similar import SimilarRanking
@@ -159,7 +160,7 @@ async def shown_row(
     """Return a row with all its entries, made without some more pieces, and whether it goes on after so many."""
     ranking = row.rank(without)
     content = await entries(ranking, explain=explain)
-    answered = len(ranking.request.listed) + min(take, len(content))
+    answered = mark_count(ranking.request.listed) + min(take, len(content))
     goes_on = answered < MAX_LISTED and (ranking.goes_on or len(content) > take)
     return ShownRow(row, content, ranking.audience_version, goes_on, ranking.unmet)
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+import numpy as np
+
 from penchant.index import Filter, IntArray, Snapshot, term_key
 from penchant.model import Term
 
@@ -27,7 +29,7 @@ class ShownPieces:
         """Return how many of them have a term."""
         key = term_key(*term)
         pairs = zip(self._parts, self._shown, strict=True)
-        return sum(int(shown[part.segment.having(key)].sum()) for part, shown in pairs)
+        return sum(int(np.count_nonzero(shown[part.segment.having(key)])) for part, shown in pairs)
 
 
 def showable(profile: Mapping[Term, int], pieces: ShownPieces, category: str) -> Iterator[tuple[Term, int]]:
