@@ -18,6 +18,8 @@ from serving import Service, ok
 pytestmark = pytest.mark.slow
 
 ROUNDS = 200
+OTHERS = 8
+"""People who take turns: of each the last list is forgotten when the next one is asked for."""
 LIST = "/s/users/u/recommendation"
 HEALTH = "/-/health/live"
 ROWS = {"popular": {}, "new": {}, "recommendations": {}, "keyword": {"rows": 2, "fallback": "popular"}}
@@ -26,13 +28,15 @@ ROWS = {"popular": {}, "new": {}, "recommendations": {}, "keyword": {"rows": 2, 
 def test_pages_rows_and_members(service: Service) -> None:
     engine.use({kind: load_kernels(KERNELS, kind) for kind in KINDS})
     ids = submit(service)
-    watched = [{"userId": "u", "type": "Watch", "contentId": each} for each in ids[::200]]
+    people = ["u", *(f"v{number}" for number in range(OTHERS))]
+    watched = [{"userId": user, "type": "Watch", "contentId": each} for user in people for each in ids[::200]]
     ok(service.post("/s/interactions", json=watched))
     for kind, members in ROWS.items():
         ok(service.put(f"/s/placements/{kind}", json={"kind": kind} | members))
     second, tenth = (cursor(service, pages) for pages in (1, 9))
     page = {"user": "u", "include": ["label"], "lists": [{"placement": each, "take": 12} for each in ROWS]}
     asked: dict[str, tuple[str, str, Mapping[str, Any]]] = {
+        "first page of another": ("GET", "/s/users/v{}/recommendation", {}),
         "first page": ("GET", LIST, {}),
         "second page": ("GET", LIST, {"params": {"after": second}}),
         "tenth page": ("GET", LIST, {"params": {"after": tenth, "take": 29}}),
@@ -43,11 +47,11 @@ def test_pages_rows_and_members(service: Service) -> None:
     # for nothing, and taken off.
     asked |= {f"{name} for nothing": ("GET", HEALTH, options) for name, (_, _, options) in asked.items()}
     taken: dict[str, list[float]] = {name: [] for name in asked}
-    for _ in range(ROUNDS):
+    for number in range(ROUNDS):
         # In turn: what else the machine does falls on all of them alike.
         for name, (method, path, options) in asked.items():
             started = time.process_time()
-            answer = service.request(method, path, **options)
+            answer = service.request(method, path.format(number % OTHERS), **options)
             taken[name].append((time.process_time() - started) * 1_000)
             assert answer.status_code == 200, answer.text
 

@@ -26,6 +26,7 @@ from penchant.index.layout import (
     PieceFigures,
     SparseShares,
     Taste,
+    TasteDots,
 )
 from penchant.index.segment import Segment
 from penchant.index.strings import Strings
@@ -130,6 +131,11 @@ def test_recommendations_are_the_same_bits(  # noqa: PLR0917  # as above
     found = engine.best(taste, blending, segment.postings, figures, choice)
 
     assert same(found, exact.best(taste, blending, segment.postings, figures, choice))
+    dots = TasteDots(np.empty(n))
+    for other in (chosen(n, seed + 1, selectivity, limit), choice):
+        again = engine.best(taste, blending, segment.postings, figures, other, dots)
+        assert dots.are_known
+        assert same(again, exact.best(taste, blending, segment.postings, figures, other))
     few = np.flatnonzero(choice.mask)[: n // engine.MANY_PIECES]
     scored = engine.scores(taste, blending, segment.postings, segment.entries, figures, few)
     assert same(scored, exact.scores(taste, blending, segment.postings, figures, few))

@@ -12,6 +12,7 @@ from penchant.index import (
     BlendFactors,
     BlendQuery,
     Filter,
+    GivenPieces,
     PersonBlend,
     PlacedTaste,
     SimilarityQuery,
@@ -23,6 +24,7 @@ from penchant.index import (
     offer_of,
 )
 from penchant.index.boosting import PiecePosition, count_ahead
+from penchant.index.part import MAX_TASTES
 from penchant.index.people.popularity import Popularity
 from penchant.model import Algorithm
 from strategies import CATALOGUES, CATEGORY_WEIGHTS, PIECES
@@ -71,6 +73,44 @@ def test_as_many_suit_better_as_come_before_in_the_list(
         parts = blended_parts(snapshot, blend, piece_id, owed=lambda _: ())
         total = parts.content + parts.audience + parts.popularity + parts.new
         assert total == pytest.approx(-key / 10**9, abs=1e-9)
+
+
+def test_a_part_keeps_the_dot_products_of_the_tastes_that_were_used_last() -> None:
+    (part,) = scattered([{"id": "p1", "categories": {}}]).parts
+    before = part.nbytes
+    for taste in (1, 2, 3, 1, 4, 5):
+        dots = part.dots_of(taste)
+        assert dots is not None
+        dots.are_known = True
+        part.keep_dots(taste, dots)
+
+    known = [taste for taste in range(6) if (dots := part.dots_of(taste)) is not None and dots.are_known]
+
+    assert known == [1, 3, 4, 5]
+    assert part.nbytes == before + MAX_TASTES * 8
+
+
+@given(CATALOGUES, CATEGORY_WEIGHTS)
+def test_all_lists_of_a_person_are_what_each_is_alone(
+    kernels: object, pieces: list[dict[str, Any]], weights: dict[str, float]
+) -> None:
+    assert kernels
+    snapshot = scattered(pieces)
+    taste = placed_taste(snapshot, {term: place - 9.5 for place, term in enumerate(TERMS)}, norm=7.0)
+    arrays = tuple(part.segment.roots / 9 for part in snapshot.parts)
+    blend = PersonBlend(
+        taste=taste,
+        popular=Popularity(shares=arrays, floors=arrays, median=0.5),
+        liked=tuple(map(SparseShares.of, arrays)),
+        factors=BlendFactors(2.0, 1.0, 1.0, total=4.0),
+        category_weights=weights,
+    )
+    having = [Filter(moment=1, having=term) for term in TERMS[:3]]
+
+    for shown in (SHOWN, *having, Filter(moment=1, among=GivenPieces(["p1", "p4", "p2"])), SHOWN):
+        alone = snapshot.apart()
+        found = best_of(snapshot.parts, BlendQuery(snapshot, blend, fill=True), shown, 30)
+        assert found == best_of(alone.parts, BlendQuery(alone, blend, fill=True), shown, 30)
 
 
 @given(CATALOGUES, PIECES, ALGORITHMS, CATEGORY_WEIGHTS)

@@ -37,6 +37,18 @@ def test_one_string_has_the_mark_that_it_has_in_a_table(values: list[str]) -> No
     assert mark_numbers(b"".join(map(mark_of, values))).tolist() == Strings.of(values).marks().tolist()
 
 
+@given(st.sets(st.text(max_size=3)), st.lists(st.lists(st.text(max_size=3), unique=True, max_size=6)))
+def test_strings_that_are_asked_for_again_are_where_they_were(table: set[str], asked: list[list[str]]) -> None:
+    strings_of = Strings.of(sorted(table))
+    with pytest.MonkeyPatch.context() as patching:
+        patching.setattr(strings, "REMEMBERED_PLACES", 4)
+
+        for values in asked:
+            expected = [sorted(table).index(each) if each in table else -1 for each in values]
+            assert strings_of.places_of(values).tolist() == strings_of.places_of(values).tolist() == expected
+            assert len(strings_of._places) <= 4  # a bound that no answer shows
+
+
 def test_uniting_takes_little_memory_beside_its_result(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(strings, "RANGE", 1_000)
     halves = [Strings.of(f"{number:06}" for number in range(half, 200_000, 2)) for half in (0, 1)]

@@ -3,6 +3,7 @@
 Plain values: no numba here, which only the compiler of kernels loads.
 """
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, TypeAlias, TypeVar
 
@@ -146,6 +147,14 @@ class Taste(NamedTuple):
     table: FloatArray
     norm: float
     mean_norm: float
+
+
+@dataclass(slots=True, eq=False)
+class TasteDots:
+    """Dot products of all pieces of a segment with a taste, (n_pieces,), once they are known: before, room for them."""
+
+    values: FloatArray
+    are_known: bool = False
 
 
 class BlendFactors(NamedTuple):

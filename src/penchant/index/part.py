@@ -1,6 +1,6 @@
 """Parts: segments in a snapshot, each with a mask of the pieces that are live in it."""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from penchant.attributes import AttributeFilter
 from penchant.index.arrays import merged
 from penchant.index.day_order import DayOrder
-from penchant.index.layout import FloatArray, IntArray, Mask
+from penchant.index.layout import FloatArray, IntArray, Mask, TasteDots
 from penchant.index.masks import Filter, Masks, RowLookup, holds_for, rows_of
 from penchant.index.segment import Segment
 from penchant.index.strings import Strings, mark_numbers
@@ -17,6 +17,13 @@ from penchant.index.strings import Strings, mark_numbers
 NORM_SCALE = 1 << 38
 """Norms are added up as integers of 1 in so many, so that their mean does not depend on how pieces lie in segments:
 fine enough for nine decimals of a score, coarse enough for 30 million fractions in 64 bits."""
+
+
+MAX_TASTES = 4
+"""Tastes whose dot products with the pieces a part keeps, those used last: a page has several lists of one person, and
+the next page is asked for soon (D231 of docs/decisions.md)."""
+MOST_DOTS = 32_768
+"""Pieces of a part that keeps any."""
 
 
 class Part:
@@ -40,6 +47,7 @@ class Part:
         self._gone = gone
         """How many pieces with each term are gone; shape (n_terms,), or ``None`` for none at all."""
         self._day_counts: Mapping[int, int] | None = None
+        self._dots: dict[Hashable, TasteDots] = {}
 
     @classmethod
     def whole(cls, segment: Segment) -> "Part":
@@ -75,7 +83,8 @@ class Part:
     def nbytes(self) -> int:
         """How much memory the part takes."""
         gone = 0 if self._gone is None else self._gone.nbytes
-        return self.segment.nbytes + self.live.nbytes + self._masks.nbytes + gone
+        dots = len(self._dots) * 8 * len(self.segment)
+        return self.segment.nbytes + self.live.nbytes + self._masks.nbytes + gone + dots
 
     def find(self, piece_id: str) -> int | None:
         """Return the row of a live piece."""
@@ -85,6 +94,24 @@ class Part:
     def allowed(self, shown: Filter) -> Mask:
         """Return which pieces pass a filter but for what it excludes; shape (n_pieces,), never written to."""
         return self._masks.allowed(shown)
+
+    def dots_of(self, taste: Hashable) -> TasteDots | None:
+        """Return the dot products of all pieces with a taste, or room for them; ``None`` where they are too many."""
+        # Room is for the caller alone until `keep_dots`: another thread may search for the same person.
+        known = self._dots.get(taste)
+        if known is None and len(self.segment) <= MOST_DOTS:
+            return TasteDots(np.empty(len(self.segment)))
+        return known
+
+    def keep_dots(self, taste: Hashable, dots: TasteDots) -> None:
+        """Remember dot products with a taste, if they are known."""
+        if not dots.are_known:
+            return
+        # At the end again: the first is the one whose last use is longest ago.
+        self._dots.pop(taste, None)
+        self._dots[taste] = dots
+        if len(self._dots) > MAX_TASTES:
+            self._dots.pop(next(iter(self._dots)), None)
 
     def marked(self, marks: NDArray[np.uint64]) -> tuple[IntArray, IntArray]:
         """Return the rows of the live pieces whose ids have some mark, and the places of these marks, ascending."""

@@ -26,7 +26,7 @@ _WORD = (1 << 64) - 1
 
 
 REMEMBERED_PLACES = 16_384
-"""Strings whose places in a table are remembered: requests name the same pieces again and again."""
+"""Strings whose places in a table are remembered (D232 of docs/decisions.md)."""
 REMEMBERED_MARKS = 16_384
 """Marks that are remembered: lists show the same pieces again and again."""
 
@@ -183,7 +183,7 @@ class Strings:
     def places_of(self, values: Collection[str]) -> IntArray:
         """Return the places in this ascending table of some strings, as `find_all`, and remember them.
 
-        To ask for the same ones again takes a sixth of the time. Another thread may do so meanwhile.
+        To ask for the same ones again takes a fifth of the time. Another thread may do so meanwhile.
         """
         known = self._places
         with contextlib.suppress(KeyError):

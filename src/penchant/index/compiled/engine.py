@@ -40,6 +40,7 @@ from penchant.index.layout import (
     SparseRows,
     SparseShares,
     Taste,
+    TasteDots,
     TasteRoom,
     WeightMatrix,
 )
@@ -156,20 +157,32 @@ def nearest(query: KernelQuery, postings: Postings, frequent: FrequentTerms, nor
     return in_order(*_engine.over_rows(len(choice.mask), search), choice)
 
 
-def best(taste: Taste, blending: BlendFactors, postings: Postings, figures: PieceFigures, choice: Choice) -> Hits:
-    """Return the best recommendations of a segment; see `exact.best`."""
+def best(
+    taste: Taste,
+    blending: BlendFactors,
+    postings: Postings,
+    figures: PieceFigures,
+    choice: Choice,
+    dots: TasteDots | None = None,
+) -> Hits:
+    """Return the best recommendations of a segment; see `exact.best`. ``dots`` of the taste may be known after it."""
     kernel = _engine.kernel("best", ("d", postings.weights.dtype.char))
     if kernel is None:
         return exact.best(taste, blending, postings, figures, choice)
 
     def search(first: int, last: int) -> Hits:
         keys, rows = np.empty((2, choice.take), dtype=np.int64)
-        scores, liked = np.empty((2, min(REAL_BLOCK, last - first)))
-        cursors = np.empty(len(taste.terms), dtype=np.int64)
-        kernel(taste, blending, postings, figures, choice, first, last, scores, liked, cursors, keys, rows)
+        liked, cursors = np.empty(min(REAL_BLOCK, last - first)), np.empty(len(taste.terms), dtype=np.int64)
+        sums = np.empty(len(liked)) if dots is None else dots.values
+        run(taste, blending, postings, figures, choice, first, last, sums, int(are_known), liked, cursors, keys, rows)
         return keys, rows
 
-    return in_order(*_engine.over_rows(len(choice.mask), search), choice)
+    are_known = dots is not None and dots.are_known
+    run = kernel.quickly if are_known and len(choice.mask) <= QUICK_PIECES else kernel
+    found = in_order(*_engine.over_rows(len(choice.mask), search), choice)
+    if dots is not None:
+        dots.are_known = True
+    return found
 
 
 def are_few(rows: IntArray, count: int) -> bool:

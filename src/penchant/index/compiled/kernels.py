@@ -353,31 +353,35 @@ def _any_scores(dots, bounds, roots, popular, liked):
     return found != 0
 
 
-def best(taste, blending, postings, figures, choice, first, last, scores, shares, cursors, keys, rows):
+def best(taste, blending, postings, figures, choice, first, last, dots, are_known, shares, cursors, keys, rows):
     """Fill keys and rows with the best recommendations, keys being minus the score in its unit; as `nearest`.
 
-    ``scores`` and ``shares`` have room for a block.
+    ``dots`` and ``shares`` have room for a block, or ``dots`` for all pieces: then it keeps their dot products with the
+    taste, and where they ``are_known`` has them already.
     """
     mask, excluded, limit = choice.mask, choice.excluded, choice.limit
     roots, popular, audience = figures.roots, figures.popular, figures.audience
     keys[:] = limit
     rows[:] = layout.NOWHERE
-    for j in range(len(taste.terms)):
-        term = taste.terms[j]
+    terms = taste.terms[:0] if are_known else taste.terms
+    for j in range(len(terms)):
+        term = terms[j]
         cursors[j] = upto(postings.pieces, postings.starts[term], postings.starts[term + 1], first)
     bounds = _score_bounds(taste, blending, keys[0])
     next_excluded, next_liked = 0, upto(audience.rows, 0, len(audience.rows), first)
     for begin in range(first, last, REAL_BLOCK):
         end = min(last, begin + REAL_BLOCK)
-        block, liked = scores[: end - begin], shares[: end - begin]
-        block[:] = 0.0
+        base = begin if len(dots) == len(mask) else 0
+        block, liked = dots[base : base + end - begin], shares[: end - begin]
+        if not are_known:
+            block[:] = 0.0
         liked[:] = 0.0
         while next_liked < len(audience.rows) and audience.rows[next_liked] < end:
             liked[audience.rows[next_liked] - begin] = audience.values[next_liked]
             next_liked += 1
-        for j in range(len(taste.terms)):
+        for j in range(len(terms)):
             low = cursors[j]
-            high = upto(postings.pieces, low, postings.starts[taste.terms[j] + 1], end)
+            high = upto(postings.pieces, low, postings.starts[terms[j] + 1], end)
             cursors[j] = high
             _add_roots(
                 block, postings.pieces[low:high], postings.weights[low:high], taste.values[j], taste.table, begin

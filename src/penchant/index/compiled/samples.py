@@ -56,7 +56,7 @@ def samples_of(kind: Kind) -> dict[str, Sample]:
         taste = Taste(numbers, none, none, 1.0, 1.0)
         blending = BlendFactors(1.0, 1.0, 1.0, total=1.0)
         figures = PieceFigures(none, none, SparseShares(numbers, none))
-        best = (taste, blending, postings, figures, choice, 0, 0, none, none, numbers, numbers, numbers)
+        best = (taste, blending, postings, figures, choice, 0, 0, none, 0, none, numbers, numbers, numbers)
         dots = (none, none, PieceEntries(numbers, postings.pieces, postings.weights), numbers, none)
         return {"best": best, "dots": dots, **_taste_samples(postings.weights)}
     norms = Norms(np.zeros(0, dtype=np.uint16), 1.0, none)

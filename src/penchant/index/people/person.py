@@ -243,7 +243,11 @@ def strongest_terms(taste: PlacedTaste, snapshot: Snapshot, settings: SourceSett
     name take most of the time.
     """
     if len(snapshot.parts) == 1:
-        table, ((numbers, values),) = snapshot.parts[0].segment.terms, taste.by_part
+        # By what the taste was made of.
+        pieces, table = snapshot.piece_terms(settings.category_factors), snapshot.parts[0].segment.terms
+        ((numbers, values),) = taste.by_part
+        numbers, values = numbers[values > 0], values[values > 0]
+        divisors = pieces.rarities[numbers] * pieces.factors[pieces.categories[numbers]]
     else:
         named = {
             part.segment.terms.encoded(number): value
@@ -252,14 +256,13 @@ def strongest_terms(taste: PlacedTaste, snapshot: Snapshot, settings: SourceSett
         }
         table, numbers = Strings.of_encoded(sorted(named)), np.arange(len(named))
         values = np.asarray([named[key] for key in sorted(named)], dtype=np.float64)
-    numbers, values = numbers[values > 0], values[values > 0]
-    frequencies = np.zeros(len(numbers), dtype=np.int64)
-    for part in snapshot.parts:
-        own = part.segment.terms
-        frequencies += part.frequencies(numbers if own is table else own.find_all(table, numbers))
+        numbers, values = numbers[values > 0], values[values > 0]
+        frequencies = np.zeros(len(numbers), dtype=np.int64)
+        for part in snapshot.parts:
+            frequencies += part.frequencies(part.segment.terms.find_all(table, numbers))
+        divisors = rarities_of(frequencies, snapshot.piece_count) * _category_weights(table, numbers, settings)
     # Whole again, as they were before they were multiplied (`PlacedTaste`).
-    rarities = rarities_of(frequencies, snapshot.piece_count)
-    scores = np.rint(values / (rarities * _category_weights(table, numbers, settings)))
+    scores = np.rint(values / divisors)
     # Terms ascend, so a stable sort leaves equal ones by term.
     return (term_of(table[number]) for number in numbers[np.argsort(-scores, kind="stable")].tolist())
 

@@ -63,12 +63,17 @@ class BlendQuery:
     def best_in(self, part: Part, shown: Filter, take: int, limit: int) -> Hits:
         """Return keys and rows of the best pieces of one part."""
         choice = Choice(part.allowed(shown), self.excluded_in(part, shown), take, limit)
-        if shown.among is not None or shown.having is not None:
+        dots = part.dots_of(self._blend.taste)
+        are_known = dots is not None and dots.are_known
+        if shown.among is not None or (shown.having is not None and not are_known):
             rows = allowed_rows(choice.mask, choice.excluded)
             if engine.are_few(rows, len(choice.mask)):
                 return smallest(self.scan(part, rows), choice)
         taste, figures = self._taste_and_figures(part)
-        return engine.best(taste, self._blend.factors, part.segment.postings, figures, choice)
+        found = engine.best(taste, self._blend.factors, part.segment.postings, figures, choice, dots)
+        if dots is not None:
+            part.keep_dots(self._blend.taste, dots)
+        return found
 
     def scan(self, part: Part, rows: IntArray) -> Keys:
         """Return how well one part's pieces at some rows suit the person."""
