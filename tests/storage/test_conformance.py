@@ -229,6 +229,14 @@ def test_limits_are_decided_inside_the_transaction(storage: Storage, account: in
     assert storage.sources.read_head(account, "t") is None
 
 
+def test_a_refused_first_submission_makes_no_source(storage: Storage, account: int) -> None:
+    with pytest.raises(TooManyPieces):
+        done(storage, submitting(account, "a", "b", max_pieces=1))
+
+    assert storage.sources.read_head(account, "s") is None
+    assert done(storage, submitting(account, "a", max_pieces=1, max_sources=1)).created == 1
+
+
 def test_a_failing_command_does_not_fail_its_group(storage: Storage, account: int) -> None:
     futures = [storage.submit(submitting(account, str(number), source=f"s{number % 7}")) for number in range(60)]
     bad = [storage.submit(DeletePieces(account_id=account, source="no", ids=["x"])) for _ in range(10)]

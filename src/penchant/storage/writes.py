@@ -212,6 +212,8 @@ class WriteTransaction:
         if row is None or row.deleted:
             _require_rules(command, WordRules(command.words, command.words))
             self._check_sources(command)
+            # Before anything is written: a submission that is refused makes no source.
+            _require_room(command.max_pieces, len(command.pieces), len(command.pieces))
             row = self._make_source(command, row)
         # Whoever made the source meanwhile may have given it other rules.
         _require_rules(command, rules_of(row))
