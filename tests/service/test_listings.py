@@ -18,6 +18,7 @@ pytestmark = pytest.mark.slow
 
 PIECES = 5_000
 """More than some batches."""
+PATIENCE_S = 300
 
 
 @pytest.fixture
@@ -53,11 +54,12 @@ async def test_a_listing_whose_network_is_cut_silently_fails_in_time_and_leaves_
     settings = NodeSettings(data=str(tmp_path), database=address)
 
     pieces = [piece(f"p{number}") for number in range(PIECES)]
-    async with asyncio.timeout(60), tenant_of(settings) as tenant:
+    async with asyncio.timeout(PATIENCE_S), tenant_of(settings) as tenant:
         for first in range(0, PIECES, 1_000):
             await tenant.submit(*pieces[first : first + 1_000])
         with pytest.raises(StorageUnavailable):
             await listed(tenant, lambda: proxy.tell("hold"))
         proxy.tell("pass")
+        monkeypatch.setattr(content, "BATCH_TIMEOUT_S", PATIENCE_S)
 
         assert await listed(tenant, lambda: None) == PIECES
