@@ -49,6 +49,13 @@ def test_strings_that_are_asked_for_again_are_where_they_were(table: set[str], a
             assert len(strings_of._places) <= 4  # a bound that no answer shows
 
 
+def test_strings_that_are_long_are_not_remembered() -> None:
+    table = Strings.of(["a"])
+
+    assert table.places_of(["a", "b" * 500]).tolist() == [0, -1]
+    assert not table._places  # a bound that no answer shows
+
+
 def test_uniting_takes_little_memory_beside_its_result(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(strings, "RANGE", 1_000)
     halves = [Strings.of(f"{number:06}" for number in range(half, 200_000, 2)) for half in (0, 1)]

@@ -27,6 +27,8 @@ _WORD = (1 << 64) - 1
 
 REMEMBERED_PLACES = 16_384
 """Strings whose places in a table are remembered (D232 of docs/decisions.md)."""
+REMEMBERED_LETTERS = 64
+"""Letters of such strings on average: whoever makes up longer ones fills no memory with them."""
 REMEMBERED_MARKS = 16_384
 """Marks that are remembered: lists show the same pieces again and again."""
 
@@ -192,7 +194,7 @@ class Strings:
         # Those that are missing as well: each of several tables has a part of them.
         if len(known) + len(values) > REMEMBERED_PLACES:
             known = self._places = {}
-        if len(values) <= REMEMBERED_PLACES:
+        if len(values) <= REMEMBERED_PLACES and sum(map(len, values)) <= REMEMBERED_LETTERS * len(values):
             known.update(zip(values, found.tolist(), strict=True))
         return found
 
