@@ -1,8 +1,10 @@
 """A person's arrays are the definition, bit by bit: profile, likes, and what was seen."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,7 +18,8 @@ from penchant.index import (
     profile_of_person,
     strongest_terms,
 )
-from penchant.index.people.person import CountedPreferences
+from penchant.index.compiled import engine
+from penchant.index.people.person import CountedPreferences, facts_of_pieces
 from penchant.model import DAY_MS, InteractionType, Preferences, SourceSettings, StoredInteraction, Term, most_likes
 from strategies import CATALOGUES, CATEGORY_WEIGHTS, PIECE_IDS, examples
 
@@ -69,6 +72,72 @@ def test_a_person_is_the_definition(
         counted,
         len({each.piece_id for each in interactions if each.piece_id in snapshot}) + len(counted),
     )
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(
+    events=st.lists(
+        st.tuples(st.sampled_from(list(InteractionType)), PIECE_IDS, st.integers(0, 2_000), PORTIONS), max_size=40
+    ),
+    half_life=st.sampled_from([0, 90]),
+    length=st.integers(0, 40),
+    most=st.sampled_from([2, 1_000]),
+    missing=st.sets(PIECE_IDS),
+)
+def test_what_is_compiled_of_a_person_is_what_numpy_makes(
+    *,
+    kernels: Mapping[Any, Any],
+    events: list[tuple[InteractionType, str, int, int | None]],
+    half_life: int,
+    length: int,
+    most: int,
+    missing: set[str],
+) -> None:
+    assert kernels
+    moments = sorted(((TODAY - age) * DAY_MS + age for _, _, age, _ in events), reverse=True)
+    arrays = InteractionArrays.of(
+        [
+            StoredInteraction(user_id="u", type=kind, piece_id=piece_id, occurred_at=moment, portion=portion)
+            for (kind, piece_id, _, portion), moment in zip(events, moments, strict=True)
+        ]
+    )
+    rules, exists = SourceSettings(half_life_days=half_life), np.array([each not in missing for each in arrays.pieces])
+    exists = exists.astype(np.bool_)
+
+    found = facts_of_pieces(arrays, length, rules, TODAY, exists, most)
+
+    with pytest.MonkeyPatch.context() as patching:
+        patching.setattr(engine, "facts", lambda *_: None)
+        expected = facts_of_pieces(arrays, length, rules, TODAY, exists, most)
+    assert [column.tobytes() for column in found] == [column.tobytes() for column in expected]
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(
+    events=st.lists(st.tuples(st.sampled_from(list(InteractionType)), PIECE_IDS, st.integers(0, 5)), max_size=12),
+    most=st.integers(1, 12),
+    looked_at=st.integers(0, 12),
+)
+def test_interactions_added_one_by_one_are_those_that_are_read(
+    events: list[tuple[InteractionType, str, int]], most: int, looked_at: int
+) -> None:
+    snapshot = both([{"id": piece_id, "categories": {}} for piece_id in ("p0", "p4", "é")])
+    stored_events = [
+        StoredInteraction(user_id="u", type=kind, piece_id=piece_id, occurred_at=moment, version=version)
+        for version, (kind, piece_id, moment) in enumerate(events, 1)
+    ]
+    grown = InteractionArrays.of([])
+
+    for number, each in enumerate(stored_events):
+        if number >= looked_at:
+            grown.located(snapshot)
+        for _ in range(2):
+            grown = grown.adding(each.version, each.piece_id, each.type, each.occurred_at, most)
+
+    kept = InteractionArrays.of(sorted(stored_events, key=lambda each: (-each.occurred_at, -each.version))[:most])
+    assert (list(grown.pieces), grown.columns.tolist()) == (list(kept.pieces), kept.columns.tolist())
+    for one, other in zip(grown.located(snapshot), snapshot.locate(kept.pieces), strict=True):
+        assert one.tobytes() == other.tobytes()
 
 
 def both(catalogue: list[dict[str, Any]]) -> Snapshot:

@@ -321,6 +321,45 @@ class PersonPairs(NamedTuple):
     values: FloatArray
 
 
+class PersonEvents(NamedTuple):
+    """What a person did, newest first: numbers of pieces, codes, and moments in milliseconds."""
+
+    numbers: IntArray
+    codes: IntArray
+    moments: IntArray
+
+
+@lasting
+class CodeTables(NamedTuple):
+    """By code weight, grade, and whether it is a rating or marks a piece as seen; by age what is left of a weight."""
+
+    weights: FloatArray
+    grades: NDArray[np.uint8]
+    are_ratings: BoolArray
+    mark_seen: BoolArray
+    halves: FloatArray
+
+
+class PieceFacts(NamedTuple):
+    """By piece what a person did with it makes: grade and rank of a like, the value for the taste, if it is seen.
+
+    A grade of 0 is no like, and has a rank of 0.
+    """
+
+    grades: IntArray
+    ranks: IntArray
+    values: FloatArray
+    seen: BoolArray
+
+
+class FactsRoom(NamedTuple):
+    """Zeros by piece to make `PieceFacts` in: what sums of doubles lose, the latest rating, and what has its rank."""
+
+    lows: FloatArray
+    ratings: NDArray[np.uint8]
+    ranked: NDArray[np.uint8]
+
+
 class PieceTerms(NamedTuple):
     """By piece: its terms, ascending, and its weight of each; by term f and its category; by category its weight."""
 

@@ -21,6 +21,8 @@ from penchant.index.layout import (
     BlendFactors,
     BoolArray,
     Choice,
+    CodeTables,
+    FactsRoom,
     FloatArray,
     FrequentTerms,
     IntArray,
@@ -31,8 +33,10 @@ from penchant.index.layout import (
     LikeSequences,
     Norms,
     Numbers,
+    PersonEvents,
     PersonPairs,
     PieceEntries,
+    PieceFacts,
     PieceFigures,
     PieceTerms,
     Postings,
@@ -57,6 +61,8 @@ QUICK_PIECES = 32_768
 """Pieces of a segment that are searched with the interpreter's lock held, tens of us (D124 of docs/decisions.md)."""
 QUICK_ROWS = 64
 """Pieces of a person whose taste is made so, and strings that are found so."""
+QUICK_EVENTS = 1_024
+"""Interactions of a person that are gone through so, some ns each."""
 MANY_PIECES = 2
 """Of so many pieces a search may take half as long as scoring one of them by its own terms."""
 SHARED_PIECES = 1_000_000
@@ -430,6 +436,26 @@ def shares(weights: WeightMatrix, seeds: LikeSeeds, loan: float) -> SparseShares
     kernel(weights, seeds, loan, room, found, values, sizes)
     _engine.share_rooms.append(room)
     return SparseShares(found[: int(sizes[0])], values[: int(sizes[0])])
+
+
+def facts(
+    events: PersonEvents, length: int, tables: CodeTables, today: int, exists: BoolArray, most: int
+) -> PieceFacts | None:
+    """Return what a person did with pieces, given by whether they exist; so many interactions make the taste.
+
+    ``None`` where the kernel is not ready, does not hold a sum exactly, or finds more than ``most`` likes.
+    """
+    kernel = _engine.kernel("facts", FINDING)
+    if kernel is None:
+        return None
+    count = len(exists)
+    (grades, ranks), (values, lows) = np.zeros((2, count), dtype=np.int64), np.zeros((2, count))
+    ratings, ranked = np.zeros((2, count), dtype=np.uint8)
+    found = PieceFacts(grades, ranks, values, np.zeros(count, dtype=np.bool_))
+    sizes = np.empty(1, dtype=np.int64)
+    run = kernel.quickly if len(events.numbers) <= QUICK_EVENTS else kernel
+    run(events, length, tables, today, exists, found, FactsRoom(lows, ratings, ranked), sizes)
+    return found if 0 <= int(sizes[0]) <= most else None
 
 
 def taste(pairs: PersonPairs, terms: PieceTerms) -> tuple[IntArray, FloatArray, float] | None:

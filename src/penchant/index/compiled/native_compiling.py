@@ -33,6 +33,7 @@ _KERNELS: Mapping[str, Callable[..., None]] = {
     "likeness_squares": ridge_kernels.likeness_squares,
     "shares": ridge_kernels.shares,
     "successors": order_kernels.successors,
+    "facts": taste_kernels.facts,
     "taste": taste_kernels.taste,
     "tastes": taste_kernels.tastes,
 }

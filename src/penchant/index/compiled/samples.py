@@ -10,6 +10,8 @@ from penchant.index.layout import (
     NO_WEIGHTS,
     BlendFactors,
     Choice,
+    CodeTables,
+    FactsRoom,
     FrequentTerms,
     KernelQuery,
     LikeMatrix,
@@ -17,8 +19,10 @@ from penchant.index.layout import (
     LikeSeeds,
     LikeSequences,
     Norms,
+    PersonEvents,
     PersonPairs,
     PieceEntries,
+    PieceFacts,
     PieceFigures,
     PieceTerms,
     Postings,
@@ -77,11 +81,22 @@ _NOTHING = Choice(np.zeros(0, dtype=np.uint8), np.zeros(0, dtype=np.int64), 1, 1
 
 
 def _finding_samples() -> dict[str, Sample]:
-    """Return the samples of the kernels that look up tables of strings, and turn those of numbers."""
+    """Return the samples of the kernels that look up tables of strings, turn those of numbers, and read a person."""
+    real, flags = np.zeros(0), np.zeros(0, dtype=np.bool_)
     starts, numbers, weights = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.uint16)
     return {
         "find": (starts, NO_WEIGHTS, starts, NO_WEIGHTS, starts, starts),
         "transpose": (starts, numbers, weights, starts, numbers, weights),
+        "facts": (
+            PersonEvents(starts, starts, starts),
+            0,
+            CodeTables(real, NO_WEIGHTS, flags, flags, real),
+            0,
+            flags,
+            PieceFacts(starts, starts, real, flags),
+            FactsRoom(real, NO_WEIGHTS, NO_WEIGHTS),
+            starts,
+        ),
     }
 
 

@@ -9,9 +9,10 @@ exactly, which needs numbers 2^50 apart, the taste has to be found in another wa
 import numpy as np
 
 from penchant.index.compiled.kernels import inlined, lowest_bit
-from penchant.model import GREATEST_SCORE, HALF
+from penchant.model import DAY_MS, GREATEST_SCORE, HALF, InteractionType
 
 TOP = float(GREATEST_SCORE)
+DISLIKE = InteractionType.RATE_DISLIKE.code
 
 
 @inlined
@@ -95,6 +96,51 @@ def _make_taste(p, pairs, terms, room):
             room.numbers[count], room.scores[count] = term, rare * terms.factors[terms.categories[term]]
             count += 1
     return count, np.sqrt(high + low), is_inexact
+
+
+@inlined
+def _add_events(events, length, tables, today, facts, room):
+    """Fill values, seen and the latest ratings, and give each piece its highest grade; return as `_add_terms`."""
+    is_inexact = False
+    for e in range(len(events.numbers)):
+        piece, code = events.numbers[e], events.codes[e]
+        facts.seen[piece] |= tables.mark_seen[code]
+        facts.grades[piece] = max(facts.grades[piece], np.int64(tables.grades[code]))
+        if tables.are_ratings[code]:
+            if room.ratings[piece] != 0:
+                continue
+            room.ratings[piece] = 2 if code == DISLIKE else 1
+        if e < length:
+            age = min(max(0, today - events.moments[e] // DAY_MS), len(tables.halves) - 1)
+            high, lost = _two_sum(facts.values[piece], tables.weights[code] * tables.halves[age])
+            facts.values[piece] = high
+            low, rest = _two_sum(room.lows[piece], lost)
+            room.lows[piece] = low
+            is_inexact |= rest != 0.0
+    return is_inexact
+
+
+def facts(events, length, tables, today, exists, facts, room, sizes):
+    """Fill the facts of a person's pieces, zeros so far; sizes[0] gets how many likes there are, -1 where inexact.
+
+    All interactions count but for the taste, which is of so many (``length``). ``exists`` (n,) is of the source.
+    """
+    is_inexact = _add_events(events, length, tables, today, facts, room)
+    for p in range(len(facts.grades)):
+        facts.values[p] += room.lows[p]
+        if room.ratings[p] == 2 or not exists[p]:
+            facts.grades[p] = 0
+    # Newest first, so that the first positive interaction with a piece tells since when it is liked.
+    count, rank, last = 0, 0, 0
+    for e in range(len(events.numbers)):
+        piece = events.numbers[e]
+        if facts.grades[piece] == 0 or tables.grades[events.codes[e]] == 0 or room.ranked[piece] != 0:
+            continue
+        if count == 0 or events.moments[e] != last:
+            rank, last = count, events.moments[e]
+        facts.ranks[piece], room.ranked[piece] = rank, 1
+        count += 1
+    sizes[0] = -1 if is_inexact else count
 
 
 def taste(pairs, terms, room, norms, sizes):

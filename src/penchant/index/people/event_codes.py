@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from penchant.index.layout import BoolArray, FloatArray
+from penchant.index.layout import BoolArray, CodeTables, FloatArray
 from penchant.model import CODE_BITS, TYPE_BITS, TYPE_MASK, WHOLE, InteractionType, SourceSettings, grades_of_weight
 
 CODES = 1 << CODE_BITS
 LACKS_MASK = (CODES - 1) & ~TYPE_MASK
 """The bits of a code that say what its portion lacks, 0 for the whole."""
+AGES = 512
+"""Ages in days for which weights are halved at a time."""
 _WeightsByType = tuple[float, ...]
 
 
@@ -50,6 +52,20 @@ def weights_by_code(settings: SourceSettings) -> FloatArray:
     return _weights(_weights_by_type(settings))
 
 
+def code_tables(settings: SourceSettings, greatest: int) -> CodeTables:
+    """Return what kernels take of settings, for ages in days up to the greatest one at least; never written to."""
+    return _code_tables(_weights_by_type(settings), _whole(greatest), settings.half_life_days)
+
+
+def halved(greatest: int, half_life_days: float) -> FloatArray:
+    """Return what is left of a weight by age in days, up to the greatest one at least; never written to."""
+    return _halved(_whole(greatest), half_life_days)
+
+
+def _whole(greatest: int) -> int:
+    return greatest // AGES * AGES + AGES
+
+
 def _weights_by_type(settings: SourceSettings) -> _WeightsByType:
     weights = settings.interaction_weights
     return tuple([weights[kind] for kind in InteractionType])
@@ -71,3 +87,15 @@ def _weights(weights: _WeightsByType) -> FloatArray:
     for kind, weight in zip(InteractionType, weights, strict=True):
         table[kind.code : WHOLE << TYPE_BITS : 1 << TYPE_BITS] = weight * portions
     return table
+
+
+@functools.lru_cache(maxsize=8)
+def _halved(ages: int, half_life_days: float) -> FloatArray:
+    # By Python's power: numpy's differs in the last bit.
+    return np.asarray([2.0 ** (-age / half_life_days) for age in range(ages)], dtype=np.float64)
+
+
+@functools.lru_cache(maxsize=64)
+def _code_tables(weights: _WeightsByType, ages: int, half_life_days: float) -> CodeTables:
+    halves = _halved(ages, half_life_days) if half_life_days else np.ones(1)
+    return CodeTables(_weights(weights), _grades(weights), _IS_RATING, _MARKS_SEEN, halves)

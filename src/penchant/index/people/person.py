@@ -8,12 +8,12 @@ interactions, newest first, to what a list is made from:
                  '-> seen rows
 """
 
-import functools
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
+from weakref import ReferenceType, ref
 
 import numpy as np
 
@@ -21,9 +21,16 @@ from penchant.index.arrays import is_first, merged, run_places
 from penchant.index.building import term_of, term_table
 from penchant.index.compiled import engine
 from penchant.index.factors import rarities_of
-from penchant.index.layout import BoolArray, FloatArray, IntArray, PersonPairs
+from penchant.index.layout import BoolArray, FloatArray, IntArray, PersonEvents, PersonPairs, PieceFacts
 from penchant.index.masks import rows_of
-from penchant.index.people.event_codes import are_ratings, grades_by_code, marks_seen, weights_by_code
+from penchant.index.people.event_codes import (
+    are_ratings,
+    code_tables,
+    grades_by_code,
+    halved,
+    marks_seen,
+    weights_by_code,
+)
 from penchant.index.people.likes import NEVER
 from penchant.index.people.order import OwnLikes, order_of
 from penchant.index.snapshot import Snapshot
@@ -76,31 +83,26 @@ class CountedPreferences:
         return cls(settings=settings, stated=stated, hidden=hidden)
 
 
-AGES = 512
-"""Ages in days for which weights are halved at a time."""
-
-
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class InteractionArrays:
     """A person's ``n`` interactions, newest first, of one moment the later recorded first.
 
-    ``pieces`` ascend, each once; ``numbers`` (n,) are places there. ``codes`` (n,) are those of
-    `penchant.model.event_code`, ``moments`` (n,) in milliseconds since 1970 UTC, ``versions`` (n,) those of storage.
-    Interactions that count for nothing are not among them.
+    ``pieces`` ascend, each once. ``columns`` (4, n) are numbers, places there; codes, those of
+    `penchant.model.event_code`; moments in milliseconds since 1970 UTC; versions, those of storage. Interactions that
+    count for nothing are not among them.
     """
 
     pieces: Strings
-    numbers: IntArray
-    codes: IntArray
-    moments: IntArray
-    versions: IntArray
+    columns: IntArray
+    _places: list["_Places"] = field(default_factory=list)
+    """Where the pieces lie in the snapshot that was asked for last, if any."""
 
     @classmethod
     def of(cls, interactions: Sequence[StoredInteraction]) -> "InteractionArrays":
         """Return the arrays of interactions in this order."""
         ids = sorted({each.piece_id for each in interactions})
         places = {piece_id: place for place, piece_id in enumerate(ids)}
-        columns = [
+        rows = [
             (
                 places[each.piece_id],
                 each.type.code if each.portion is None else event_code(each.type, each.portion),
@@ -109,45 +111,81 @@ class InteractionArrays:
             )
             for each in interactions
         ]
-        table = np.asarray(columns, dtype=np.int64).reshape(-1, 4)
-        return cls(pieces=Strings.of(ids), **dict(zip(_COLUMNS, np.ascontiguousarray(table.T), strict=True)))
+        table = np.asarray(rows, dtype=np.int64).reshape(-1, 4)
+        return cls(pieces=Strings.of(ids), columns=np.ascontiguousarray(table.T))
 
     def __len__(self) -> int:
-        return len(self.numbers)
+        return int(self.columns.shape[1])
+
+    @property
+    def events(self) -> PersonEvents:
+        """The interactions as kernels take them."""
+        return PersonEvents(*self.columns[:3])
 
     @property
     def nbytes(self) -> int:
-        """How much memory the arrays take."""
-        return self.pieces.nbytes + 4 * self.numbers.nbytes
+        """How much memory the arrays take, with where their pieces lie in one snapshot."""
+        return self.pieces.nbytes + self.columns.nbytes + PLACE_BYTES * len(self.pieces)
+
+    def located(self, snapshot: Snapshot) -> tuple[IntArray, IntArray]:
+        """Return where the pieces lie, as `Snapshot.locate`; found once while the same one is asked for."""
+        for known in self._places:
+            if known.snapshot() is snapshot:
+                return known.owners, known.rows
+        owners, rows = snapshot.locate(self.pieces)
+        self._places[:] = [_Places(ref(snapshot), owners, rows)]
+        return owners, rows
 
     def adding(
         self, version: int, piece_id: str, kind: InteractionType, occurred_at: int, most: int, portion: int = WHOLE
     ) -> "InteractionArrays":
         """Return the arrays with one interaction more, so many at most; the same ones where they have it."""
-        if (self.versions == version).any():
+        columns, count = self.columns, len(self)
+        numbers, _, moments, versions = columns
+        if (versions == version).any():
             return self
-        encoded, numbers, pieces = piece_id.encode(), self.numbers, self.pieces
+        encoded, pieces, places = piece_id.encode(), self.pieces, list(self._places)
         place = pieces.position_of(encoded)
-        if place == len(pieces) or pieces.encoded(place) != encoded:
+        is_new = place == len(pieces) or pieces.encoded(place) != encoded
+        if is_new:
             pieces, numbers = pieces.inserting(place, encoded), numbers + (numbers >= place)
+            places = [with_one for each in places for with_one in each.inserting(place, piece_id)]
         # After all that are later; of its moment those with a greater version are.
-        later = (self.moments > occurred_at) | ((self.moments == occurred_at) & (self.versions > version))
-        row = (place, event_code(kind, portion), occurred_at, version)
-        columns = (numbers, self.codes, self.moments, self.versions)
+        later = (moments > occurred_at) | ((moments == occurred_at) & (versions > version))
         at = int(np.count_nonzero(later))
         # By hand: `numpy.insert` takes six times as long.
-        grown = [
-            np.concatenate((column[:at], np.array([value]), column[at:]))[:most]
-            for column, value in zip(columns, row, strict=True)
-        ]
-        if len(grown[0]) == len(self):
-            # The oldest went, and its piece as well where nothing else was done with it.
+        grown = np.empty((4, count + 1), dtype=np.int64)
+        grown[:, :at], grown[:, at + 1 :] = columns[:, :at], columns[:, at:]
+        grown[0, :at], grown[0, at + 1 :] = numbers[:at], numbers[at:]
+        grown[:, at] = place, event_code(kind, portion), occurred_at, version
+        if count == most:
+            # The oldest goes, and its piece as well where nothing else was done with it.
+            grown, places = grown[:, :most].copy(), []
             used, grown[0] = np.unique(grown[0], return_inverse=True)
             pieces = Strings.of_encoded([pieces.encoded(number) for number in used.tolist()])
-        return InteractionArrays(pieces=pieces, **dict(zip(_COLUMNS, grown, strict=True)))
+        return InteractionArrays(pieces=pieces, columns=grown, _places=places)
 
 
-_COLUMNS = ("numbers", "codes", "moments", "versions")
+PLACE_BYTES = 16
+"""Memory of where a piece lies in a snapshot: its part and row."""
+
+
+class _Places(NamedTuple):
+    """Where pieces lie in a snapshot: parts and rows, as `Snapshot.locate` has them."""
+
+    snapshot: ReferenceType[Snapshot]
+    owners: IntArray
+    rows: IntArray
+
+    def inserting(self, place: int, piece_id: str) -> Iterator["_Places"]:
+        """Yield the same with one piece more at a place; nothing where the snapshot is gone."""
+        snapshot = self.snapshot()
+        if snapshot is not None:
+            part, row = snapshot.find(piece_id) or (None, -1)
+            found = np.array([[-1 if part is None else snapshot.parts.index(part)], [row]])
+            pairs = zip((self.owners, self.rows), found, strict=True)
+            owners, rows = (np.concatenate((known[:place], one, known[place:])) for known, one in pairs)
+            yield _Places(self.snapshot, owners, rows)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -202,23 +240,50 @@ def figures_of_person(
 ) -> PersonFigures:
     """Return what lists take of a person; ``today`` is the UTC day that ages are counted to."""
     interactions, preferences = _counted(interactions, preferences)
-    owners, rows = snapshot.locate(interactions.pieces)
-    grades, liked_at = _grades(interactions, settings, owners >= 0, most_likes(snapshot.piece_count))
-    ranks = np.zeros(len(grades), dtype=np.int64)
-    ranks[grades > 0] = order_of(np.zeros(np.count_nonzero(grades), dtype=np.int64), liked_at[grades > 0]).ranks
-    known = np.zeros(len(interactions.pieces), dtype=np.bool_)
-    known[interactions.numbers[marks_seen(interactions.codes)]] = True
+    owners, rows = interactions.located(snapshot)
+    facts = facts_of_pieces(
+        interactions,
+        _length(interactions, owners, rows, snapshot),
+        settings,
+        today,
+        owners >= 0,
+        most_likes(snapshot.piece_count),
+    )
+    valued = np.flatnonzero(facts.values)
     # Pieces ascend, and in the order of their ids rows of a part do as well.
     own = [owners == number for number in range(len(snapshot.parts))]
     said = CountedPreferences.of(preferences, snapshot, settings)
     return PersonFigures(
-        taste=taste_of_values(_valued(interactions, owners, rows, snapshot, settings, today), said, snapshot),
-        likes=OwnLikes.within([each & (grades > 0) for each in own], rows, grades, ranks),
-        seen=tuple(rows[each & known] for each in own),
+        taste=taste_of_values(ValuedRows(owners[valued], rows[valued], facts.values[valued]), said, snapshot),
+        likes=OwnLikes.within([each & (facts.grades > 0) for each in own], rows, facts.grades, facts.ranks),
+        seen=tuple(rows[each & facts.seen] for each in own),
         met=int(np.count_nonzero(owners >= 0)) + len(said.stated),
         hidden=said.hidden,
         stated=said.stated,
     )
+
+
+def facts_of_pieces(
+    interactions: InteractionArrays, length: int, settings: SourceSettings, today: int, exists: BoolArray, most: int
+) -> PieceFacts:
+    """Return what interactions say of each piece, given by whether it exists.
+
+    The latest so many (``length``) make the taste, and so many pieces at most are liked.
+    """
+    numbers, codes, moments = interactions.events
+    # The oldest comes last.
+    oldest = int(moments[-1]) // DAY_MS if len(moments) else today
+    tables = code_tables(settings, max(0, today - oldest))
+    found = engine.facts(interactions.events, length, tables, today, exists, most)
+    if found is not None:
+        return found
+    grades, liked_at = _grades(interactions, settings, exists, most)
+    ranks = np.zeros(len(grades), dtype=np.int64)
+    ranks[grades > 0] = order_of(np.zeros(np.count_nonzero(grades), dtype=np.int64), liked_at[grades > 0]).ranks
+    values, seen = np.zeros(len(grades)), np.zeros(len(grades), dtype=np.bool_)
+    valued, sums = _piece_values(interactions, settings, today, length)
+    values[valued], seen[numbers[marks_seen(codes)]] = sums, True
+    return PieceFacts(grades, ranks, values, seen)
 
 
 def profile_of_person(
@@ -231,8 +296,10 @@ def profile_of_person(
     """Return a person's profile, P: terms with scores from -1000 to 1000, none 0, in ascending order of terms."""
     interactions, preferences = _counted(interactions, preferences)
     said = CountedPreferences.of(preferences, snapshot, settings)
-    owners, rows = snapshot.locate(interactions.pieces)
-    table, numbers, scores, _ = _profile(_valued(interactions, owners, rows, snapshot, settings, today), said, snapshot)
+    owners, rows = interactions.located(snapshot)
+    length = _length(interactions, owners, rows, snapshot)
+    valued, values = _piece_values(interactions, settings, today, length)
+    table, numbers, scores, _ = _profile(ValuedRows(owners[valued], rows[valued], values), said, snapshot)
     return dict(zip(map(term_of, table.take(numbers)), scores.astype(np.int64).tolist(), strict=True))
 
 
@@ -330,9 +397,9 @@ def _piece_values(
     interactions: InteractionArrays, settings: SourceSettings, today: int, length: int
 ) -> tuple[IntArray, FloatArray]:
     """Return the numbers of pieces, ascending, and `profiles.piece_values` of them; so many interactions count."""
-    counts, weights = counted_weights(interactions.numbers, interactions.codes, interactions.moments, settings, today)
+    counts, weights = counted_weights(*interactions.events, settings, today)
     counts[length:] = False
-    return exact_sums(interactions.numbers[counts], weights[counts])
+    return exact_sums(interactions.events.numbers[counts], weights[counts])
 
 
 def counted_weights(
@@ -345,15 +412,8 @@ def counted_weights(
     weights = weights_by_code(settings)[codes]
     if settings.half_life_days:
         ages = np.maximum(0, today - moments // DAY_MS)
-        weights = weights * _halved(int(ages.max(initial=0)) // AGES * AGES + AGES, settings.half_life_days)[ages]
+        weights = weights * halved(int(ages.max(initial=0)), settings.half_life_days)[ages]
     return counts, weights
-
-
-@functools.lru_cache(maxsize=8)
-def _halved(ages: int, half_life_days: float) -> FloatArray:
-    """Return what is left of a weight by age in days; never written to."""
-    # By Python's power: numpy's differs in the last bit.
-    return np.asarray([2.0 ** (-age / half_life_days) for age in range(ages)], dtype=np.float64)
 
 
 def _grades(
@@ -363,8 +423,7 @@ def _grades(
 
     The grade of any other is 0. A piece is liked since the latest interaction of positive weight.
     """
-    numbers, count = interactions.numbers, len(interactions.pieces)
-    grades, latest, liked_at = grades_of(numbers, interactions.codes, interactions.moments, count, settings)
+    grades, latest, liked_at = grades_of(*interactions.events, len(interactions.pieces), settings)
     grades[~exists] = 0
     liked = np.flatnonzero(grades)
     # Pieces ascend, so a stable sort leaves those of one moment by id.
@@ -451,20 +510,11 @@ class _TermScores(NamedTuple):
     weights: FloatArray
 
 
-def _valued(
-    interactions: InteractionArrays,
-    owners: IntArray,
-    rows: IntArray,
-    snapshot: Snapshot,
-    settings: SourceSettings,
-    today: int,
-) -> ValuedRows:
-    """Return what interactions say of pieces, which lie at these rows of these parts."""
-    length = len(interactions)
-    if snapshot.keyword_count > MAX_PROFILE_KEYWORDS:
-        length = kept_length(interactions.numbers, _keyword_counts(owners, rows, snapshot))
-    numbers, values = _piece_values(interactions, settings, today, length)
-    return ValuedRows(owners[numbers], rows[numbers], values)
+def _length(interactions: InteractionArrays, owners: IntArray, rows: IntArray, snapshot: Snapshot) -> int:
+    """Return how many interactions, with pieces that lie at these rows of these parts, make the taste."""
+    if snapshot.keyword_count <= MAX_PROFILE_KEYWORDS:
+        return len(interactions)
+    return kept_length(interactions.events.numbers, _keyword_counts(owners, rows, snapshot))
 
 
 def _profile(pieces: ValuedRows, said: CountedPreferences, snapshot: Snapshot) -> _TermScores:
