@@ -176,17 +176,19 @@ def test_steps_and_a_rebuild_give_the_same_bytes(events: list[tuple[Any, ...]]) 
 
 
 @settings(max_examples=examples(200), deadline=None)
-@given(events=EVENTS, told=SETTINGS)
+@given(events=EVENTS, told=SETTINGS, most_late=st.sampled_from([1, 3, tally.MOST_LATE]))
 def test_popularity_counted_after_each_step_is_that_of_a_rebuild(
-    events: list[tuple[Any, ...]], told: dict[str, Any]
+    events: list[tuple[Any, ...]], told: dict[str, Any], most_late: int
 ) -> None:
     counting, chosen = Counting(), settings_of(told, 20)
     parts = snapshot_of([{"id": piece_id, "categories": {}} for piece_id in PIECES]).parts
 
-    counts = counting.tally.popularity(chosen, TODAY)
-    for event in events:
-        counting.apply(event)
+    with pytest.MonkeyPatch.context() as patching:
+        patching.setattr(tally, "MOST_LATE", most_late)
         counts = counting.tally.popularity(chosen, TODAY)
+        for event in events:
+            counting.apply(event)
+            counts = counting.tally.popularity(chosen, TODAY)
 
     anew = rebuilt(counting).popularity(chosen, TODAY)
     assert counts.by_part(parts)[0].tolist() == anew.by_part(parts)[0].tolist()

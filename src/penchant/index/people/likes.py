@@ -147,7 +147,12 @@ def latest_of(several: Sequence[LatestEvents]) -> LatestEvents:
 
     Without those that a later one of the same type, of a portion as great, leaves nothing to say.
     """
-    latest = _latest_of_numbers(several[0] if len(several) == 1 else side_by_side(several))
+    several = [each for each in several if len(each.numbers)] or several[:1]
+    together = several[0] if len(several) == 1 else side_by_side(several)
+    if len(together.numbers) < 2:
+        # Most of what one more interaction touches.
+        return together
+    latest = _latest_of_numbers(together)
     return _telling(latest) if np.bitwise_or.reduce(latest.numbers) & LACKS_MASK else latest
 
 

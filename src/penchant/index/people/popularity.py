@@ -8,7 +8,7 @@ median follows from those that are kept in order.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -70,6 +70,9 @@ HALF_LIFE_DAYS = 30
 """After how many days a person's liking counts half towards popularity (interface, section 6)."""
 PEOPLE_SCALE = 1 << 40
 """People who count in part are added up as integers of this unit: eight million of a piece fit 64 bits."""
+
+AGES = 511
+"""Ages in days that are worked out together: of one less than a power of two, as a mask."""
 
 FAINT_PEOPLE = PEOPLE_SCALE >> 8
 """Below this even the best-liked piece is counted in a smaller unit: what is old would be lost in rounding."""
@@ -154,12 +157,16 @@ def people_of(pairs: PositivePairs, today: int, halvings: int = 0, *, half_life_
     In a `PEOPLE_SCALE`-th, halved ``halvings`` times: all of them must be at least so many half-lives old.
     """
     ages = np.maximum(0, today - pairs.moments // DAY_MS)
-    table = decays(int(ages.max(initial=0)), halvings, half_life_days=half_life_days)
-    return table[ages]
+    # So many ages that the table is mostly the last one.
+    return decays(int(ages.max(initial=0)) | AGES, halvings, half_life_days=half_life_days)[ages]
 
 
+@lru_cache(maxsize=16)
 def decays(ages: int, halvings: int = 0, *, half_life_days: int = HALF_LIFE_DAYS) -> IntArray:
-    """Return what a person counts towards popularity by age in days, from 0 to ``ages``, at most one unit's whole."""
+    """Return what a person counts towards popularity by age in days, from 0 to ``ages``, at most one unit's whole.
+
+    Never written to: it is remembered.
+    """
     if not half_life_days:
         return np.full(ages + 1, PEOPLE_SCALE, dtype=np.int64)
     exponents = np.minimum(0.0, halvings - np.arange(ages + 1) / half_life_days)

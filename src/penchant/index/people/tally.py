@@ -4,6 +4,8 @@ What is new since the base lies in columns of its own, small enough to be made a
 
     _events   what was recorded since the last `_settle`, in the order of the feed
        |      `_settle`: sorted in, the latest of each number stays
+    _late     `MOST_LATE` events at most: one more costs no look at all that came since the base was made
+       |      `_gather`
     _more     what was recorded since the base was made; people and pieces that the base does not have are numbered
        |      after its own (``_people``, ``_pieces``)
        |      `_compact`: once there is much of it, all becomes a new base, and all numbers are new
@@ -48,6 +50,9 @@ LEAST_MORE = 20_000
 MORE_SHARE = 32
 """A new base is made after as many events as one in so many of its own, and at least `LEAST_MORE`."""
 
+MOST_LATE = 256
+"""Events that are kept apart from the thousands before them."""
+
 MAX_HALF_LIVES = 4
 """Half-lives under which people are kept counted: that of popularity, and of what a site asks for."""
 
@@ -72,6 +77,8 @@ class _RunningCount:
         # Never in place: what was counted before may still be read.
         self.people = np.append(self.people, np.zeros(size - len(self.people), dtype=np.int64))
         for events, sign in ((before, -1), (now, 1)):
+            if not len(events.numbers):
+                continue
             pairs = positive_pairs(events, self.settings, self.oldest_day)
             counted = people_of(pairs, self.today, half_life_days=self.half_life_days)
             np.add.at(self.people, pairs.pieces, sign * counted)
@@ -91,7 +98,7 @@ class Tally:
         self._pieces = PieceNumbers(base)
         self._next_person = base.person_count
         self._gone: set[int] = set()
-        self._more = LatestEvents.none()
+        self._more = self._late = LatestEvents.none()
         self._counts: dict[tuple[object, ...], _RunningCount] = {}
 
     @classmethod
@@ -107,12 +114,16 @@ class Tally:
     @property
     def event_count(self) -> int:
         """How many events there are, about."""
-        return len(self._base.pieces) + len(self._more.numbers)
+        return len(self._base.pieces) + self._more_count
 
     @property
     def nbytes(self) -> int:
         """How much memory the counts take, about."""
-        return self._base.nbytes + 24 * len(self._more.numbers) + 150 * (len(self._people) + len(self._pieces.added))
+        return self._base.nbytes + 24 * self._more_count + 150 * (len(self._people) + len(self._pieces.added))
+
+    @property
+    def _more_count(self) -> int:
+        return len(self._more.numbers) + len(self._late.numbers)
 
     def counts(self, oldest_day: int) -> bool:
         """Return whether it has all interactions from this day on; one that has not is made anew."""
@@ -156,6 +167,7 @@ class Tally:
             person = self._known(user_key)
         if person is None:
             return
+        self._gather()
         own = self._more.people == person
         events = self._more.take(own)
         # A base is never changed, so these events are only left out until the next one is made.
@@ -188,7 +200,7 @@ class Tally:
     def is_full(self, *, room: int = 1, coming: int = 0) -> bool:
         """Return whether a new base is due after so many events more; it takes a second for some millions of them."""
         self._settle()
-        return len(self._more.numbers) + coming > room * max(LEAST_MORE, len(self._base.pieces) // MORE_SHARE)
+        return self._more_count + coming > room * max(LEAST_MORE, len(self._base.pieces) // MORE_SHARE)
 
     def compacted(self, oldest_day: int | None = None) -> Likes:
         """Return all that is counted as a base of its own, from this day on if one is given."""
@@ -196,7 +208,7 @@ class Tally:
         self._kept_from = self._kept_from if oldest_day is None else max(oldest_day, self._kept_from)
         base = self._base
         is_old = int(base.first_day[0]) < self._kept_from
-        if is_old or self._gone or len(self._more.numbers) or self._kept_from != int(base.kept_from[0]):
+        if is_old or self._gone or self._more_count or self._kept_from != int(base.kept_from[0]):
             self._compact()
         return self._base
 
@@ -205,7 +217,7 @@ class Tally:
         events = self._base.events
         if self._gone:
             events = events.take(~np.isin(events.people, sorted(self._gone)))
-        return latest_of([events, self._more])
+        return latest_of([events, self._more, self._late])
 
     def _compact(self) -> None:
         base = self._base
@@ -228,6 +240,7 @@ class Tally:
             count.put(LatestEvents.none(), self._base.events, len(self._pieces))
             for person in sorted(self._gone):
                 count.put(self._base.events_of(person), LatestEvents.none(), len(self._pieces))
+            self._gather()
             before = self._base_events_of(np.unique(self._more.numbers >> PAIR_SHIFT))
             count.put(before, latest_of([before, self._more]), len(self._pieces))
             # Those of yesterday and of other settings go when there are too many.
@@ -263,11 +276,19 @@ class Tally:
             if self._counts:
                 pairs = new.numbers >> PAIR_SHIFT
                 pairs = pairs[is_first(pairs)]
-                before = latest_of([self._base_events_of(pairs), _events_of(self._more, pairs)])
+                known = [_events_of(self._more, pairs), _events_of(self._late, pairs)]
+                before = latest_of([self._base_events_of(pairs), *known])
                 now = latest_of([before, new])
                 for count in self._counts.values():
                     count.put(before, now, len(self._pieces))
-            self._more = _merged(self._more, new)
+            self._late = latest_of([self._late, new])
+            if len(self._late.numbers) > MOST_LATE:
+                self._gather()
+
+    def _gather(self) -> None:
+        """Bring what came last into `_more`."""
+        if len(self._late.numbers):
+            self._more, self._late = _merged(self._more, self._late), LatestEvents.none()
 
 
 def _events_of(events: LatestEvents, pairs: IntArray) -> LatestEvents:
