@@ -156,8 +156,11 @@ class WeightsFollower:
         """
         state.begin(request.head)
         while not state.is_current(request):
+            if self._monotonic() - state.looked_at < LOOK_S and state.version >= min_version:
+                # A file was looked for: who makes the weights need not be asked again.
+                return
             if self.has_file(request.head):
-                await self._adopt(state, request.head, urgent=state.version < min_version)
+                await self._adopt(state, request.head)
                 return
             guess = self._guess(request.head, events)
             urgent = state.version < min_version
@@ -187,13 +190,12 @@ class WeightsFollower:
             await asyncio.sleep(WAIT_STEP_S)
             await again()
 
-    async def _adopt(self, state: SourceWeights, head: SourceHead, *, urgent: bool) -> None:
+    async def _adopt(self, state: SourceWeights, head: SourceHead) -> None:
         """Go over to a newer file, if there is one."""
-        now = self._monotonic()
-        if self._files is None or (now - state.looked_at < LOOK_S and not urgent):
-            return
-        state.looked_at = now
         files = self._files
+        if files is None:
+            return
+        state.looked_at = self._monotonic()
         newest = files.newest(head)
         if newest is None:
             return
