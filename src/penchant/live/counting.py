@@ -42,9 +42,9 @@ TRIES = 3
 """How often a file is looked for: one may be replaced between its finding and its reading."""
 MAX_LAG_S = 0.5
 """What people do is counted for others after this time at most, if it is asked for."""
-REST_RATIO = 100
-"""Within it, a count rests for so many times as long as the last one took: a hundredth of a core at most."""
-SAVED_S = 0.05
+REST_RATIO = 50
+"""Within it, a count rests for so many times as long as the last one took: a fiftieth of a core at most."""
+SAVED_S = 0.1
 """Counting that a source may save up while it rests for longer: where little happens, everything is counted at once."""
 FREE_S = 0.02
 """A count is made within the event loop only where the last one took less than this."""
