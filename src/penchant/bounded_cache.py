@@ -1,4 +1,4 @@
-"""Bounded cache: what can be made again, kept by key; of too much the entries used least recently go."""
+"""Bounded caches: what can be made again, kept by key; of too much the entries used least recently go."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
@@ -76,3 +76,15 @@ class BoundedCache(Generic[Key, Value]):
             self.weight -= weight
             if self._on_eviction is not None:
                 self._on_eviction(value)
+
+
+def keep_latest(entries: dict[Key, Value], key: Key, value: Value, most: int) -> None:
+    """Put an entry, used now, at the end of a dictionary, whose first goes where they are more than ``most``.
+
+    For any number of threads: another one may have taken an entry away, or put one, at any moment.
+    """
+    entries.pop(key, None)
+    entries[key] = value
+    if len(entries) > most:
+        oldest, *_ = entries
+        entries.pop(oldest, None)

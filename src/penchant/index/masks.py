@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penchant.attributes import AttributeFilter, Clause, MarkCondition
+from penchant.bounded_cache import keep_latest
 from penchant.index.arrays import is_first, run_places
 from penchant.index.building import term_key
 from penchant.index.layout import IntArray, Mask, Numbers
@@ -121,14 +122,10 @@ class Masks:
             return available.mask
         # A new window has a new key; masks of the old one go when there are too many.
         key = (shown.catalogs, shown.matching, available.since)
-        mask = self._kept.pop(key, None)
+        mask = self._kept.get(key)
         if mask is None:
             mask = self._made(shown, available.mask)
-        # At the end again: the first is the one whose last use is longest ago. Another thread may have taken it away.
-        self._kept[key] = mask
-        if len(self._kept) > MAX_MASKS:
-            oldest, *_ = self._kept
-            self._kept.pop(oldest, None)
+        keep_latest(self._kept, key, mask, MAX_MASKS)
         return mask
 
     def _made(self, shown: Filter, available: Mask) -> Mask:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penchant.attributes import AttributeFilter
+from penchant.bounded_cache import keep_latest
 from penchant.index.arrays import merged
 from penchant.index.day_order import DayOrder
 from penchant.index.layout import FloatArray, IntArray, Mask, TasteDots
@@ -105,13 +106,8 @@ class Part:
 
     def keep_dots(self, taste: Hashable, dots: TasteDots) -> None:
         """Remember dot products with a taste, if they are known."""
-        if not dots.are_known:
-            return
-        # At the end again: the first is the one whose last use is longest ago.
-        self._dots.pop(taste, None)
-        self._dots[taste] = dots
-        if len(self._dots) > MAX_TASTES:
-            self._dots.pop(next(iter(self._dots)), None)
+        if dots.are_known:
+            keep_latest(self._dots, taste, dots, MAX_TASTES)
 
     def marked(self, marks: NDArray[np.uint64]) -> tuple[IntArray, IntArray]:
         """Return the rows of the live pieces whose ids have some mark, and the places of these marks, ascending."""
