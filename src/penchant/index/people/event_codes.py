@@ -17,7 +17,7 @@ CODES = 1 << CODE_BITS
 LACKS_MASK = (CODES - 1) & ~TYPE_MASK
 """The bits of a code that say what its portion lacks, 0 for the whole."""
 AGES = 512
-"""Ages in days for which weights are halved at a time."""
+"""Ages in days that are worked out at a time."""
 _WeightsByType = tuple[float, ...]
 
 
@@ -54,15 +54,16 @@ def weights_by_code(settings: SourceSettings) -> FloatArray:
 
 def code_tables(settings: SourceSettings, greatest: int) -> CodeTables:
     """Return what kernels take of settings, for ages in days up to the greatest one at least; never written to."""
-    return _code_tables(_weights_by_type(settings), _whole(greatest), settings.half_life_days)
+    return _code_tables(_weights_by_type(settings), age_count(greatest), settings.half_life_days)
 
 
 def halved(greatest: int, half_life_days: float) -> FloatArray:
     """Return what is left of a weight by age in days, up to the greatest one at least; never written to."""
-    return _halved(_whole(greatest), half_life_days)
+    return _halved(age_count(greatest), half_life_days)
 
 
-def _whole(greatest: int) -> int:
+def age_count(greatest: int) -> int:
+    """Return of how many ages, from 0 on, a table is that has the greatest one: so many that it is mostly the same."""
     return greatest // AGES * AGES + AGES
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from penchant.index.layout import BoolArray, FloatArray, IntArray
 from penchant.index.part import Part
+from penchant.index.people.event_codes import age_count
 from penchant.index.people.likes import LatestEvents, Likes, PositivePairs, build_likes, words_of
 from penchant.index.segment import Segment
 from penchant.index.strings import Strings
@@ -70,9 +71,6 @@ HALF_LIFE_DAYS = 30
 """After how many days a person's liking counts half towards popularity (interface, section 6)."""
 PEOPLE_SCALE = 1 << 40
 """People who count in part are added up as integers of this unit: eight million of a piece fit 64 bits."""
-
-AGES = 511
-"""Ages in days that are worked out together: of one less than a power of two, as a mask."""
 
 FAINT_PEOPLE = PEOPLE_SCALE >> 8
 """Below this even the best-liked piece is counted in a smaller unit: what is old would be lost in rounding."""
@@ -157,8 +155,7 @@ def people_of(pairs: PositivePairs, today: int, halvings: int = 0, *, half_life_
     In a `PEOPLE_SCALE`-th, halved ``halvings`` times: all of them must be at least so many half-lives old.
     """
     ages = np.maximum(0, today - pairs.moments // DAY_MS)
-    # So many ages that the table is mostly the last one.
-    return decays(int(ages.max(initial=0)) | AGES, halvings, half_life_days=half_life_days)[ages]
+    return decays(age_count(int(ages.max(initial=0))) - 1, halvings, half_life_days=half_life_days)[ages]
 
 
 @lru_cache(maxsize=16)
