@@ -204,9 +204,9 @@ class ListRanking(ABC, Generic[Query]):
 
     def _after(self, listed: bytes) -> Arrangement:
         """Return what comes after some pieces that were listed, to the end of a block of places."""
-        count = mark_count(listed) % MAX_TAKE
-        begin = len(listed) - count * MARK_BYTES
+        begin = (block_end(mark_count(listed)) - MAX_TAKE) * MARK_BYTES
         found, own = self._block(listed[:begin]), listed[begin:]
+        count = mark_count(own)
         if own and marks_of(each.id for each in found.pieces[:count]) != own:
             # The block is not what it was when its first pieces were listed: it goes on from these.
             return self._block(listed)
