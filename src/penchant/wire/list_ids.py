@@ -27,7 +27,6 @@ have equal cursors. Nobody makes one, and one is of no use with another request,
 """
 
 import base64
-import functools
 import hashlib
 import hmac
 import re
@@ -213,13 +212,8 @@ def _cursor_tag(secret: bytes, bound: bytes, content: bytes) -> bytes:
     ]
 
 
-@functools.lru_cache(maxsize=16)
-def _stream_key(secret: bytes) -> bytes:
-    return hashlib.sha256(b"cursor" + secret).digest()
-
-
 def _hidden(secret: bytes, tag: bytes, content: bytes) -> bytes:
     """Return bytes hidden, or hidden ones as they were."""
     # The key in full first, of a fixed length: a sponge that begins with a secret is a keyed function.
-    stream = hashlib.shake_256(_stream_key(secret) + tag).digest(len(content))
+    stream = hashlib.shake_256(hashlib.sha256(b"cursor" + secret).digest() + tag).digest(len(content))
     return (int.from_bytes(content, "big") ^ int.from_bytes(stream, "big")).to_bytes(len(content), "big")

@@ -8,7 +8,7 @@ to be shown; those of a placement do.
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 
@@ -23,12 +23,6 @@ from penchant.wire import LeftPiece, MovingRule, PersonalWhy, RankResult
 
 UNKNOWN = "unknown-piece"
 """The code of a piece that the source does not have."""
-
-
-@lru_cache(maxsize=1_024)
-def _fraction_of(weight: float) -> Fraction:
-    """Return a number as it is written: 0.1 is a tenth, so that equal places are ties."""
-    return Fraction(repr(weight))
 
 
 class PickRanking(PersonalRanking):
@@ -48,7 +42,8 @@ class PickRanking(PersonalRanking):
     ) -> None:
         super().__init__(view, request, now, person, audience, is_known=is_known)
         self._given = request.content
-        self._weight = _fraction_of(request.weight)
+        # As the number is written: 0.1 is a tenth, so that equal places are ties.
+        self._weight = Fraction(repr(request.weight))
 
     @cached_property
     def shown(self) -> Filter:
