@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote_to_bytes
 
 from starlette.datastructures import Headers
@@ -164,10 +164,6 @@ class Parameter:
     default: Any = None
     deprecated: bool = False
 
-    def is_named(self, key: str) -> bool:
-        """Return whether a key of a query means this parameter."""
-        return key == self.name or (self.read_all is not None and list_name(key) == self.name)
-
     def value(self, query: QueryParameters) -> Any:
         """Return the parameter's value in this query, or the default where it is absent.
 
@@ -234,17 +230,30 @@ def _unnamed(parameters: tuple[Parameter, ...]) -> Mapping[str, Any]:
 
 def ignored_names(parameters: Collection[Parameter], query: QueryParameters) -> tuple[str, ...]:
     """Return the names in a query that none of the parameters has."""
-    if not query.pairs:
-        return ()
-    names, lists = _names(tuple(parameters))
-    return tuple(key for key in query.names() if key not in names and list_name(key) not in lists)
+    names = _names(tuple(parameters))
+    return tuple(key for key in query.names() if not names.have(key))
+
+
+def is_any_named(parameters: Collection[Parameter], query: QueryParameters) -> bool:
+    """Return whether a query names one of the parameters."""
+    return any(map(_names(tuple(parameters)).have, query.names()))
+
+
+class _Names(NamedTuple):
+    """The names of parameters, and those of lists among them."""
+
+    own: frozenset[str]
+    lists: frozenset[str]
+
+    def have(self, key: str) -> bool:
+        """Return whether a key of a query means one of the parameters."""
+        return key in self.own or list_name(key) in self.lists
 
 
 @functools.lru_cache(maxsize=1_024)
-def _names(parameters: tuple[Parameter, ...]) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the names of parameters, and those of lists among them."""
+def _names(parameters: tuple[Parameter, ...]) -> _Names:
     lists = frozenset(each.name for each in parameters if each.read_all is not None)
-    return frozenset(each.name for each in parameters), lists
+    return _Names(frozenset(each.name for each in parameters), lists)
 
 
 def integer(text: str, *, least: int, most: int | None = None) -> int:

@@ -33,7 +33,7 @@ from penchant.web.operations import (
     signed_users,
 )
 from penchant.web.parameters import INCLUDE, NARROWING
-from penchant.web.query import QueryParameters, list_name
+from penchant.web.query import QueryParameters, is_any_named, list_name
 from penchant.wire import PageWish
 
 INCLUDE_ATTEMPTS = 20
@@ -262,7 +262,7 @@ def _features(operation: Operation, query: QueryParameters) -> list[Feature]:
     if not query.pairs:
         return features
     narrowing = [each for each in NARROWING if each in operation.parameters]
-    if any(each.is_named(name) for name in query.names() for each in narrowing):
+    if is_any_named(narrowing, query):
         features.append(Feature.FILTERS)
     return features
 
