@@ -175,6 +175,8 @@ def best(
     kernel = _engine.kernel("best", ("d", postings.weights.dtype.char))
     if kernel is None:
         return exact.best(taste, blending, postings, figures, choice)
+    are_known = dots is not None and dots.are_known
+    run = kernel.quickly if are_known and len(choice.mask) <= QUICK_PIECES else kernel
 
     def search(first: int, last: int) -> Hits:
         keys, rows = np.empty((2, choice.take), dtype=np.int64)
@@ -183,8 +185,6 @@ def best(
         run(taste, blending, postings, figures, choice, first, last, sums, int(are_known), liked, cursors, keys, rows)
         return keys, rows
 
-    are_known = dots is not None and dots.are_known
-    run = kernel.quickly if are_known and len(choice.mask) <= QUICK_PIECES else kernel
     found = in_order(*_engine.over_rows(len(choice.mask), search), choice)
     if dots is not None:
         dots.are_known = True
