@@ -6,6 +6,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TypeVar
 
@@ -140,20 +141,24 @@ def test_a_rate_holds_for_two_nodes_together(redis: Redis, postgresql: str, tmp_
     settings = tmp_path / "penchant.toml"
     settings.write_text(f'redis = "{redis.address}"\n[plans.slow]\nrequests-per-second = {RATE}\n')
     database = prepared_database(postgresql)
-    nodes = [Server(tmp_path / name, "--settings", str(settings), database=database) for name in ("one", "two")]
-    where = ["--data", str(tmp_path / "one"), "--database", database, "--settings", str(settings)]
-    key = command("keys", "create", *where, "--plan", "slow").stdout.strip()
-    nodes[0].client.post("/s/content", json=[{"id": "a", "categories": {}}])
+    with ExitStack() as stack:
+        nodes = [
+            stack.enter_context(Server(tmp_path / name, "--settings", str(settings), database=database))
+            for name in ("one", "two")
+        ]
+        where = ["--data", str(tmp_path / "one"), "--database", database, "--settings", str(settings)]
+        key = command("keys", "create", *where, "--plan", "slow").stdout.strip()
+        nodes[0].client.post("/s/content", json=[{"id": "a", "categories": {}}])
 
-    answers: list[int] = []
-    begun = time.monotonic()
-    while (seconds := time.monotonic() - begun) < RATED_S or 429 not in answers:
-        answers += [node.client.get("/s/ids", headers={"x-api-key": key}).status_code for node in nodes]
+        answers: list[int] = []
+        begun = time.monotonic()
+        while (seconds := time.monotonic() - begun) < RATED_S or 429 not in answers:
+            answers += [node.client.get("/s/ids", headers={"x-api-key": key}).status_code for node in nodes]
 
-    assert set(answers) == {200, 429}
-    assert RATE <= answers.count(200) <= RATE * (int(seconds) + 2)
+        assert set(answers) == {200, 429}
+        assert RATE <= answers.count(200) <= RATE * (int(seconds) + 2)
 
-    redis.stop()
-    assert nodes[0].client.get("/s/ids", headers={"x-api-key": key}).status_code in {200, 429}
-    for node in nodes:
-        assert node.stop() == 0
+        redis.stop()
+        assert nodes[0].client.get("/s/ids", headers={"x-api-key": key}).status_code in {200, 429}
+        for node in nodes:
+            assert node.stop() == 0
