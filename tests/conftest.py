@@ -51,13 +51,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what starts a PostgreSQL server, and choose and order what is run.
+    """Mark what starts a PostgreSQL server, and what is slow, and choose and order what is run.
 
     Where another service than usual is asked (``--on``, ``--through``), tests that ask none are left out.
     """
     for item in items:
         if "postgresql" in fixtures_of(item):
             item.add_marker("postgresql")
+        if item.get_closest_marker("stress"):
+            item.add_marker("slow")
     if config.getoption("--on") != "file" or config.getoption("--through") != "http":
         elsewhere = [item for item in items if "applications" not in fixtures_of(item)]
         config.hook.pytest_deselected(items=elsewhere)

@@ -11,7 +11,7 @@ from acceptance.servers import Server
 CHECKS = "status_code_conformance,content_type_conformance,response_schema_conformance"
 
 
-@pytest.mark.slow
+@pytest.mark.stress
 def test_answers_conform_to_the_openapi_document(tmp_path: Path) -> None:
     settings = tmp_path / "penchant.toml"
     settings.write_text("min-version-timeout-s = 0.05\n")

@@ -207,7 +207,7 @@ def by_chance_alone(seed: int) -> SourceHistory:
     return history_of("chance", pieces, rows, settings)
 
 
-@pytest.mark.slow
+@pytest.mark.stress
 def test_of_100_sources_without_signal_5_in_100_at_most_get_a_proposal() -> None:
     request = replace(QUICK, trial=EvaluationRequest(split=SplitRule(), people=16), candidates=10, test_people=200)
 

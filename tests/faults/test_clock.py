@@ -27,7 +27,7 @@ from penchant.service.pulling import LEASE_MS, Puller, PullSpec, list_runs
 from penchant.settings import NodeSettings
 from penchant.wire import MAX_SIGNED_S, format_timestamp, sign_user
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(7_200)]
+pytestmark = [pytest.mark.stress, pytest.mark.timeout(7_200)]
 
 RUNNING_S = 60.0 if is_full() else 3.0
 SHIFT = """

@@ -18,7 +18,7 @@ from faults.cluster import Cluster, new_cluster
 from faults.histories import Step, Value, faults_of_person, faults_of_source
 from faults.node import Node
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(3_600)]
+pytestmark = [pytest.mark.stress, pytest.mark.timeout(3_600)]
 
 MINUTES = float(os.environ.get("PENCHANT_HISTORY_MINUTES", "10" if is_full() else "1"))
 CLIENTS = 6

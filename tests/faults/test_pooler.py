@@ -17,7 +17,7 @@ from faults.cluster import USER, Cluster, give_away, new_cluster
 from faults.load import Target
 from faults.node import Node
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(7_200)]
+pytestmark = [pytest.mark.stress, pytest.mark.timeout(7_200)]
 
 AWAY_S = 1.0
 LISTENING_S = 60.0
