@@ -67,9 +67,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = in_order(items)
 
 
+def pytest_collection() -> None:
+    """Search for no garbage among what is collected, which stays."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
     """Leave what was collected out of the search for garbage, which would go over thousands of tests each time."""
     gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)

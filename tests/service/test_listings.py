@@ -14,7 +14,7 @@ from penchant.service import content
 from penchant.settings import NodeSettings
 from tenants import Tenant, tenant_of
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.stress
 
 PIECES = 5_000
 """More than some batches."""
