@@ -427,7 +427,7 @@ def test_axe_finds_nothing_on_any_page_and_none_is_wider_than_a_phone(opening: O
             for scheme in SCHEMES:
                 window.page.emulate_media(color_scheme=scheme)
                 window.photograph(f"{name}-{scheme}")
-                assert violations(window.page) == [], (name, scheme)
+                assert violations(window.page, colours_alone=scheme == "dark") == [], (name, scheme)
             for width in PHONE_WIDTHS:
                 window.page.set_viewport_size({"width": width, "height": 700})
                 window.photograph(f"{name}-{width}")
