@@ -193,7 +193,7 @@ def test_decisions_are_short_the_newest_first_and_what_code_cites_exists() -> No
 
 def test_a_word_of_the_glossary_has_one_meaning() -> None:
     glossary = (ROOT.parents[1] / "docs" / "glossary.md").read_text()
-    rows = re.findall(r"^\| \*\*(.+?)\*\* \| (.+) \|$", glossary, re.MULTILINE)
+    rows = re.findall(r"^- \*\*(.+?)\*\*: (.+)$", glossary, re.MULTILINE)
     words = [word for word, _ in rows]
 
     assert len(words) >= 40
