@@ -45,13 +45,13 @@ MEMORY = 32
 """Starts over which the time of one is averaged: about two full turns, so that a change of load counts at once."""
 KEYLESS = 0
 """The account, nobody's, that requests without a key are charged to."""
-WINDOW_S = 1.0
+WINDOW_S = 0.5
 """The time over which it is measured what accounts use of a process."""
 BUSY_SHARE = 0.25
 """How much of it those may use together who are answered by the process itself."""
 LEAST_SPEED = 0.2
 """The least that a step of the event loop counts as slowed down by what else holds the interpreter or the processor."""
-HEAVY_S = 10.0
+HEAVY_S = 60.0
 """How long an account that used most of it is answered elsewhere: renewed while it goes on."""
 _TOO_MANY = "More requests come in than can be answered in time."
 
