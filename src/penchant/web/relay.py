@@ -30,8 +30,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from penchant.errors import StorageUnavailable
 from penchant.telemetry import logger
 
-READY_S = 10.0
-"""How long a helper may take to accept a request, be it still to open everything."""
+READY_S = 60.0
+"""How long a helper may take to accept a request: answered here after 10 s, a crowd of them came back to the worker."""
 FINISHING_S = 5.0
 """How long a helper that is to end may finish what is under way; the workers have ended before it."""
 _LENGTH_BYTES = 4
