@@ -23,6 +23,7 @@ from sharing_out import FileScheduler, in_order
 if TYPE_CHECKING:
     from pytest_timeout import Settings as Timeouts
 
+    from faults.cluster import Cluster
     from nodes import Nodes
     from serving import Applications, Service
 
@@ -186,6 +187,16 @@ def system_postgresql(postgresql: str) -> Iterator[str]:
     cluster.start()
     yield cluster.url
     cluster.remove()
+
+
+@pytest.fixture
+def cluster() -> "Iterator[Cluster]":
+    """A PostgreSQL server of the test's own, which it may stop."""
+    from faults.cluster import new_cluster
+
+    made = new_cluster()
+    yield made
+    made.remove()
 
 
 @pytest.fixture

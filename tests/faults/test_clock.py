@@ -8,7 +8,6 @@ import select
 import socket
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,7 @@ from acceptance.processes import wait_until
 from client.answering import Answer, answering
 from faults.campaign import Row, is_full, require_clean, try_fault, under_load
 from faults.client import Client
-from faults.cluster import Cluster, new_cluster
+from faults.cluster import Cluster
 from faults.load import Target
 from faults.node import Node
 from penchant.bootstrap import storage_of
@@ -36,13 +35,6 @@ _time, _time_ns = time.time, time.time_ns
 time.time = lambda: _time() + SECONDS
 time.time_ns = lambda: _time_ns() + SECONDS * 1_000_000_000
 """
-
-
-@pytest.fixture
-def cluster() -> Iterator[Cluster]:
-    made = new_cluster()
-    yield made
-    made.remove()
 
 
 def shifted(folder: Path, seconds: int) -> dict[str, str]:

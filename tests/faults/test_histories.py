@@ -6,7 +6,7 @@ import random
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -362,13 +362,6 @@ def test_a_person_s_reads_go_on_and_never_back() -> None:
     assert faults_of_person([FIRST, SECOND, step("read", 2.2, 0, 1), step("read", 2.8, 0, 2)]) == []
     assert faults_of_person([FIRST, SECOND, reads[2]]) != []
     assert faults_of_person([FIRST, SECOND, step("read", 0.1, 0, 1)]) != []
-
-
-@pytest.fixture
-def cluster() -> Iterator[Cluster]:
-    made = new_cluster()
-    yield made
-    made.remove()
 
 
 def test_histories_of_killed_nodes_are_as_if_one_thing_came_after_the_other(cluster: Cluster, tmp_path: Path) -> None:
