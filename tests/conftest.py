@@ -23,6 +23,7 @@ from sharing_out import FileScheduler, in_order
 if TYPE_CHECKING:
     from pytest_timeout import Settings as Timeouts
 
+    from faults.cluster import Cluster
     from nodes import Nodes
     from serving import Applications, Service
 
@@ -51,13 +52,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what starts a PostgreSQL server, and choose and order what is run.
+    """Mark what starts a PostgreSQL server, and what is slow, and choose and order what is run.
 
     Where another service than usual is asked (``--on``, ``--through``), tests that ask none are left out.
     """
     for item in items:
         if "postgresql" in fixtures_of(item):
             item.add_marker("postgresql")
+        if item.get_closest_marker("stress"):
+            item.add_marker("slow")
     if config.getoption("--on") != "file" or config.getoption("--through") != "http":
         elsewhere = [item for item in items if "applications" not in fixtures_of(item)]
         config.hook.pytest_deselected(items=elsewhere)
@@ -65,9 +68,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = in_order(items)
 
 
+def pytest_collection() -> None:
+    """Search for no garbage among what is collected, which stays."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
     """Leave what was collected out of the search for garbage, which would go over thousands of tests each time."""
     gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -178,6 +187,16 @@ def system_postgresql(postgresql: str) -> Iterator[str]:
     cluster.start()
     yield cluster.url
     cluster.remove()
+
+
+@pytest.fixture
+def cluster() -> "Iterator[Cluster]":
+    """A PostgreSQL server of the test's own, which it may stop."""
+    from faults.cluster import new_cluster
+
+    made = new_cluster()
+    yield made
+    made.remove()
 
 
 @pytest.fixture

@@ -1,13 +1,10 @@
 """Random catalogues that are small and full of ties, and how many are tried."""
 
-import os
 from typing import Any
 
 from hypothesis import settings
 from hypothesis import strategies as st
 
-IS_LONG = "PENCHANT_LONG_TESTS" in os.environ
-"""Whether this is the long form, which CI runs: all examples, and for as long as it takes (D224)."""
 KEYWORDS = st.sampled_from(["a", "b", "c", "d", "e"])
 PIECE_IDS = st.sampled_from([f"p{number}" for number in range(9)] + ["é", "😀"])
 WEIGHTED = st.fixed_dictionaries({"key": KEYWORDS}, optional={"weight": st.integers(0, 9)})

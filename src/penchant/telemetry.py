@@ -101,6 +101,9 @@ class Metrics:
             "penchant_request_seconds", "Time from a request's first byte to the end of its answer.", "route", "method"
         )
         self.problems = counter("penchant_problems", "Errors answered, by code.", "code")
+        self.relayed_requests = counter(
+            "penchant_relayed_requests", "Requests that the helper answered, of accounts that used most of a worker."
+        )
         self.browser_key_refusals = counter(
             "penchant_browser_key_refusals", "Errors answered to browser keys, by key and code.", "key_id", "code"
         )

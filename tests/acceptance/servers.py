@@ -59,10 +59,12 @@ def command(*words: str, timeout_s: float = 1_000) -> subprocess.CompletedProces
     return subprocess.CompletedProcess(words, code, out, err)
 
 
-def new_key(data: Path, database: str | None = None, *, account: str = "default", admin: bool = False) -> str:
+def new_key(
+    data: Path, database: str | None = None, *, account: str = "default", plan: str = "full", admin: bool = False
+) -> str:
     """Make a key as the command line does, also while a server runs on the same data; it spares a process."""
     with closing(storage_of(NodeSettings(data=str(data), database=database))) as storage:
-        return make_key(storage, account=account, plan="full", admin=admin)[1]
+        return make_key(storage, account=account, plan=plan, admin=admin)[1]
 
 
 class Server:

@@ -8,7 +8,7 @@ import pytest
 from acceptance.servers import command
 from penchant.live.builder import SMALLEST_FILE
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.stress
 
 PIECES = SMALLEST_FILE + 1_000
 EXPECTED = {

@@ -59,6 +59,8 @@ SIGNED_OUT_PAGES: Pages = {"sign-in": ("sign-in", {})}
 ADMIN_PAGES: Pages = {"keys": ("keys", {}), "usage": ("usage", {}), "audit": ("audit", {})}
 DESKTOP: ViewportSize = {"width": 1280, "height": 720}
 PHONE_WIDTHS = (320, 390)
+BUTTONS = "main form[method=post] button"
+LEAST_OFFERED = 20
 MAX_PAGE_BYTES = 100_000
 MAX_HTML_BYTES = 60_000
 
@@ -427,7 +429,7 @@ def test_axe_finds_nothing_on_any_page_and_none_is_wider_than_a_phone(opening: O
             for scheme in SCHEMES:
                 window.page.emulate_media(color_scheme=scheme)
                 window.photograph(f"{name}-{scheme}")
-                assert violations(window.page) == [], (name, scheme)
+                assert violations(window.page, colours_alone=scheme == "dark") == [], (name, scheme)
             for width in PHONE_WIDTHS:
                 window.page.set_viewport_size({"width": width, "height": 700})
                 window.photograph(f"{name}-{width}")
@@ -440,11 +442,11 @@ def test_a_viewers_pages_show_what_stands_and_no_button_that_changes_it(opening:
     editor, viewer = opening(), opening(key=made.stdout.strip())
     offered = 0
     for name, (page, query) in PAGES.items():
-        buttons = [each.open(page, **query).locator("main form[method=post] button") for each in (editor, viewer)]
-        offered += buttons[0].filter(visible=True).count()
-        assert buttons[1].filter(visible=True).count() == 0, name
+        if offered <= LEAST_OFFERED:
+            offered += editor.open(page, **query).locator(BUTTONS).filter(visible=True).count()
+        assert viewer.open(page, **query).locator(BUTTONS).filter(visible=True).count() == 0, name
         assert violations(viewer.page) == [], name
-    assert offered > 20
+    assert offered > LEAST_OFFERED
 
 
 def test_dark_is_dark_and_light_is_light(opening: Opening) -> None:

@@ -10,7 +10,7 @@ from acceptance.processes import wait_until
 from acceptance.servers import Server
 from databases import started_postgresql
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.stress
 
 
 @pytest.fixture

@@ -13,14 +13,15 @@ import pytest
 
 from acceptance.servers import Server
 
-SETS = ("goodbooks", "goodbooks-shelves", "movielens-small", "movietweetings-20k")
+DEMO = "movietweetings-20k"
+SETS = ("goodbooks", "goodbooks-shelves", "movielens-small", DEMO)
 TOLERANCE = 1e-9
 PAGE = 30
 
 
 def folder_of(name: str) -> Path:
     """Return where a data set lies; that of the demo is in the package."""
-    if name == "movietweetings-20k":
+    if name == DEMO:
         return Path(str(files("penchant.demo"))) / "films"
     datasets = os.environ.get("PENCHANT_DATASETS")
     if datasets is None:
@@ -28,7 +29,9 @@ def folder_of(name: str) -> Path:
     return Path(datasets) / name
 
 
-@pytest.fixture(scope="module", params=SETS)
+@pytest.fixture(
+    scope="module", params=[pytest.param(name, marks=[] if name == DEMO else pytest.mark.stress) for name in SETS]
+)
 def loaded(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[httpx.Client, Path]]:

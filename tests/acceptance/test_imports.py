@@ -52,6 +52,7 @@ def start(*words: str) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.stress
 def test_an_import_that_was_killed_goes_on_where_it_was_and_stores_nothing_twice(tmp_path: Path) -> None:
     files = write_rows(tmp_path / "files", 40_000)
     words = ("--data", str(tmp_path / "data"), "--from", "movielens", "--source", "s", str(files), "--json")
@@ -133,6 +134,7 @@ def high_water_mib(process: int) -> float:
     return 0.0
 
 
+@pytest.mark.stress
 def test_a_large_import_takes_no_more_memory_than_a_batch(tmp_path: Path) -> None:
     files = write_rows(tmp_path / "files", ROWS)
     words = ("--data", str(tmp_path / "data"), "--from", "movielens", "--source", "s", str(files), "--json")
@@ -163,6 +165,7 @@ def write_pieces(path: Path, numbers: range, keyword: str) -> Path:
     return path
 
 
+@pytest.mark.stress
 def test_lists_are_answered_right_after_a_large_import_and_while_another_runs(server: Server, tmp_path: Path) -> None:
     def status_of(piece: str) -> int:
         return server.client.get(f"/s/content/{piece}/similar").status_code

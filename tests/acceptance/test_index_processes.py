@@ -20,7 +20,7 @@ from penchant.model import Algorithm
 from penchant.storage import ContentFeed, Storage, open_storage
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.stress,
     pytest.mark.skipif(not Path("/proc/locks").exists(), reason="the builder is found through /proc"),
 ]
 

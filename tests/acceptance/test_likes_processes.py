@@ -10,7 +10,7 @@ from acceptance.processes import wait_until
 from acceptance.servers import Server, command
 from penchant.live.counting import LEAST_INTERACTIONS, SMALLEST_LIKES
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.stress
 
 PATIENCE_S = 500
 PIECES = 300

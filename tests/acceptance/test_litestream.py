@@ -9,7 +9,7 @@ from acceptance.balancers import program
 from acceptance.processes import wait_until
 from acceptance.servers import Server, command
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.stress
 
 
 def submit(server: Server, first: int, count: int = 20) -> None:

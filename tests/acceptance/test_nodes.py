@@ -237,6 +237,7 @@ def test_a_source_is_asked_of_one_node_and_sources_of_both(calm: Cluster) -> Non
     assert set(owners) == {0, 1}
 
 
+@pytest.mark.stress
 @pytest.mark.parametrize("end", ("stop", "kill"))
 def test_when_a_node_goes_the_other_takes_over_and_nothing_is_missing(cluster: Cluster, end: str) -> None:
     with load(cluster) as running:
@@ -269,6 +270,7 @@ def test_what_one_node_does_to_a_key_soon_holds_on_all(calm: Cluster, words: tup
         assert statuses() == {status}
 
 
+@pytest.mark.stress
 def test_rolling_restarts_lose_nothing(cluster: Cluster) -> None:
     with load(cluster) as running:
         for number in (0, 1):

@@ -100,6 +100,12 @@ def test_what_one_worker_takes_in_the_others_answer_at_once(server: Server) -> N
     wait_until(lambda: server.metric("penchant_loaded_sources") == 2)
 
 
+def test_no_two_requests_have_the_same_id(server: Server) -> None:
+    ids = [ask(server, "GET", "/s/ids").headers["x-request-id"] for _ in range(60)]
+
+    assert len(set(ids)) == len(ids)
+
+
 def test_a_revoked_key_soon_stops_on_all_workers(server: Server) -> None:
     key = new_key(server)
     assert set(statuses(server, "/s/ids", key=key, times=40)) == {200}

@@ -40,6 +40,7 @@ def written(folder: Path, pieces: list[dict[str, Any]], events: list[dict[str, s
     return folder
 
 
+@pytest.mark.stress
 def test_it_judges_all_methods_on_the_films_of_the_demo(tmp_path: Path) -> None:
     figures = tmp_path / "figures.json"
 
@@ -57,6 +58,7 @@ def test_it_judges_all_methods_on_the_films_of_the_demo(tmp_path: Path) -> None:
     assert sorted(tmp_path.iterdir()) == [figures]
 
 
+@pytest.mark.stress
 def test_what_was_killed_is_gone_on_with_and_gives_the_same_figures(tmp_path: Path) -> None:
     figures, whole = tmp_path / "figures.json", tmp_path / "whole.json"
     words = ["evaluate", "--folder", str(FILMS), "--method", "EASE", "--method", "penchant", "--people", "300"]

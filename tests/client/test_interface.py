@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from penchant.web.routes import OPERATIONS
-from strategies import IS_LONG
 
 WEB = Path(__file__).parents[1] / "web"
 NAMES = (
@@ -32,11 +31,10 @@ NAMES = (
 )
 SUITES = [str(WEB / f"test_{name}.py") for name in NAMES]
 LEAST_REQUESTS = 1_000
-LONG = pytest.mark.skipif(not IS_LONG, reason="a minute more; CI has it")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ("client", pytest.param("async-client", marks=LONG)))
+@pytest.mark.stress
+@pytest.mark.parametrize("kind", ("client", "async-client"))
 def test_the_interface_is_the_same_through_the_client(kind: str) -> None:
     words = ["-q", "-p", "no:cacheprovider", "--hypothesis-profile", "quick", "--through", kind, *SUITES]
     ran = subprocess.run([sys.executable, "-m", "pytest", *words], capture_output=True, text=True, check=False)

@@ -23,7 +23,7 @@ from acceptance.servers import free_port
 
 CLIENTS = Path(__file__).parents[2] / "clients"
 CLIENT = CLIENTS / "typescript"
-BROWSERS = ("chromium", "firefox")
+BROWSERS = ("chromium", pytest.param("firefox", marks=pytest.mark.stress))
 _OFTEN_S = 0.05
 
 

@@ -11,7 +11,7 @@ from faults.ledger import Ledger, Thing
 from faults.load import Load, Size, Target
 from faults.node import Node
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.stress
 
 SOURCE = "s0"
 _SOURCES = itertools.count()

@@ -8,7 +8,6 @@ import select
 import socket
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,7 @@ from acceptance.processes import wait_until
 from client.answering import Answer, answering
 from faults.campaign import Row, is_full, require_clean, try_fault, under_load
 from faults.client import Client
-from faults.cluster import Cluster, new_cluster
+from faults.cluster import Cluster
 from faults.load import Target
 from faults.node import Node
 from penchant.bootstrap import storage_of
@@ -27,7 +26,7 @@ from penchant.service.pulling import LEASE_MS, Puller, PullSpec, list_runs
 from penchant.settings import NodeSettings
 from penchant.wire import MAX_SIGNED_S, format_timestamp, sign_user
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(7_200)]
+pytestmark = [pytest.mark.stress, pytest.mark.timeout(7_200)]
 
 RUNNING_S = 60.0 if is_full() else 3.0
 SHIFT = """
@@ -36,13 +35,6 @@ _time, _time_ns = time.time, time.time_ns
 time.time = lambda: _time() + SECONDS
 time.time_ns = lambda: _time_ns() + SECONDS * 1_000_000_000
 """
-
-
-@pytest.fixture
-def cluster() -> Iterator[Cluster]:
-    made = new_cluster()
-    yield made
-    made.remove()
 
 
 def shifted(folder: Path, seconds: int) -> dict[str, str]:

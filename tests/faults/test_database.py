@@ -15,7 +15,7 @@ from faults.load import Load, Target
 from faults.node import Node
 from faults.proxy import Proxy
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(7_200)]
+pytestmark = [pytest.mark.stress, pytest.mark.timeout(7_200)]
 
 CUT_S = 12.0 if is_full() else 5.0
 """How long the network is cut: longer than a request may wait."""

@@ -20,7 +20,7 @@ from faults.load import Load, Target
 from faults.node import Node
 from immutable import set_immutable
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(7_200)]
+pytestmark = [pytest.mark.stress, pytest.mark.timeout(7_200)]
 
 DISK_MB = 96
 SERVER_MB = 192

@@ -6,7 +6,7 @@ import random
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,7 +18,7 @@ from faults.cluster import Cluster, new_cluster
 from faults.histories import Step, Value, faults_of_person, faults_of_source
 from faults.node import Node
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(3_600)]
+pytestmark = [pytest.mark.stress, pytest.mark.timeout(3_600)]
 
 MINUTES = float(os.environ.get("PENCHANT_HISTORY_MINUTES", "10" if is_full() else "1"))
 CLIENTS = 6
@@ -362,13 +362,6 @@ def test_a_person_s_reads_go_on_and_never_back() -> None:
     assert faults_of_person([FIRST, SECOND, step("read", 2.2, 0, 1), step("read", 2.8, 0, 2)]) == []
     assert faults_of_person([FIRST, SECOND, reads[2]]) != []
     assert faults_of_person([FIRST, SECOND, step("read", 0.1, 0, 1)]) != []
-
-
-@pytest.fixture
-def cluster() -> Iterator[Cluster]:
-    made = new_cluster()
-    yield made
-    made.remove()
 
 
 def test_histories_of_killed_nodes_are_as_if_one_thing_came_after_the_other(cluster: Cluster, tmp_path: Path) -> None:

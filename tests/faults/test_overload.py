@@ -15,12 +15,11 @@ from faults.load import Load, Size, Target, preload
 from faults.node import Node
 from faults.pressure import Pressure, press
 from penchant.live.builder import SMALLEST_FILE
-from strategies import IS_LONG
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(7_200)]
+pytestmark = [pytest.mark.stress, pytest.mark.timeout(7_200)]
 
 OVERLOAD_S = 60.0 if is_full() else 6.0
-SOAK_S = float(os.environ.get("PENCHANT_FAULTS_SOAK_S", "1200" if is_full() else "20" if IS_LONG else "10"))
+SOAK_S = float(os.environ.get("PENCHANT_FAULTS_SOAK_S", "1200" if is_full() else "20"))
 NORMAL = 32
 """Connections without pauses that keep two workers busy."""
 OVERLOAD = 10 * NORMAL

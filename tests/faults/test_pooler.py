@@ -13,23 +13,16 @@ import pytest
 
 from acceptance.servers import command, free_port
 from faults.campaign import Row, require_clean, times, try_fault, under_load
-from faults.cluster import USER, Cluster, give_away, new_cluster
+from faults.cluster import USER, Cluster, give_away
 from faults.load import Target
 from faults.node import Node
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(7_200)]
+pytestmark = [pytest.mark.stress, pytest.mark.timeout(7_200)]
 
 AWAY_S = 1.0
 LISTENING_S = 60.0
 
 Pooled = Callable[[str], str]
-
-
-@pytest.fixture
-def cluster() -> Iterator[Cluster]:
-    made = new_cluster()
-    yield made
-    made.remove()
 
 
 @pytest.fixture

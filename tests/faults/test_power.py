@@ -36,7 +36,7 @@ from penchant.settings import NodeSettings
 from penchant.storage.upkeep.backup import restore
 from serving import PromptClient
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(7_200)]
+pytestmark = [pytest.mark.stress, pytest.mark.timeout(7_200)]
 
 CUTS = 1_000 if is_full() else 50
 PLANTED_CUTS = 60

@@ -13,7 +13,7 @@ from faults.node import Node
 from penchant.live.builder import SMALLEST_FILE
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.stress,
     pytest.mark.timeout(7_200),
     pytest.mark.skipif(not Path("/proc/locks").exists(), reason="processes are found through /proc"),
 ]

@@ -27,7 +27,7 @@ from faults.load import Load, Target
 from faults.node import Node
 from faults.proxy import Proxy
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(7_200)]
+pytestmark = [pytest.mark.stress, pytest.mark.timeout(7_200)]
 
 EPOCHS = "SELECT min(epoch) FROM sources"
 LOST_S = 2.0

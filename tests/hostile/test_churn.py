@@ -14,7 +14,7 @@ NO_KERNELS = Path("/dev/null/kernels")
 """Compiled kernels take memory whenever they are ready, which may be in the midst of a short test: numpy searches."""
 
 
-@pytest.mark.slow
+@pytest.mark.stress
 def test_what_is_made_and_deleted_leaves_nothing_behind(tmp_path: Path) -> None:
     with churned_server(tmp_path, NO_KERNELS) as server:
         churn = Churn(server)

@@ -10,7 +10,7 @@ from hostile.neighbour import ALL, Neighbour
 SECONDS = 4.0
 
 
-@pytest.mark.slow
+@pytest.mark.stress
 def test_all_attacks_at_once_have_no_neighbour_refused(tmp_path: Path) -> None:
     with Server(tmp_path / "data") as server:
         ((_, attacked),) = Neighbour(server).compare(ALL, rounds=1, seconds=SECONDS).rounds

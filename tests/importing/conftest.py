@@ -55,6 +55,11 @@ def drafted(
     return {"id": piece_id} | named | {"categories": categories, "filters": filters or {}, "extras": extras or {}}
 
 
+def opinions_in(drafts: list[Any]) -> list[tuple[str, str, str]]:
+    """Return piece, type and day of interactions."""
+    return [(each["contentId"], each["type"], each.get("timestamp", "")[:10]) for each in drafts if "userId" in each]
+
+
 @pytest.fixture(autouse=True)
 def field_limit() -> Iterator[None]:
     """Put the longest field of CSV back, which the process has one of."""

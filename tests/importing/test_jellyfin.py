@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from importing.conftest import Folder, drafted
+from importing.conftest import Folder, drafted, opinions_in
 from penchant.errors import Refused
 from penchant.importing.drafts import RowProblem
 
@@ -44,11 +44,6 @@ ITEMS: list[dict[str, Any]] = [
     {"Name": "Movies", "Id": "ff06", "Type": "CollectionFolder"},
 ]
 ANSWER = json.dumps({"Items": ITEMS, "TotalRecordCount": len(ITEMS), "StartIndex": 0})
-
-
-def opinions_in(drafts: list[Any]) -> list[tuple[str, str, str]]:
-    """Return piece, type and day of interactions."""
-    return [(each["contentId"], each["type"], each.get("timestamp", "")[:10]) for each in drafts if "userId" in each]
 
 
 def test_items_of_the_api_are_pieces_with_what_they_are_known_by(folder: Folder) -> None:

@@ -16,7 +16,7 @@ from penchant.importing import ExportParts, Files, Import, ImportOptions, InputF
 from penchant.importing.formats.research import PERSONAL_SHELVES
 from penchant.storage import Storage
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.stress
 SETS = ("goodbooks", "goodbooks-shelves", "movielens-small", "movietweetings-20k")
 RATINGS = {"RateLike": "4.5", "Watch": "3.0", "RateDislike": "1.5"}
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from importing.conftest import Folder, drafted
+from importing.conftest import Folder, drafted, opinions_in
 from penchant.errors import Refused
 
 FILMS = "Date,Name,Year,Letterboxd URI"
@@ -33,11 +33,6 @@ def archive(folder: Folder, files: dict[str, tuple[str, ...]]) -> None:
     with zipfile.ZipFile(folder.path / "letterboxd-ann.zip", "w") as written:
         for name, lines in files.items():
             written.writestr(f"letterboxd-ann/{name}", "\n".join(lines))
-
-
-def opinions_in(drafts: list[Any]) -> list[tuple[str, str, str]]:
-    """Return piece, type and day of interactions."""
-    return [(each["contentId"], each["type"], each.get("timestamp", "")[:10]) for each in drafts if "userId" in each]
 
 
 def test_a_film_of_letterboxd_is_one_piece_of_all_tables(folder: Folder) -> None:

@@ -112,7 +112,7 @@ def test_a_mapped_segment_can_be_written_again(published: PublishedFile, tmp_pat
     assert (tmp_path / "again.segment").read_bytes() == published.path.read_bytes()
 
 
-@pytest.mark.slow
+@pytest.mark.stress
 def test_a_flipped_byte_anywhere_is_seen_or_changes_nothing(published: PublishedFile) -> None:
     sound, segment = published.path.read_bytes(), segment_of(PIECES)
     unseen = 0

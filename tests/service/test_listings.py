@@ -7,25 +7,18 @@ from pathlib import Path
 import pytest
 
 from factories import piece
-from faults.cluster import Cluster, new_cluster
+from faults.cluster import Cluster
 from faults.proxy import Proxy
 from penchant.errors import StorageUnavailable
 from penchant.service import content
 from penchant.settings import NodeSettings
 from tenants import Tenant, tenant_of
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.stress
 
 PIECES = 5_000
 """More than some batches."""
 PATIENCE_S = 300
-
-
-@pytest.fixture
-def cluster() -> Iterator[Cluster]:
-    made = new_cluster()
-    yield made
-    made.remove()
 
 
 @pytest.fixture

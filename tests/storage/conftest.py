@@ -28,9 +28,9 @@ class Opening:
         return connection_beside(self.folder, self.url)
 
 
-@pytest.fixture(params=("sqlite", "postgresql", pytest.param("system_postgresql", marks=pytest.mark.slow)))
+@pytest.fixture(params=("sqlite", "postgresql", pytest.param("system_postgresql", marks=pytest.mark.stress)))
 def server(request: pytest.FixtureRequest) -> str | None:
-    """The PostgreSQL server of a database, the older one where slow tests are run; None for a SQLite file."""
+    """The PostgreSQL server of a database, the older one where stress is run; None for a SQLite file."""
     found: str | None = None if request.param == "sqlite" else request.getfixturevalue(request.param)
     return found
 

@@ -90,7 +90,7 @@ def test_what_was_copied_is_restored(backup: Path, tmp_path: Path) -> None:
     assert (tmp_path / "new" / "folder" / "penchant.db").stat().st_mode & 0o777 == 0o600
 
 
-@pytest.mark.slow
+@pytest.mark.stress
 def test_a_copy_of_a_database_that_is_written_to_is_what_it_was_at_one_moment(tmp_path: Path) -> None:
     data = tmp_path / "data"
     with opened(data) as (storage, account):
@@ -342,7 +342,7 @@ def test_a_log_without_its_database_is_not_applied_to_another(folder: Path, back
     assert pieces_in(folder) == ["a", "b"]
 
 
-@pytest.mark.slow
+@pytest.mark.stress
 def test_a_restore_that_is_killed_leaves_what_was_there(folder: Path, backup: Path, tmp_path: Path) -> None:
     with opened(tmp_path / "large") as (storage, account):
         submit(storage, account, bodies(60_000))

@@ -345,7 +345,7 @@ def wait_for_a_source(side: MoveSide) -> None:
             time.sleep(0.01)
 
 
-@pytest.mark.slow
+@pytest.mark.stress
 def test_a_move_that_is_killed_goes_on_where_it_was(sides: Sides) -> None:
     names = [f"s{number}" for number in range(5)]
     with closing(opened(sides[0])) as storage:

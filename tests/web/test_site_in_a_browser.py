@@ -63,7 +63,8 @@ def test_axe_finds_no_serious_violation(browser: Browser, server: Server) -> Non
         page.goto(f"/-/docs{address}")
         for scheme in SCHEMES:
             page.emulate_media(color_scheme=scheme)
-            assert violations(page, {"serious", "critical"}) == [], (address, scheme)
+            found = violations(page, {"serious", "critical"}, colours_alone=scheme == "dark")
+            assert found == [], (address, scheme)
     page.context.close()
 
 

@@ -243,7 +243,7 @@ export interface paths {
         put?: never;
         /**
          * Submit up to 2,000 pieces; the first submission makes the source.
-         * @description Submits 0 to 2,000 pieces, all or none; the first submission makes the source. A piece has an `id` and `categories` (names to lists of keywords, plain or weighted with an integer from 0 to 10,000, or to further categories; 0 says the same as no weight, and `85.0` is an integer), and may have `label`, `filters` (`catalogs`, `availableFrom`, `availableUntil`, and members of your own) and `extras`. Of two pieces with the same id the later one stays. With `words=auto` a source that is made takes words out of labels and descriptions as keywords. The receipt counts what happened and names members that were left out. Needs the scope `write`. Not for browser keys.
+         * @description Submits 0 to 2,000 pieces, all or none; the first submission makes the source. A piece has an `id` and `categories` (names to lists of keywords, plain or weighted with an integer from 0 to 10,000, or to further categories; 0 says the same as no weight, and `85.0` is an integer), and may have `label`, `filters` (`catalogs`, `availableFrom`, `availableUntil`, and members of your own) and `extras`. Of two pieces with the same id the later one stays. With `words=auto` a source that is made takes words out of labels and descriptions. The receipt counts what happened and names members that were left out. Needs the scope `write`. Not for browser keys.
          */
         post: operations["submitContent"];
         /**
@@ -267,7 +267,7 @@ export interface paths {
         put?: never;
         /**
          * The words that up to 100 pieces would get; nothing is stored.
-         * @description The words that up to 100 pieces would get, with the language found; nothing is stored. The body has pieces as they would be submitted, whose `id` may be left out, and `words`, a rule to try; without it that of the source, or the default. Needs the scope `write`. Needs the scope `write`. Not for browser keys.
+         * @description The words that up to 100 pieces would get, with the language found; nothing is stored. The body has pieces, whose `id` may be left out, and `words`, a rule to try; without it that of the source, or the default. Needs the scope `write`. Needs the scope `write`. Not for browser keys.
          */
         post: operations["previewWords"];
         delete?: never;
@@ -369,7 +369,7 @@ export interface paths {
         };
         /**
          * The nearest pieces, nearest first.
-         * @description The nearest pieces, at most 30, nearest first, ties by id. `score` is the distance: 1 − shared terms / all terms for `algo=jaccard` (or `jaccard index`), 1 − the cosine of the weights for `algo=cosine` (or `cosine similarity`), in any case, with `-`, `_`, a space or nothing between two words. Without `algo` it is cosine where the piece has a keyword with a weight. `limit` (old name `take`) cuts the list, `catalogs` restricts it (any of several), `filter` (JSON) goes by attributes of the pieces and `boost` makes some count more or less (filters.md), `at=YYYY-MM-DD` takes availability as of the end of that day. Blacklisted pieces take up no place; whitelisted ones among the 30 come first. 404 unknown piece; 409 fewer than two pieces in the source. Needs the scope `read`. Counts against the monthly quota.
+         * @description The nearest pieces, at most 30, nearest first, ties by id. `score` is the distance: 1 − shared terms / all terms for `algo=jaccard` (or `jaccard index`), 1 − the cosine of the weights for `algo=cosine` (or `cosine similarity`), in any case, with `-`, `_`, a space or nothing between two words; without `algo` cosine where the piece has a keyword with a weight. `limit` (old name `take`) cuts the list, `catalogs` restricts it (any of several), `filter` and `boost` go by attributes (filters.md), `at=YYYY-MM-DD` takes availability as of the end of that day. Blacklisted pieces take up no place; whitelisted ones among the 30 come first. 404 unknown piece; 409 fewer than two pieces in the source. Needs the scope `read`. Counts against the monthly quota.
          */
         get: operations["similarContent"];
         put?: never;
@@ -411,7 +411,7 @@ export interface paths {
         put?: never;
         /**
          * Given pieces, such as hits of a search, in the order in which they suit this person.
-         * @description Pieces that somebody else chose, such as the hits of a search, in the order in which they suit this person: up to 500 ids in `content` (413), each once (422). With `weight` 1, the default, the order is that of the person's recommendations, and with 0 the one given; between, pieces stand by weight · r + (1 − weight) · g, r being the place by s and g the one given, both from 0 among those that may be shown, ties as given. Scores stay what they are. `catalogs`, `filter`, `boost`, `at`, `include-seen`, `include` and `explain` are as for a recommendation; rules of lists (whitelist, `maxPerValue`) move nothing. What may not be shown stands in `left`, with the first code that `why` has for it. With a weight below 1 each reason has `{"rule": "given", "position": …}`, the place at which the piece was given, from 0. Needs the scope `personal`. Needs the plan feature `personalized`. Counts against the monthly quota.
+         * @description Pieces that somebody else chose, such as the hits of a search, in the order in which they suit this person: up to 500 ids in `content` (413), each once (422). With `weight` 1, the default, the order is that of the person's recommendations, with 0 the one given; between, pieces stand by weight · r + (1 − weight) · g, r being the place by s and g the one given, from 0 among those that may be shown, ties as given. `catalogs`, `filter`, `boost`, `at`, `include-seen`, `include` and `explain` are as for a recommendation; rules of lists (whitelist, `maxPerValue`) move nothing. What may not be shown stands in `left`, with the first code that `why` has for it. With a weight below 1 each reason has `{"rule": "given", "position": …}`. Needs the scope `personal`. Needs the plan feature `personalized`. Counts against the monthly quota.
          */
         post: operations["rank"];
         delete?: never;
@@ -429,7 +429,7 @@ export interface paths {
         };
         /**
          * What this person began or keeps coming back to.
-         * @description What the person may take up again: pieces that were begun (the latest Play is not followed by an interaction that marks a piece as seen), or that the person did something with on several UTC days. Their order is that of v, the value that a piece has for the profile, forgetting and the weights of the settings included (scoring.md); pieces with v of 0 or less and those last rated with a dislike are not among them. `score` is 1 − v / the greatest v of such a piece. Each entry says why it is there: `began`, on how many `days`, and when last. `limit` (or `take`), `catalogs`, `filter`, `boost`, `exclude` and `at` are as for a recommendation; the blacklist holds, the whitelist lifts nothing. Needs the scope `personal`. Needs the plan feature `personalized`.
+         * @description What the person may take up again: pieces that were begun (the latest Play is not followed by an interaction that marks a piece as seen), or that the person did something with on several UTC days, by v, the value that a piece has for the profile; pieces with v of 0 or less and those last rated with a dislike are not among them. `score` is 1 − v / the greatest v. Each entry says why: `began`, on how many `days`, and when last. `limit` (or `take`), `catalogs`, `filter`, `boost`, `exclude` and `at` are as for a recommendation; the blacklist holds, the whitelist lifts nothing. Needs the scope `personal`. Needs the plan feature `personalized`.
          */
         get: operations["againContent"];
         put?: never;
@@ -469,7 +469,7 @@ export interface paths {
         };
         /**
          * The keywords of a category that this person likes, with enough pieces to show.
-         * @description The keywords of `category` that this person likes: those of the profile with a score above 0, the strongest first, ties by keyword, each with at least five pieces that may be shown to the person now (nothing seen, unless the setting `excludeSeen` is false, nothing hidden, blacklisted or out of its window). `limit` (or `take`) is 1 to 30. Without `category`: 422. Needs the scope `personal`. Needs the plan feature `profile`.
+         * @description The keywords of `category` that this person likes: those of the profile with a score above 0, the strongest first, ties by keyword, each with at least five pieces that may be shown to the person now. `limit` (or `take`) is 1 to 30. Without `category`: 422. Needs the scope `personal`. Needs the plan feature `profile`.
          */
         get: operations["listSegments"];
         put?: never;
@@ -491,12 +491,12 @@ export interface paths {
         put?: never;
         /**
          * Record an interaction.
-         * @description Types: Click, Play, Watch, Bookmark, Preview, Purchase, RateLike, RateDislike. `timestamp` (RFC 3339, at most five minutes ahead) says when; the same `event-id` of the same person is stored once and answered alike. A piece may be unknown yet. `list=` names the list from which the person took it, by the `x-penchant-list` of its answer (impressions). `value=` says what part of the piece was watched, read or listened to, from 0 to 1 with at most two decimals; without it, the whole. Needs the scope `interact`.
+         * @description Types: Click, Play, Watch, Bookmark, Preview, Purchase, RateLike, RateDislike. `timestamp` (RFC 3339, at most five minutes ahead) says when; the same `event-id` of the same person is stored once and answered alike. A piece may be unknown yet. `list=` names the list from which the person took it (impressions). `value=` says what part of the piece was watched, read or listened to, from 0 to 1 with at most two decimals; without it, the whole. It multiplies the weight of the type; any above 0 makes the piece seen, 0 is listed, and counts for nothing. On ratings it says nothing. Needs the scope `interact`.
          */
         post: operations["recordInteraction"];
         /**
          * Take back what of this type the person did with the piece.
-         * @description Takes back what of this type the person did with the piece: all of it, or with `event-id` or `timestamp` that one alone. `removed` tells how many those were; again: 0. The person's next list knows it, what others are shown follows with the next audience weights, begun at once. A late repeat of an event id that was taken back is a duplicate. What placements have counted as coming of their lists stays counted. Needs the scope `interact`.
+         * @description Takes back what of this type the person did with the piece: all of it, or with `event-id` or `timestamp` that one alone; `removed` tells how many. The person's next list knows it, what others are shown follows with the next audience weights, begun at once. A late repeat of an event id that was taken back is a duplicate. What placements have counted stays counted. Needs the scope `interact`.
          */
         delete: operations["takeBack"];
         options?: never;
@@ -535,7 +535,7 @@ export interface paths {
         put?: never;
         /**
          * Record up to 10,000 interactions, all or none.
-         * @description Up to 10,000 at once, all or none, as a JSON array or as NDJSON (`application/x-ndjson`, `application/ndjson` or `application/jsonl`; pointers begin with the line). `listId` names the list of an interaction. `eventId` is an id of its person, `value` what part of the piece it was, as above: `duplicates` counts what the same person has sent before, or twice in the request. Needs the scope `interact`.
+         * @description Up to 10,000 at once, all or none, as a JSON array or as NDJSON (`application/x-ndjson`, `application/ndjson` or `application/jsonl`; pointers begin with the line). `listId`, `eventId` and `value` are as above; `duplicates` counts what the same person has sent before, or twice in the request. Needs the scope `interact`.
          */
         post: operations["recordInteractions"];
         delete?: never;
@@ -601,7 +601,7 @@ export interface paths {
         };
         /**
          * Export all that is stored of a person.
-         * @description All that is stored of a person: the interactions, with the `eventId` of those that were recorded with one, and `preferences` where there are any. `impressions` has what the person was shown in lists of placements and what it led to, where there is any. Needs the scope `write`. Not for browser keys.
+         * @description All that is stored of a person: the interactions, with `eventId` where there is one, `preferences`, and `impressions`, what the person was shown in lists of placements and what it led to, where there are any. Needs the scope `write`. Not for browser keys.
          */
         get: operations["exportUser"];
         put?: never;
@@ -621,7 +621,7 @@ export interface paths {
         };
         /**
          * What most people like, the most popular first; whoever asks.
-         * @description What most people like, the most popular first, the same for everybody; pieces that nobody likes are not in it. A person counts half after `halfLifeDays` days (default 30): a few days tell what is popular lately, 0 counts everybody alike. `score` is 1 − p, the part that popularity has in recommendations (scoring.md). `limit` (or `take`), `catalogs`, `filter`, `boost`, `at` and `exclude` are as above, and so are both lists of the source; popularity is that of now, also with `at`. Needs the scope `read`.
+         * @description What most people like, the same for everybody; pieces that nobody likes are not in it. A person counts half after `halfLifeDays` days (default 30); 0 counts everybody alike. `score` is 1 − p (scoring.md). `limit` (or `take`), `catalogs`, `filter`, `boost`, `at` and `exclude` are as above, and so are both lists of the source; popularity is that of now, also with `at`. Needs the scope `read`.
          */
         get: operations["popularContent"];
         put?: never;
@@ -641,7 +641,7 @@ export interface paths {
         };
         /**
          * What became available last, the newest first.
-         * @description What became available last, the newest first, by `availableFrom` or, without it, by the first submission. `score` is age / (age + half-life): 0.5 for a piece that is as old as `halfLifeDays` (from 1 on; default the setting `newPieceHalfLifeDays`, or 30 where that is 0). Parameters as above; with `at` as of the end of that day. Needs the scope `read`.
+         * @description What became available last, the newest first, by `availableFrom` or the first submission. `score` is age / (age + half-life): 0.5 for a piece as old as `halfLifeDays` (from 1 on; default the setting `newPieceHalfLifeDays`, or 30 where that is 0). Parameters as above. Needs the scope `read`.
          */
         get: operations["newContent"];
         put?: never;
@@ -661,7 +661,7 @@ export interface paths {
         };
         /**
          * Which people would like this piece most, for a newsletter or a push.
-         * @description The people whom a piece would suit best, for a newsletter or a push. A person's `score` is the one that the piece has in that person's own list of recommendations at this moment; people are ordered by s, the greatest first, ties by id. Everybody counts who has done something within the retention or has preferences. Left out is who knows the piece already (unless `include-seen=true`, or the setting `excludeSeen` is false) and who has hidden it; a piece that is blacklisted or outside of its window is for nobody. What depends on the other pieces of a list (its length, the whitelist, `maxPerValue`) does not matter. `fill=false` leaves out people for whom nothing speaks for the piece; `at` is as for recommendations. `limit` (or `take`) is 1 to 10,000, by default 100. Needs the scope `personal`. Not for browser keys. Needs the plan feature `personalized`. Counts against the monthly quota.
+         * @description The people whom a piece would suit best, for a newsletter or a push, by s, the greatest first, ties by id; `score` is the one that the piece has in a person's own recommendations. Everybody counts who has done something within the retention or has preferences. Left out is who knows the piece (unless `include-seen=true`, or `excludeSeen` is false) and who has hidden it; a piece that is blacklisted or outside of its window is for nobody. `fill=false` leaves out people for whom nothing speaks for the piece. `limit` (or `take`) is 1 to 10,000, by default 100. Needs the scope `personal`. Not for browser keys. Needs the plan feature `personalized`. Counts against the monthly quota.
          */
         get: operations["contentAudience"];
         put?: never;
@@ -683,7 +683,7 @@ export interface paths {
         put?: never;
         /**
          * What each of up to 1,000 people may like, in one request.
-         * @description The lists of up to 1,000 people in one request, in the order of their ids; parameters as for one person, but without `explain`. Every list counts against the monthly quota, the request as one at least. One such request of an account is served at a time in each worker, and as long as it took the next one waits; 503 with `Retry-After` after 5 seconds. 413 more than 1,000 ids. Needs the scope `personal`. Not for browser keys. Needs the plan feature `personalized`. Counts against the monthly quota.
+         * @description The lists of up to 1,000 people in one request (413), in the order of their ids; parameters as for one person, but without `explain`. Every list counts against the monthly quota, the request as one at least. An account has one such request served at a time in each worker, and as long as it took the next one waits; 503 with `Retry-After` after 5 seconds. Needs the scope `personal`. Not for browser keys. Needs the plan feature `personalized`. Counts against the monthly quota.
          */
         post: operations["recommendToEach"];
         delete?: never;
@@ -701,7 +701,7 @@ export interface paths {
         };
         /**
          * The placements of the source, ascending by name.
-         * @description Every placement as it is in force, ascending by name: its `version` (that of the source which it was stored at), when, the id of the key, and the draft that it was published with, if it was. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
+         * @description Every placement as it is in force, ascending by name: its `version`, when, the id of the key, and the draft that it was published with, if it was. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
          */
         get: operations["listPlacements"];
         put?: never;
@@ -721,12 +721,12 @@ export interface paths {
         };
         /**
          * Read a placement.
-         * @description Stores a placement as the next version of its name; it is in force in the next request. `kind` says which list it is; all other members may be left out, or null, and are then as the source has it. Each of up to 8 `variants` has a `name`, a `share` (0 to 1, four decimals, 1 together at most) and members of its own; null lifts that of the placement. 422 names each fault, a member too that no list shown takes account of. GET gives back what was PUT. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
+         * @description Stores a placement as the next version of its name; it is in force in the next request. `kind` says which list it is; all other members may be left out, or null, and are then as the source has it. 422 names each fault, a member too that no list shown takes account of. GET gives back what was PUT. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
          */
         get: operations["getPlacement"];
         /**
          * Store a placement; members left out are as the source has them.
-         * @description Stores a placement as the next version of its name; it is in force in the next request. `kind` says which list it is; all other members may be left out, or null, and are then as the source has it. Each of up to 8 `variants` has a `name`, a `share` (0 to 1, four decimals, 1 together at most) and members of its own; null lifts that of the placement. 422 names each fault, a member too that no list shown takes account of. GET gives back what was PUT. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
+         * @description Stores a placement as the next version of its name; it is in force in the next request. `kind` says which list it is; all other members may be left out, or null, and are then as the source has it. 422 names each fault, a member too that no list shown takes account of. GET gives back what was PUT. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
          */
         put: operations["putPlacement"];
         post?: never;
@@ -771,7 +771,7 @@ export interface paths {
         put?: never;
         /**
          * Put an earlier version of a placement in force again.
-         * @description Stores an earlier version once more, the one before the present or the one that `version=` names, and answers with it. People see the variants that they saw under it. 404 where there is none. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
+         * @description Stores an earlier version once more, the one before the present or the one that `version=` names, and answers with it. 404 where there is none. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
          */
         post: operations["rollBackPlacement"];
         delete?: never;
@@ -791,7 +791,7 @@ export interface paths {
         put?: never;
         /**
          * Lists as they are and as they would be under a draft of a placement; nothing is stored.
-         * @description Lists as they are and as they would be under a draft of the placement `name`, for up to 20 `users`, or for nobody; nothing is stored. `content` names the piece that they are shown beside, and `variant` the variant of the draft that all of these people see instead of their own. `moves` are as for a preview of settings. `before` is empty where there is no such placement. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`. Counts against the monthly quota.
+         * @description Lists as they are and as they would be under a draft of the placement `name`, for up to 20 `users`, or for nobody; nothing is stored. `content` names the piece that they are shown beside, and `variant` the variant of the draft that all see. `moves` are as for a preview of settings. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`. Counts against the monthly quota.
          */
         post: operations["previewPlacement"];
         delete?: never;
@@ -809,7 +809,7 @@ export interface paths {
         };
         /**
          * What a placement is and does: in words, and by figures of whole weeks in which nobody can be seen.
-         * @description What a placement is and does, about nobody: its `title` and `purpose`, `since` when there is one and `changedAt`; what `counts`, in parts of 1; its `rules`, the data that it `uses`, and how a person has `control` of it, as sentences; `weeks`, the whole ones (Monday to Sunday, UTC) of the days for which impressions are kept, newest first, with figures that placements.md defines. A week, and a value in `shares`, that some but fewer than `leastPeople` known people saw is left out. Scope `read`; plan feature `placements`. Browser keys get it where the source's setting `publicCards` is true, otherwise 403 `not-in-browsers`. Needs the scope `read`.
+         * @description What a placement is and does, about nobody: its `title` and `purpose`, `since` and `changedAt`; what `counts`, in parts of 1; its `rules`, the data that it `uses`, and how a person has `control` of it, as sentences; `weeks`, the whole ones of the days for which impressions are kept, newest first, with figures. A week, and a value in `shares`, that some but fewer than `leastPeople` known people saw is left out. Browser keys get it where the source's setting `publicCards` is true, otherwise 403 `not-in-browsers`. Needs the scope `read`. Needs the plan feature `placements`.
          */
         get: operations["placementCard"];
         put?: never;
@@ -829,7 +829,7 @@ export interface paths {
         };
         /**
          * The list of a placement, for a person and beside a piece.
-         * @description The list of a placement: that of its kind, as if the source had the placement's settings and lists. `user` is the person it is for, by whom the variant is chosen, and `content` the piece it is shown beside. `limit` (or `take`) and `exclude` are as for other lists. `variant` is `base` where the placement itself is shown, and `kind` which list it came to be: the fallback is shown where the list has no entry, or cannot be made for want of a piece. The header `x-penchant-list` has the id of this list, up to 320 letters. A browser key signs the person in `x-penchant-user`. Pages go on by `after`; each is a list with an id of its own, and rules (pins, quotas, whitelist, variety) are of the whole. Needs the scope `read`. Needs the plan feature `placements`. Counts against the monthly quota.
+         * @description The list of a placement. `user` is the person it is for, by whom the variant is chosen, and `content` the piece it is shown beside. `limit` (or `take`) and `exclude` are as for other lists. `variant` is `base` where the placement itself is shown, and `kind` which list it came to be. The header `x-penchant-list` has the id of this list, up to 320 letters. Pages go on by `after`; each is a list with an id of its own, and rules (pins, quotas, whitelist, variety) are of the whole. Needs the scope `read`. Needs the plan feature `placements`. Counts against the monthly quota.
          */
         get: operations["placementList"];
         put?: never;
@@ -851,7 +851,7 @@ export interface paths {
         put?: never;
         /**
          * The lists of several placements for a page, in which no piece comes twice.
-         * @description Up to 20 lists of placements for a page, for one person or nobody. Each is made without what those before it show, and without `exclude`. `listId` is its id, as in `x-penchant-list`, and `next` where it goes on, as in `x-penchant-next`: as `after` of an entry of the same page, or of the list alone, it gives more of this row, without what the page shows in others. Where a list cannot be made its entry has an `error`, and the others are answered. `explain=true` is as for one list. 413 more than 20 lists or 1,000 excluded ids. Needs the scope `read`. Needs the plan feature `placements`. Counts against the monthly quota.
+         * @description Up to 20 lists of placements for a page, for one person or nobody. Each is made without what those before it show, and without `exclude`. `listId` is as `x-penchant-list`, and `next` as `x-penchant-next`: as `after` of an entry of the same page, or of the list alone, it gives more of this row. Where a list cannot be made its entry has an `error`. 413 more than 20 lists or 1,000 excluded ids. Needs the scope `read`. Needs the plan feature `placements`. Counts against the monthly quota.
          */
         post: operations["pageLists"];
         delete?: never;
@@ -869,7 +869,7 @@ export interface paths {
         };
         /**
          * Why a piece is among those similar to another, or why not.
-         * @description Where any other piece stands in that list, and why, or why not; takes the parameters of the list (`limit`, `take`, `algo`, `by`, `catalogs`, `filter`, `boost`, `at`). `rank` counts from 1 within the list and is `null` for what is not in it; then `reasons` say why, each with a stable `code`, a `detail` for people, and as `remedy` the one change that brings the piece in, `null` where no single change is enough. `score` and `why` are there for any two stored pieces. Needs the scope `read`.
+         * @description Where any other piece stands in that list, and why, or why not; takes the parameters of the list (`limit`, `take`, `algo`, `by`, `catalogs`, `filter`, `boost`, `at`). `rank` counts from 1 within the list and is `null` for what is not in it; then `reasons` say why, each with a stable `code`, a `detail`, and as `remedy` the one change that brings the piece in, `null` where no single change is enough. Needs the scope `read`.
          */
         get: operations["whySimilar"];
         put?: never;
@@ -911,7 +911,7 @@ export interface paths {
         put?: never;
         /**
          * The neighbours that a piece would have, with reasons; it is not stored.
-         * @description The neighbours that a piece would have, always with reasons; nothing is stored. The body is one piece as it would be submitted, and is checked like one; its `id` may be left out. Where the source has a piece with that id, it is not among its own neighbours. Takes `limit`, `take`, `algo`, `catalogs`, `filter`, `boost` and `at`. Needs the scope `read`. Counts against the monthly quota.
+         * @description The neighbours that a piece would have, always with reasons; nothing is stored. The body is one piece as it would be submitted; its `id` may be left out. Takes `limit`, `take`, `algo`, `catalogs`, `filter`, `boost` and `at`. Needs the scope `read`. Counts against the monthly quota.
          */
         post: operations["previewSimilar"];
         delete?: never;
@@ -931,7 +931,7 @@ export interface paths {
         put?: never;
         /**
          * What somebody may like who likes and dislikes these pieces and keywords; nothing is stored.
-         * @description What somebody may like of whom nothing is stored: `liked` and `disliked` are ids, `likedKeywords` and `dislikedKeywords` keywords by category, up to 1,000 together. Pieces count as ratings of this moment, keywords as preferences (below) of weight 1 and −1; what is in both is liked, unknown ids count for nothing. Parameters as of a recommendation, `explain=true` too. Needs the scope `read`. Needs the plan feature `personalized`. Counts against the monthly quota.
+         * @description What somebody may like of whom nothing is stored: `liked` and `disliked` are ids, `likedKeywords` and `dislikedKeywords` keywords by category, up to 1,000 together. Pieces count as ratings of this moment, keywords as preferences of weight 1 and −1; what is in both is liked, unknown ids count for nothing. Parameters as of a recommendation, `explain=true` too. Needs the scope `read`. Needs the plan feature `personalized`. Counts against the monthly quota.
          */
         post: operations["previewRecommendation"];
         delete?: never;
@@ -951,7 +951,7 @@ export interface paths {
         put?: never;
         /**
          * Lists as they are and as they would be under other settings; nothing is stored.
-         * @description Lists as they are and as they would be: nothing is stored. `settings` has members of the settings; those left out keep the value now in force, those given are taken as `PUT` takes them. `whitelist` and `blacklist` stand for the whole lists. `pieces` and `users`, up to 20 together, say whose lists, `take` how long (1 to 30). `moves` has the pieces whose rank differs, `null` where a piece is not in the list. Lists for users need the plan feature `personalized`. Counts as many answers as lists are asked for, at least one. Needs the scope `write`. Not for browser keys. Counts against the monthly quota.
+         * @description Lists as they are and as they would be: nothing is stored. `settings` has members of the settings; those left out keep the value in force. `whitelist` and `blacklist` stand for the whole lists. `pieces` and `users`, up to 20 together, say whose lists, `take` how long (1 to 30). `moves` has the pieces whose rank differs, `null` where a piece is not in the list. Lists for users need the plan feature `personalized`. Counts as many answers as lists are asked for. Needs the scope `write`. Not for browser keys. Counts against the monthly quota.
          */
         post: operations["previewSettings"];
         delete?: never;
@@ -971,7 +971,7 @@ export interface paths {
         put?: never;
         /**
          * The nearest pieces of up to 100 pieces, in one request.
-         * @description The lists for up to 100 pieces in one request, in the order of the ids; parameters as above, `explain` included. An unknown id has `error`, the members of a problem, in place of `content`. Counts as many answers as ids are asked for, at least one. 413 more than 100 ids. Needs the scope `read`. Counts against the monthly quota.
+         * @description The lists for up to 100 pieces in one request (413), in the order of the ids; parameters as above, `explain` included. An unknown id has `error`, the members of a problem, in place of `content`. Counts as many answers as ids are asked for, at least one. Needs the scope `read`. Counts against the monthly quota.
          */
         post: operations["similarToEach"];
         delete?: never;
@@ -1045,12 +1045,12 @@ export interface paths {
         };
         /**
          * Read the settings of the source.
-         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. `attributes`, by key, names members of pieces' `extras` by which lists can be filtered: `{"year": {"pointer": "/year", "type": "integer"}}` (filters.md). `imageAttribute` is a JSON pointer into `extras`, such as `/poster` or `/images/0`, to the address of a piece's picture for the dashboard. `publicExtras` names the members of `extras` that browser keys may read and filter by, or is `true` for all; without it that is the member in which `imageAttribute` begins. With `publicCards` (false) they, and anybody by a public address, may read the cards of rows. `order` says whether lists for people go by what people like soon after what: `auto` where times tell so, `on` even where they look made up, `off` never (weights.md). `words` gives pieces keywords out of their texts, and `vocabulary` joins keywords or leaves them out: words.md. With `fourEyes` who wrote a draft does not publish it, and limited keys change lists, settings and placements by drafts alone. Needs the scope `write`. Not for browser keys.
+         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals (weights). Beside those of the example: Needs the scope `write`. Not for browser keys.
          */
         get: operations["getSettings"];
         /**
          * Replace the settings; members left out return to their defaults.
-         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals. `attributes`, by key, names members of pieces' `extras` by which lists can be filtered: `{"year": {"pointer": "/year", "type": "integer"}}` (filters.md). `imageAttribute` is a JSON pointer into `extras`, such as `/poster` or `/images/0`, to the address of a piece's picture for the dashboard. `publicExtras` names the members of `extras` that browser keys may read and filter by, or is `true` for all; without it that is the member in which `imageAttribute` begins. With `publicCards` (false) they, and anybody by a public address, may read the cards of rows. `order` says whether lists for people go by what people like soon after what: `auto` where times tell so, `on` even where they look made up, `off` never (weights.md). `words` gives pieces keywords out of their texts, and `vocabulary` joins keywords or leaves them out: words.md. With `fourEyes` who wrote a draft does not publish it, and limited keys change lists, settings and placements by drafts alone. Needs the scope `write`. Not for browser keys.
+         * @description `PUT` replaces the whole; members left out return to their defaults. Category weights are 0 to 100 and interaction weights −100 to 100, with at most two decimals (weights). Beside those of the example: Needs the scope `write`. Not for browser keys.
          */
         put: operations["putSettings"];
         post?: never;
@@ -1113,12 +1113,12 @@ export interface paths {
         };
         /**
          * Read a draft: what it edits, and where it stands.
-         * @description Stores a draft; nothing of it is in force. Every member may be left out: `title` (up to 200 characters), `note` (2,000), `placements` (by name, each as its own route takes it; null removes one), `settings` (they replace the whole, as their route does), `blacklist`, `whitelist`, and `content` (pieces to be submitted). Each is checked as its route does: 422 with pointers. Filters go by the attributes that the draft's own settings have. The answer is what GET gives: the edits, as they would be stored, `by` and `changedAt` (who wrote it last, and when), `writers` (all who wrote it since it was published), `state` (`draft`, `proposed`, `sent-back`, `scheduled`, `published` or `undone`), and `steps`, what was done to it, newest first. What GET gives can be PUT. `changes` tells what a list has `added` (each id with the one before which it stands, null for the end) and `removed`; a list in another order has none. Publishing makes these changes to the list as it then is, and GET gives it so while the draft waits. Writing a draft makes its state `draft`, whatever it was, and takes a schedule back. Needs the scope `write`. Not for browser keys.
+         * @description Stores a draft; nothing of it is in force. Every member may be left out: `title` (up to 200 characters), `note` (2,000), `placements` (by name, each as its own route takes it; null removes one), `settings` (they replace the whole), `blacklist`, `whitelist`, and `content` (pieces to be submitted). Each is checked as its route does: 422 with pointers. The answer is what GET gives: the edits, `by` and `changedAt` (who wrote it last, and when), `writers` (all who wrote it since it was published), `state` (`draft`, `proposed`, `sent-back`, `scheduled`, `published` or `undone`), and `steps`, what was done to it, newest first. `changes` tells what a list has `added` (each id with the one before which it stands, null for the end) and `removed`; a list in another order has none. Publishing makes these changes to the list as it then is. Writing a draft makes its state `draft`, whatever it was, and takes a schedule back. Needs the scope `write`. Not for browser keys.
          */
         get: operations["getDraft"];
         /**
          * Store a draft; nothing of it is in force before it is published.
-         * @description Stores a draft; nothing of it is in force. Every member may be left out: `title` (up to 200 characters), `note` (2,000), `placements` (by name, each as its own route takes it; null removes one), `settings` (they replace the whole, as their route does), `blacklist`, `whitelist`, and `content` (pieces to be submitted). Each is checked as its route does: 422 with pointers. Filters go by the attributes that the draft's own settings have. The answer is what GET gives: the edits, as they would be stored, `by` and `changedAt` (who wrote it last, and when), `writers` (all who wrote it since it was published), `state` (`draft`, `proposed`, `sent-back`, `scheduled`, `published` or `undone`), and `steps`, what was done to it, newest first. What GET gives can be PUT. `changes` tells what a list has `added` (each id with the one before which it stands, null for the end) and `removed`; a list in another order has none. Publishing makes these changes to the list as it then is, and GET gives it so while the draft waits. Writing a draft makes its state `draft`, whatever it was, and takes a schedule back. Needs the scope `write`. Not for browser keys.
+         * @description Stores a draft; nothing of it is in force. Every member may be left out: `title` (up to 200 characters), `note` (2,000), `placements` (by name, each as its own route takes it; null removes one), `settings` (they replace the whole), `blacklist`, `whitelist`, and `content` (pieces to be submitted). Each is checked as its route does: 422 with pointers. The answer is what GET gives: the edits, `by` and `changedAt` (who wrote it last, and when), `writers` (all who wrote it since it was published), `state` (`draft`, `proposed`, `sent-back`, `scheduled`, `published` or `undone`), and `steps`, what was done to it, newest first. `changes` tells what a list has `added` (each id with the one before which it stands, null for the end) and `removed`; a list in another order has none. Publishing makes these changes to the list as it then is. Writing a draft makes its state `draft`, whatever it was, and takes a schedule back. Needs the scope `write`. Not for browser keys.
          */
         put: operations["putDraft"];
         post?: never;
@@ -1143,7 +1143,7 @@ export interface paths {
         put?: never;
         /**
          * Lists as they are and as they would be after a draft, and what becomes of all pieces; nothing is stored.
-         * @description Lists as they are and as they would be after the draft, for up to 100 `users` (recommendations) and 100 `pieces` (similar pieces), `take` entries each (10 without it); without `users` or `pieces` those of the most active ones of the last 20,000 interactions, people only where the key has the scope `personal` and the plan `personalized`. `[]` is none. `moves` are as in previews. `placements` has, for each placement that the draft stores, the lists of the first ten of these people, or of nobody. `reach` counts of all pieces how many come `into` the first 10 similar pieces of some other piece, and how many drop `out` of all of these; `moved` of the `lists` looked at are others than before. Lists of each sort, and the look at all pieces, have two seconds each: `left` counts lists for which there was no time, and `lists` below `of` were spread evenly. Words, the vocabulary and attributes stay as they are in all this; `without` names edits that are left out. Each list counts against the monthly quota. Needs the scope `write`. Not for browser keys. Counts against the monthly quota.
+         * @description Lists as they are and as they would be after the draft, for up to 100 `users` (recommendations) and 100 `pieces` (similar pieces), `take` entries each (10 without it); without them those of the most active ones of the last 20,000 interactions, people only where the key has the scope `personal` and the plan `personalized`. `[]` is none. `moves` are as in previews. `placements` has, for each placement that the draft stores, the lists of the first ten of these people, or of nobody. `reach` counts of all pieces how many come `into` the first 10 similar pieces of some other piece, and how many drop `out`; `moved` of the `lists` looked at are others than before. Lists of each sort, and the look at all pieces, have two seconds each: `left` counts lists for which there was no time. Words, the vocabulary and attributes stay as they are; `without` names edits that are left out. Each list counts against the monthly quota. Needs the scope `write`. Not for browser keys. Counts against the monthly quota.
          */
         post: operations["draftEffect"];
         delete?: never;
@@ -1223,7 +1223,7 @@ export interface paths {
         put?: never;
         /**
          * Have a draft published at a moment, or not any more.
-         * @description Has a draft published `at` a moment to come, by one of the nodes, some seconds after it; null takes that back. It is published as by who scheduled it: their key has to be valid then. What fails is told as a step `fail` of the draft, whose state is `draft` again. Needs the scope `write`. Not for browser keys.
+         * @description Has a draft published `at` a moment to come, by one of the nodes, some seconds after it; null takes that back. It is published as by who scheduled it: their key has to be valid then. What fails is a step `fail` of the draft, whose state is `draft` again. Needs the scope `write`. Not for browser keys.
          */
         post: operations["scheduleDraft"];
         delete?: never;
@@ -1243,7 +1243,7 @@ export interface paths {
         put?: never;
         /**
          * Put all that a draft edits in force at once, as one version, or nothing of it.
-         * @description Puts everything that a draft edits in force at once, as one version, or nothing of it. Where something of it (a list only if the draft changes its order) is no longer as it was when the draft was last written, 409 `outdated-draft` names it; `force=true` publishes all the same. Changed and changed back is not changed. With the setting `fourEyes` of the source 403 `four-eyes` to everybody who wrote the draft since it was last published, also where the draft turns that setting off, and for schedules alike. Needs the scope `write`. Not for browser keys.
+         * @description Puts everything that a draft edits in force at once, as one version, or nothing of it. Where something of it (a list only if the draft changes its order) is no longer as it was when the draft was last written, 409 `outdated-draft` names it; `force=true` publishes all the same. With the setting `fourEyes` of the source 403 `four-eyes` to everybody who wrote the draft since it was last published. Needs the scope `write`. Not for browser keys.
          */
         post: operations["publishDraft"];
         delete?: never;
@@ -1263,7 +1263,7 @@ export interface paths {
         put?: never;
         /**
          * Take a published draft back as one version, while nothing of it has changed.
-         * @description Puts what the publication replaced in force again, as one version: pieces that it brought are deleted, people see the variants of placements that they saw before. 409 `wrong-draft-state` where the draft is not published, and 409 `outdated-draft` where something of it has changed since. Of a placement that the draft had removed the version in force comes back; those before it are gone, as after `DELETE`. What was undone can be published again. Needs the scope `write`. Not for browser keys.
+         * @description Puts what the publication replaced in force again, as one version: pieces that it brought are deleted, people see the variants that they saw before. 409 `wrong-draft-state` where the draft is not published, 409 `outdated-draft` where something of it has changed since. Of a placement that the draft had removed the version in force alone comes back. What was undone can be published again. Needs the scope `write`. Not for browser keys.
          */
         post: operations["undoDraft"];
         delete?: never;
@@ -1283,7 +1283,7 @@ export interface paths {
         put?: never;
         /**
          * Report up to 10,000 pieces of lists as seen, all or none.
-         * @description What people saw of the lists of placements: up to 10,000 pieces, all or none. `listId` is the `x-penchant-list` of a list's answer, and says which placement, variant and person the list was for. `content` has the ids of the pieces that were seen, or objects with `id` and `position`; a piece that was not in the list is 422, and the position that counts is the one that the piece had. `timestamp` says when (now, unless it is given); with `userId` the list must be one for this person. A piece of a list counts once, however often it is reported, and so does each of 20 lists of a placement a day and person; of lists for nobody a source keeps 200,000 pieces a day. What is known or beyond that is told as `duplicates`. Lists are reported for 30 days (less with shorter `retentionDays`), later ones are 422. A browser key reports lists of its signed person and lists that are for nobody in particular. Needs the scope `interact`. Needs the plan feature `placements`.
+         * @description What people saw of the lists of placements: up to 10,000 pieces, all or none. `listId` is the `x-penchant-list` of a list's answer. `content` has the ids of the pieces that were seen, or objects with `id`; a piece that was not in the list is 422. `timestamp` says when (now, unless it is given); with `userId` the list must be one for this person. A piece of a list counts once, and so does each of 20 lists of a placement a day and person; of lists for nobody a source keeps 200,000 pieces a day. What is known or beyond that is told as `duplicates`. Lists are reported for 30 days (less with shorter `retentionDays`), later ones are 422. A browser key reports lists of its signed person and lists for nobody. Needs the scope `interact`. Needs the plan feature `placements`.
          */
         post: operations["recordImpressions"];
         delete?: never;
@@ -1301,7 +1301,7 @@ export interface paths {
         };
         /**
          * What the variants of a placement showed, and what came of it.
-         * @description What each variant showed and what came of it, by the impressions that were reported: `lists`, pieces `shown` and how much of that was `anonymous` (for nobody in particular), how many `successes` it led to and which `interactions`, by `positions` and by `days`. What pins showed, and what came of it, is told apart in `pinned`, and is in none of these but `lists`. What quotas raised is in all of these, and told once more in `raised`, where there is any. A success is a shown piece with any interaction but a dislike or one of the `value` 0, or with one of the `type` that the request names. `pieces` is how many different ones were shown, `coverage` their share of the source; both are `null` for days that do not reach to today. Everything is of the UTC days `from` to `to`, both included, by default from the one on which the version in force was stored until today, 800 at most. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
+         * @description What each variant showed and what came of it: `lists`, pieces `shown` and how much of that was `anonymous` (for nobody), how many `successes` it led to and which `interactions`, by `positions` and by `days`. What pins showed is told apart in `pinned`, and in none of these but `lists`; what quotas raised in all of these, and once more in `raised`. A success is a shown piece with any interaction but a dislike or one of the `value` 0, or with one of the `type` that the request names. `pieces` is how many different ones were shown, `coverage` their share of the source; both are `null` for days that do not reach to today. Everything is of the UTC days `from` to `to`, by default from the one on which the version in force was stored until today, 800 at most. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
          */
         get: operations["placementResults"];
         put?: never;

@@ -13,7 +13,7 @@ from penchant.bootstrap.folders import (
     start_log,
     storage_of,
 )
-from penchant.bootstrap.processes import builders_of, run_builder, web_application, worker_application
+from penchant.bootstrap.processes import builders_of, run_builder, run_helper, web_application, worker_application
 from penchant.bootstrap.services import HOUSEKEEPING_LOCK, open_services
 
 __all__ = (
@@ -28,6 +28,7 @@ __all__ = (
     "kernel_folder",
     "open_services",
     "run_builder",
+    "run_helper",
     "server_options",
     "shared_metrics",
     "start_log",

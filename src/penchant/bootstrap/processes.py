@@ -2,6 +2,7 @@
 
     server (supervises)
       |-- worker, worker, ...      answer requests; try again while the database is away
+      |-- helper                   answers what workers relay, at low priority
       `-- builder                  at low priority; decides what is to be built
             |-- compiling          at the lowest priority; once for a machine, then ends
             `-- building           one at a time, for one file, then ends
@@ -15,12 +16,16 @@ import functools
 import gc
 import multiprocessing
 import os
+import select
 import signal
+import socket
 import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from typing import Any
+
+import uvloop
 
 from penchant.bootstrap.folders import data_folder, index_folder, kernel_folder, start_log, storage_of
 from penchant.bootstrap.services import open_services, process_metrics
@@ -37,9 +42,12 @@ from penchant.storage import SourceHead, Storage
 from penchant.telemetry import Metrics, logger
 from penchant.tracing import send_spans
 from penchant.web.application import Application
+from penchant.web.relay import Relay, serve_relayed
 
 BUILDER_NICENESS = 10
 COMPILER_NICENESS = 19
+HELPER_NICENESS = 5
+"""How much later than the workers the helper gets a processor: their answers are the ones that others wait for."""
 _SOURCE_GONE = 3
 """What a building process ends with whose source was deleted meanwhile."""
 _SPAWNING = multiprocessing.get_context("spawn")
@@ -67,7 +75,7 @@ def web_application(
     )
 
 
-def worker_application(settings: NodeSettings, parent: int) -> Application:
+def worker_application(settings: NodeSettings, parent: int, relay: Relay | None = None) -> Application:
     """Return the application as a worker process runs it: with logging, and ending with its parent."""
     current = _start_process(settings, parent)
     sys.setswitchinterval(SWITCH_S)
@@ -77,6 +85,7 @@ def worker_application(settings: NodeSettings, parent: int) -> Application:
     return Application(
         functools.partial(_opened_when_possible, current),
         settings,
+        relay,
     )
 
 
@@ -96,6 +105,22 @@ async def _opened_when_possible(current: CurrentSettings) -> AsyncIterator[Servi
                 yield services
                 return
         await asyncio.sleep(OPENING_PAUSE_S)
+
+
+def run_helper(settings: NodeSettings, parent: int, listening: socket.socket) -> None:
+    """Answer what workers relay, behind them, until this process is ended; nothing is opened before the first of it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.nice(HELPER_NICENESS)
+    application = worker_application(settings, parent)
+    select.select([listening], [], [])
+
+    async def serve() -> None:
+        ended = asyncio.Event()
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, ended.set)
+        async with application.opened():
+            await serve_relayed(application.behind_policy, listening, ended)
+
+    uvloop.run(serve())
 
 
 def run_builder(settings: NodeSettings, parent: int) -> None:

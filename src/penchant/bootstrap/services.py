@@ -19,7 +19,7 @@ from penchant.clock import Clock
 from penchant.errors import PenchantError, StorageUnavailable
 from penchant.index.compiled import engine
 from penchant.index.compiled.engine import SearchThreads
-from penchant.live.admission import Admission
+from penchant.live.admission import AccountLoads, Admission
 from penchant.live.audience_files import LikesFiles, WeightsFiles
 from penchant.live.builder import builder_lock
 from penchant.live.compiling import KernelCompiler
@@ -260,7 +260,7 @@ def wire(
         current=current,
         metrics=metrics,
         database=database,
-        admission=_admission(current, views),
+        admission=_admission(current, views, database.loads),
         decoder=BodyDecoder(database),
         views=views,
         access=access,
@@ -299,9 +299,9 @@ def wire(
     )
 
 
-def _admission(current: CurrentSettings, views: Views) -> Admission:
+def _admission(current: CurrentSettings, views: Views, loads: AccountLoads) -> Admission:
     """Return what lets requests in, and renew with the settings what it and the views keep a copy of."""
-    admission = Admission(body_bytes=current.now.body_memory_bytes, delay_s=current.now.longest_delay_s)
+    admission = Admission(body_bytes=current.now.body_memory_bytes, delay_s=current.now.longest_delay_s, loads=loads)
 
     def adopt(changed: NodeSettings) -> None:
         views.limits = _limits(changed)

@@ -25,6 +25,7 @@ from penchant import __version__
 from penchant.bootstrap import (
     database_name,
     run_builder,
+    run_helper,
     shared_metrics,
     start_log,
     storage_of,
@@ -36,13 +37,14 @@ from penchant.live.compiling import import_loader
 from penchant.settings import NodeSettings, changed_settings, merge_settings, publish_settings
 from penchant.telemetry import logger
 from penchant.tracing import send_spans, tracing
+from penchant.web.relay import Relay
 
 BACKPRESSURE = 16_384
 """Connections at once; the server counts idle ones too, so that its default locks everybody out."""
 LEFT_BEHIND_S = 5.0
 """How long a port is waited for: workers of a server that was killed notice it twice a second."""
 RESTART_PAUSE_S = 0.5
-"""Pause before a builder that has ended is replaced."""
+"""Pause before a builder or helper that has ended is replaced."""
 KILL_TIMEOUT_S = 10
 """How long a stopping worker may finish its requests: a stalled body would hold it for ever."""
 
@@ -105,13 +107,14 @@ def run(settings: NodeSettings, reading: Callable[[], NodeSettings] | None = Non
         respawn_failed_workers=True,
         workers_kill_timeout=KILL_TIMEOUT_S,
     )
-    with shared_metrics(settings) as folder, builder_process(settings):
+    with shared_metrics(settings) as folder, processes_behind(settings, folder) as relay:
         hang_up = (
             server.signal_handler_interrupt if reading is None else SettingsReloader(reading, settings, folder).ask
         )
         # By then the server has set a handler of its own, which would start all workers anew.
         server.on_startup(lambda: signal.signal(signal.SIGHUP, hang_up))
-        server.serve(target_loader=functools.partial(worker_application, settings, os.getpid()), wrap_loader=False)
+        loader = functools.partial(worker_application, settings, os.getpid(), relay)
+        server.serve(target_loader=loader, wrap_loader=False)
     _say(settings, "penchant has ended: all that it acknowledged is stored")
 
 
@@ -170,8 +173,26 @@ class SettingsReloader:
 
 
 @contextlib.contextmanager
-def builder_process(settings: NodeSettings) -> Iterator[None]:
-    """Keep a process running that builds the index, and start another one whenever it ends.
+def processes_behind(settings: NodeSettings, folder: Path) -> Iterator[Relay]:
+    """Keep builder and helper running, and give what workers relay to the helper by.
+
+    It waits in a queue while the helper is started, or started again.
+    """
+    with socket.socket(socket.AF_UNIX) as listening, contextlib.ExitStack() as opened:
+        # Names of sockets are short, those of folders need not be.
+        place = os.open(folder, os.O_RDONLY)
+        opened.callback(os.close, place)
+        path = f"/proc/self/fd/{place}/relay" if sys.platform == "linux" else str(folder / "relay")
+        listening.bind(path)
+        listening.listen(BACKPRESSURE)
+        opened.enter_context(kept_process("builder", run_builder, settings, os.getpid()))
+        opened.enter_context(kept_process("helper", run_helper, settings, os.getpid(), listening))
+        yield Relay(path)
+
+
+@contextlib.contextmanager
+def kept_process(name: str, target: Callable[..., None], *args: object) -> Iterator[None]:
+    """Keep a process running, and start another one whenever it ends.
 
     keeper thread   start --> alive --(it ended)--> pause --> start another one
                                 |
@@ -184,14 +205,14 @@ def builder_process(settings: NodeSettings) -> Iterator[None]:
 
     def keep() -> None:
         while True:
-            process = multiprocessing.Process(target=run_builder, args=(settings, os.getpid()))
+            process = multiprocessing.Process(target=target, args=args)
             process.start()
             running[:] = [process]
             started.set()
             if waking in multiprocessing.connection.wait([waking, process.sentinel]) or waking.poll(RESTART_PAUSE_S):
                 return
 
-    keeper = threading.Thread(target=keep, name="penchant-builder", daemon=True)
+    keeper = threading.Thread(target=keep, name=f"penchant-{name}", daemon=True)
     keeper.start()
     # Not before it is forked: the fork would copy what this thread is in the middle of.
     started.wait()
@@ -203,6 +224,7 @@ def builder_process(settings: NodeSettings) -> Iterator[None]:
         for process in running:
             process.terminate()
             process.join(KILL_TIMEOUT_S)
+            process.kill()
 
 
 def require_free_port(host: str, port: int) -> None:

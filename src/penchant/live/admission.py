@@ -21,10 +21,13 @@ requests that have waited stand in their account's queue again, once for each wa
 """
 
 import asyncio
+import contextlib
+import threading
 import time
 import types
-from collections import deque
-from collections.abc import Awaitable, Callable, Generator
+from collections import Counter, deque
+from collections.abc import Awaitable, Callable, Generator, Iterator
+from contextvars import ContextVar
 from typing import Any
 
 from penchant.errors import Overloaded
@@ -40,6 +43,16 @@ ARRIVALS_PER_START = 8
 """How many refusals take as long as one answer: however many come, half of the time is left for those let in."""
 MEMORY = 32
 """Starts over which the time of one is averaged: about two full turns, so that a change of load counts at once."""
+KEYLESS = 0
+"""The account, nobody's, that requests without a key are charged to."""
+WINDOW_S = 0.5
+"""The time over which it is measured what accounts use of a process."""
+BUSY_SHARE = 0.25
+"""How much of it those may use together who are answered by the process itself."""
+LEAST_SPEED = 0.2
+"""The least that a step of the event loop counts as slowed down by what else holds the interpreter or the processor."""
+HEAVY_S = 60.0
+"""How long an account that used most of it is answered elsewhere: renewed while it goes on."""
 _TOO_MANY = "More requests come in than can be answered in time."
 
 
@@ -65,6 +78,76 @@ class RecentAccounts:
         return now < self._several_until
 
 
+charged: ContextVar[int | None] = ContextVar("charged", default=None)
+"""The account that the processor time of the request being served is charged to; ``None``: to none."""
+
+
+class AccountLoads:
+    """What accounts use of the process beside each other, and so whose requests another one answers (D236).
+
+    In a window in which several accounts were served and that was busy for more than `BUSY_SHARE`, those that used most
+    become heavy, one after the other, until the others used less. The last account with a key never does, and none for
+    the sake of requests without one, such as of monitoring. Where steps of the event loop take longer than they
+    compute, a window is busy by as much less: there is less to be had of it.
+    """
+
+    def __init__(self, *, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._monotonic = monotonic
+        self._lock = threading.Lock()
+        self._used_s: dict[int, float] = {}
+        self._steps_s = self._whole_s = 0.0
+        self._began = monotonic()
+        self._heavy_until: dict[int, float] = {}
+        self._elsewhere = Counter[int]()
+
+    def charge(self, account: int, seconds: float) -> None:
+        """Charge processor time to an account; from any thread."""
+        with self._lock:
+            self._used_s[account] = self._used_s.get(account, 0.0) + seconds
+
+    def charge_step(self, account: int | None, seconds: float, whole_s: float) -> None:
+        """Charge a step of the event loop, which computed for so many seconds and took ``whole_s``."""
+        self._steps_s += seconds
+        self._whole_s += whole_s
+        if account is not None:
+            self.charge(account, seconds)
+
+    def is_heavy(self, account: int) -> bool:
+        """Return whether another process is to answer an account's requests."""
+        now = self._monotonic()
+        if now - self._began >= WINDOW_S:
+            self._judge(now)
+        return self._heavy_until.get(account, 0.0) > now
+
+    @contextlib.contextmanager
+    def elsewhere(self, account: int) -> Iterator[None]:
+        """Note that another process answers a request of an account meanwhile."""
+        self._elsewhere[account] += 1
+        try:
+            yield
+        finally:
+            self._elsewhere[account] -= 1
+
+    def _judge(self, now: float) -> None:
+        """End a window: find who is heavy by it, and stays so."""
+        with self._lock:
+            used, self._used_s = self._used_s, {}
+        speed = max(LEAST_SPEED, self._steps_s / self._whole_s) if self._whole_s else 1.0
+        rest_s, bound_s = sum(used.values()), (now - self._began) * BUSY_SHARE * speed
+        self._began, self._steps_s, self._whole_s = now, 0.0, 0.0
+        going_on = {account for account in +self._elsewhere if used.keys() - {account, KEYLESS}}
+        self._heavy_until = {each: until for each, until in self._heavy_until.items() if until > now}
+        self._heavy_until |= dict.fromkeys(going_on, now + HEAVY_S)
+        # Who became heavy a moment ago may have had requests here that began before.
+        light = {account for account in used if self._heavy_until.get(account, 0.0) <= now}
+        for account in sorted(light, key=lambda each: -used[each]):
+            if rest_s <= bound_s or not light - {account, KEYLESS}:
+                break
+            rest_s -= used[account]
+            light.remove(account)
+            self._heavy_until[account] = now + HEAVY_S
+
+
 class Admission:
     """What a process has room for: bodies of requests under way, and time to get to them.
 
@@ -74,7 +157,15 @@ class Admission:
     methods belong to the event loop's thread.
     """
 
-    def __init__(self, *, body_bytes: int, delay_s: float, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        *,
+        body_bytes: int,
+        delay_s: float,
+        loads: AccountLoads | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.loads = AccountLoads(monotonic=monotonic) if loads is None else loads
         self._free = body_bytes
         self.delay_s = delay_s
         self._monotonic = monotonic
@@ -111,22 +202,30 @@ class Admission:
 
     def by_turns(self, account: int | None, serving: Awaitable[None]) -> Awaitable[None]:
         """Serve a request that has begun; where several accounts came, each step after a wait needs a turn again."""
-        return self._steps(account, serving) if self._accounts.are_several(self._monotonic()) else serving
+        return self._steps(account, serving, by_turns=self._accounts.are_several(self._monotonic()))
+
+    def charged(self, account: int | None, serving: Awaitable[None]) -> Awaitable[None]:
+        """Serve a request that takes no turns, and charge what it uses to an account, or to `KEYLESS`."""
+        return self._steps(account, serving, by_turns=False)
 
     @types.coroutine
-    def _steps(self, account: int | None, serving: Awaitable[None]) -> Generator[Any, Any, None]:
+    def _steps(self, account: int | None, serving: Awaitable[None], *, by_turns: bool) -> Generator[Any, Any, None]:
+        charged.set(account)
         steps = serving.__await__()
         go_on: Callable[[Any], Any] = steps.send
         given: Any = None
         while True:
+            began, began_at = time.thread_time(), time.monotonic()
             try:
                 waits_for = go_on(given)
             except StopIteration:
                 return
+            finally:
+                self.loads.charge_step(account, time.thread_time() - began, time.monotonic() - began_at)
             go_on = steps.send
             try:
                 given = yield waits_for
-                turn = self._turn_of(account)
+                turn = self._turn_of(account) if by_turns else None
                 if turn is not None:
                     yield from turn
             except BaseException as raised:  # noqa: BLE001  # handed on to what waits, such as that its client has gone

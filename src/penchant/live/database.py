@@ -13,7 +13,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, ParamSpec, TypeVar
 
 from penchant.errors import StorageUnavailable
-from penchant.live.admission import RecentAccounts
+from penchant.live.admission import AccountLoads, RecentAccounts, charged
 from penchant.storage import AddUsage, Command, Outcome, RecordImpressions, RecordInteractions, Storage
 from penchant.telemetry import Metrics
 from penchant.tracing import tracing
@@ -128,6 +128,7 @@ class AsyncStorage:
     def __init__(self, storage: Storage, metrics: Metrics) -> None:
         self.storage = storage
         self._metrics = metrics
+        self.loads = AccountLoads()
         self._threads = AccountThreads(READING_THREADS)
         # Apart, so that reads which the database leaves without an answer hold up nothing else.
         self._prompt_threads = ThreadPoolExecutor(READING_THREADS, thread_name_prefix="penchant-prompt")
@@ -193,13 +194,18 @@ class AsyncStorage:
     def _submit(
         self, start: Callable[[Callable[[], Result]], Future[Result]], function: Callable[[], Result]
     ) -> Future[Result]:
-        asked_at = time.perf_counter()
+        asked_at, account = time.perf_counter(), charged.get()
         context = contextvars.copy_context()
 
         def run() -> Result:
             self._metrics.read_wait_seconds.observe(time.perf_counter() - asked_at)
-            # So that what is logged there has the request's id.
-            return context.run(function)
+            began = time.thread_time()
+            try:
+                # So that what is logged there has the request's id.
+                return context.run(function)
+            finally:
+                if account is not None:
+                    self.loads.charge(account, time.thread_time() - began)
 
         return start(run)
 

@@ -7,8 +7,8 @@
 In `_serve` an error of whatever kind becomes a problem. `penchant.web.resource` has the order of checks from there on.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 
 from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
@@ -28,6 +28,7 @@ from penchant.web.operations import KEY_HEADER, Operation
 from penchant.web.problems import PROBLEM_MEDIA_TYPE, problem_body, status_of
 from penchant.web.query import decode_component, is_plain, parse_query
 from penchant.web.refusals import Refusals
+from penchant.web.relay import Relay
 from penchant.web.resource import Resource
 from penchant.web.routes import served_operations
 from penchant.web.routing import RESERVED_SEGMENT, Routes
@@ -53,11 +54,13 @@ _EXPOSED_HEADERS = (
 
 
 class Application:
-    """The service as an ASGI application; ``opening`` opens what it needs when the server starts it."""
+    """The service as an ASGI application; ``opening`` opens what it needs when the server starts it.
 
-    def __init__(self, opening: Opening, settings: NodeSettings) -> None:
+    ``behind_policy`` is what a request passes that another process has let through its `OriginPolicy`.
+    """
+
+    def __init__(self, opening: Opening, settings: NodeSettings, relay: Relay | None = None) -> None:
         self._opening = opening
-        self._opened: AbstractAsyncContextManager[Services] | None = None
         self._base_path = settings.base_path
         operations = served_operations(settings)
         self._routes, self._keyless = (
@@ -68,9 +71,9 @@ class Application:
         # From inside to outside: what is wrapped last is passed first.
         app: ASGIApp = Compression(self._serve)
         # A function, since services are there only after the start.
-        self._inner = Refusals(app, lambda: self.services, settings.base_path)
+        self.behind_policy = Refusals(app, lambda: self.services, settings.base_path, relay)
         self._settings = settings
-        self._policy: tuple[ASGIApp, tuple[str, ...]] = self._inner, ()
+        self._policy: tuple[ASGIApp, tuple[str, ...]] = self.behind_policy, ()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, or the start and stop of the process."""
@@ -83,23 +86,29 @@ class Application:
         """Return the application behind what lets in pages of the origins that the present settings name, if any."""
         origins = (self._settings if self.services is None else self.services.settings).cors_origins
         if origins != self._policy[1]:
-            app = OriginPolicy(self._inner, origins, self._base_path) if origins else self._inner
+            inner = self.behind_policy
+            app = OriginPolicy(inner, origins, self._base_path) if origins else inner
             self._policy = app, origins
         return self._policy[0]
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         await receive()
-        self._opened = self._opening()
-        try:
-            self.services = await self._opened.__aenter__()
-        except PenchantError as error:
-            logger.critical("cannot start: %s", error.detail)
-            await send({"type": "lifespan.startup.failed", "message": error.detail})
-            return
-        await send({"type": "lifespan.startup.complete"})
-        await receive()
-        await self._opened.__aexit__(None, None, None)
+        async with AsyncExitStack() as stack:
+            try:
+                await stack.enter_async_context(self.opened())
+            except PenchantError as error:
+                logger.critical("cannot start: %s", error.detail)
+                await send({"type": "lifespan.startup.failed", "message": error.detail})
+                return
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
         await send({"type": "lifespan.shutdown.complete"})
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[None]:
+        """Have what requests need opened meanwhile."""
+        async with self._opening() as self.services:
+            yield
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request that was let in, count it, and take in what is left of its body."""

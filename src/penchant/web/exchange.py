@@ -16,6 +16,7 @@ Forwarded headers count only from the addresses in ``trusted-proxies``: everybod
 import asyncio
 import functools
 import itertools
+import os
 import re
 import secrets
 import time
@@ -43,15 +44,20 @@ NO_ROUTE = "(none)"
 CHALLENGE = 'ApiKey realm="penchant", header="x-api-key"'
 CAME_AT = "penchant.came_at"
 """Where a request's scope has the moment since which its time counts."""
-_PROCESS = secrets.token_hex(6)
 _NUMBERS = itertools.count()
-"""What request ids of ours are made of: random for the process, then a number (4 us less than random ones)."""
+"""What request ids of ours end with, behind what is random for the process (4 us less than random ones)."""
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._~:/+=-]{1,128}\Z")
 
 
 def request_id_of(given: str) -> str:
     """Return the id that a caller gave, if it is well-formed, or one of ours."""
-    return given if _REQUEST_ID.match(given) else f"{_PROCESS}{next(_NUMBERS):08x}"
+    return given if _REQUEST_ID.match(given) else f"{_prefix_of(os.getpid())}{next(_NUMBERS):08x}"
+
+
+@functools.lru_cache(maxsize=1)
+def _prefix_of(_process: int) -> str:
+    """Return what ids of a process begin with: one that was forked has all else of the one that it came from."""
+    return secrets.token_hex(6)
 
 
 def note_request(services: Services, method: str, route: str, status: int, seconds: float) -> None:

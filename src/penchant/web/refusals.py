@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from penchant.errors import Overloaded
+from penchant.errors import Overloaded, PenchantError
+from penchant.live.admission import KEYLESS
 from penchant.service import Services
 from penchant.telemetry import request_id
 from penchant.web.bodies import BodyReceiver, announces_body
@@ -14,6 +15,7 @@ from penchant.web.exchange import CAME_AT, NO_ROUTE, REQUEST_ID_HEADER, note_req
 from penchant.web.operations import KEY_HEADER
 from penchant.web.problems import PROBLEM_MEDIA_TYPE, problem_body, status_of
 from penchant.web.query import first_header
+from penchant.web.relay import HelperLost, Relay
 from penchant.web.routing import RESERVED_SEGMENT
 
 _ERROR = Overloaded("More requests come in than can be answered in time.")
@@ -31,46 +33,66 @@ class Refusals:
     (health, metrics, administration) is never refused: it is needed most when there is a crowd.
     """
 
-    def __init__(self, app: ASGIApp, services: Callable[[], Services | None], base_path: str) -> None:
+    def __init__(
+        self, app: ASGIApp, services: Callable[[], Services | None], base_path: str, relay: Relay | None = None
+    ) -> None:
         self._app = app
         self._services = services
+        self._relay = relay
+        self._health = f"{base_path}/{RESERVED_SEGMENT}/health".encode()
         self._own = f"{base_path}/{RESERVED_SEGMENT}/".encode()
         self._body = problem_body(_ERROR, base_path)
-        self._headers = [
-            (b"content-type", PROBLEM_MEDIA_TYPE.encode()),
-            (b"content-length", str(len(self._body)).encode()),
-            (b"cache-control", b"no-store"),
-            (b"retry-after", _RETRY_AFTER_S),
-        ]
+        self._base_path = base_path
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
         services = self._services()
-        if services is None or scope["raw_path"].startswith(self._own):
+        if services is None or scope["raw_path"].startswith(self._health):
             await self._app(scope, receive, send)
             return
-        came_at = time.perf_counter()
+        came_at, is_own = time.perf_counter(), scope["raw_path"].startswith(self._own)
+        key = first_header(scope["headers"], _KEY)
+        # Of an account whose key was accepted before: none that anybody makes up has turns of its own.
+        account = services.access.account_of(key)
+        admission = services.admission
         try:
-            # Of an account whose key was accepted before: none that anybody makes up has turns of its own.
-            account = services.access.account_of(first_header(scope["headers"], _KEY))
-            await services.admission.enter(account)
-        except Overloaded:
-            await self._refuse(services, scope, receive, send)
+            charged_to = KEYLESS if is_own and not key else account
+            if self._relay is not None and charged_to is not None and admission.loads.is_heavy(charged_to):
+                with admission.loads.elsewhere(charged_to):
+                    if await self._relay.answer(scope, receive, send):
+                        services.metrics.relayed_requests.inc()
+                        return
+            if not is_own:
+                await admission.enter(account)
+        except (Overloaded, HelperLost) as error:
+            await self._refuse(services, error, scope, receive, send)
+            return
+        if is_own:
+            await admission.charged(charged_to, self._app(scope, receive, send))
             return
         # From here on the wait counts as a part of the request's time.
         scope[CAME_AT] = came_at
-        await services.admission.by_turns(account, self._app(scope, receive, send))
+        await admission.by_turns(account, self._app(scope, receive, send))
 
-    async def _refuse(self, services: Services, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _refuse(
+        self, services: Services, error: PenchantError, scope: Scope, receive: Receive, send: Send
+    ) -> None:
         started = time.perf_counter()
+        body = problem_body(error, self._base_path) if isinstance(error, HelperLost) else self._body
         await asyncio.sleep(HELD_BACK_S)
-        status = status_of(_ERROR)
+        status = status_of(error)
         named = request_id_of(first_header(scope["headers"], REQUEST_ID_HEADER))
         request_id.set(named)
-        headers = [*self._headers, (REQUEST_ID_HEADER, named.encode())]
+        headers = [
+            (b"content-type", PROBLEM_MEDIA_TYPE.encode()),
+            (b"content-length", str(len(body)).encode()),
+            (b"cache-control", b"no-store"),
+            (b"retry-after", _RETRY_AFTER_S),
+            (REQUEST_ID_HEADER, named.encode()),
+        ]
         await send({"type": "http.response.start", "status": status, "headers": headers})
-        await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else self._body})
-        services.metrics.problems.labels(_ERROR.code).inc()
+        await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
+        services.metrics.problems.labels(error.code).inc()
         note_request(services, scope["method"], NO_ROUTE, status, time.perf_counter() - started)
         if announces_body(scope):
             # After the request was counted and logged: only its connection goes on.
