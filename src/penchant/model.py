@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple, Self
 
 from penchant.attributes import Attribute, steps_of
+from penchant.computed import computed
 from penchant.vocabulary import NO_VOCABULARY, Vocabulary
 from penchant.words import CATEGORY, WordRule
 
@@ -421,7 +422,8 @@ WORDS_WEIGHT: Mapping[str, float] = MappingProxyType({CATEGORY: 0.5})
 """The weight of the category of words where none is stated (interface, section 11)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+# No slots: what is worked out of settings is kept with them.
+@dataclass(frozen=True, kw_only=True)
 class SourceSettings:
     """The settings of a source (interface, section 7). Category weights have at most two decimals.
 
@@ -472,7 +474,7 @@ class SourceSettings:
         """Return the oldest day that counts on another: retention goes by UTC dates."""
         return today - self.retention_days
 
-    @property
+    @computed
     def positive_types(self) -> frozenset[InteractionType]:
         """The types of interaction that speak for a piece."""
         return frozenset(kind for kind, weight in self.interaction_weights.items() if weight > 0)

@@ -14,9 +14,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 from factories import piece
+from penchant.bootstrap import data_folder
 from penchant.cli import commands, progress
 from penchant.errors import InvalidInput, Refused, UnknownSource
 from penchant.importing.running import BATCH_ROWS
+from penchant.live.builder import SMALLEST_FILE, builder_lock
+from penchant.live.segment_files import SegmentFiles
+from penchant.settings import NodeSettings
 
 Run = Callable[..., Result]
 
@@ -278,3 +282,19 @@ def test_members_of_words_are_checked_before_anything_is_read(imported: Run, tmp
 
     assert (many.exit_code, both.exit_code) == (2, 2)
     assert "--words:" in many.stderr
+
+
+@pytest.mark.parametrize("is_served", (False, True))
+def test_an_import_without_a_service_leaves_the_file_from_which_one_starts(
+    imported: Run, tmp_path: Path, *, is_served: bool
+) -> None:
+    builder = builder_lock(data_folder(NodeSettings(data=str(tmp_path / "data"))))
+    assert not is_served or builder.try_win()
+
+    result = imported(write(tmp_path / "a.ndjson", *(piece(str(n), f"k{n % 7}") for n in range(SMALLEST_FILE))))
+
+    builder.close()
+    files = SegmentFiles(tmp_path / "data" / "index")
+    versions = [file.stamp.version for source_id in files.sources() for file in files.published(source_id)]
+    # The settings with which it makes the source take a version, too.
+    assert (result.exit_code, versions) == (0, [] if is_served else [SMALLEST_FILE + 1])

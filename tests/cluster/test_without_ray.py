@@ -45,6 +45,7 @@ def test_a_command_says_what_to_install(tmp_path: Path, words: tuple[str, ...]) 
     )
 
 
+@pytest.mark.slow
 def test_nothing_imports_ray() -> None:
     ran = subprocess.run([sys.executable, "-c", IMPORTED], capture_output=True, text=True, check=False)
 

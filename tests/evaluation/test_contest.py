@@ -27,6 +27,7 @@ def report(alike: SourceHistory) -> Evaluation:
     return evaluate(alike, EvaluationRequest(split=SplitRule(cold=0.1)))
 
 
+@pytest.mark.slow
 def test_who_shares_likes_is_found_by_all_that_look_at_people(report: Evaluation) -> None:
     gains = {each.name: each.warm_people.ndcg10.value for each in report.methods if each.warm_people.ndcg10}
 
@@ -35,6 +36,7 @@ def test_who_shares_likes_is_found_by_all_that_look_at_people(report: Evaluation
         assert gains[method] > 2 * max(gains["random"], gains["popular"], gains["content"])
 
 
+@pytest.mark.slow
 def test_the_same_wish_gives_the_same_figures(alike: SourceHistory, report: Evaluation) -> None:
     again = evaluate(alike, EvaluationRequest(split=SplitRule(cold=0.1)))
 

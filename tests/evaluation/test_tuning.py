@@ -72,6 +72,7 @@ def test_the_order_of_likes_is_tried_unless_interactions_are_held_out_at_random(
     assert result.before.order is result.settings.order is OrderUse.ON
 
 
+@pytest.mark.slow
 def test_settings_that_are_better_are_found_and_judged_by_others(found: TuningResult) -> None:
     assert found.better
     # Any share from a third on finds the pieces of a group: which of them is ahead is chance.
@@ -91,6 +92,7 @@ def test_a_clear_signal_gets_its_proposal_however_it_is_drawn() -> None:
     assert all(each.settings.blend.audience >= 0.3 and each.gain.low > 0.3 for each in results)
 
 
+@pytest.mark.slow
 def test_the_same_seed_finds_the_same(misled: SourceHistory, found: TuningResult) -> None:
     assert tuned(misled) == found
 
@@ -166,6 +168,7 @@ def test_nobody_chooses_and_judges(misled: SourceHistory) -> None:
     assert not np.intersect1d(trial.validation.people, trial.test.people).size
 
 
+@pytest.mark.slow
 def test_what_judges_like_later_changes_nothing_that_is_chosen(misled: SourceHistory, found: TuningResult) -> None:
     """The last fifth of a judge's interactions is with other pieces; what is found is the same."""
     trial = TuningTrial.of(misled, QUICK)
@@ -249,6 +252,7 @@ def test_categories_that_mislead_are_weighed_less(monkeypatch: pytest.MonkeyPatc
     assert found.settings.category_weights.get("theme", 1) > found.settings.category_weights.get("noise", 1)
 
 
+@pytest.mark.slow
 def test_a_source_whose_people_like_what_is_new_gets_it_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everybody knows what is popular; of the rest few people like what is old, and all what nobody knew before."""
     monkeypatch.setattr(tuning, "BLENDS", ())

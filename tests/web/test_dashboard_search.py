@@ -106,6 +106,15 @@ def test_reading_goes_on_where_it_stopped(books: Visitor, monkeypatch: pytest.Mo
     assert 'rel="next"' not in second.text
 
 
+@pytest.mark.usefixtures("alone")
+def test_texts_are_read_once_at_least_however_long_the_rest_has_taken(
+    books: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(browsing, "LOOK_S", 0.0)
+
+    assert sections(books.get("search", source="b", q="arrakis"))["found"] == ["told"]
+
+
 def test_people_are_found_by_their_ids(visitor: Visitor, filled: Service) -> None:
     for user in ("kimberly", "ann"):
         filled.post(f"/s/users/{user}/interactions/Click/content/a")

@@ -59,6 +59,7 @@ def opened(browser: Browser, server: Server, *, size: Any = WIDE, scheme: Any = 
 def test_axe_finds_no_serious_violation(browser: Browser, server: Server) -> None:
     # axe is a script of the test's own, which the site's policy would not let in.
     page = browser.new_context(base_url=server.url, bypass_csp=True).new_page()
+    page.set_default_timeout(120_000)
     for address in PAGES:
         page.goto(f"/-/docs{address}")
         for scheme in SCHEMES:

@@ -4,7 +4,7 @@
       |-- worker, worker, ...      answer requests; try again while the database is away
       |-- helper                   answers what workers relay, at low priority
       `-- builder                  at low priority; decides what is to be built
-            |-- compiling          once for a machine, then ends
+            |-- compiling          at the lowest priority; once for a machine, then ends
             `-- building           one at a time, for one file, then ends
 
 Each looks twice a second whether its parent is still there, and ends by itself where it is not.
@@ -25,7 +25,6 @@ import time
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
-import msgspec
 import uvloop
 
 from penchant.bootstrap.folders import data_folder, index_folder, kernel_folder, start_log, storage_of
@@ -38,7 +37,6 @@ from penchant.live.builder import BuildKind, FileBuilder, WeightsBuilder, build_
 from penchant.live.compiling import are_compiled, compile_kernels
 from penchant.service import Services
 from penchant.service.bulk.stand_ins import search_by
-from penchant.service.pulling import Puller
 from penchant.settings import CurrentSettings, NodeSettings, PublishedSettings, counting_alone, metrics_folder
 from penchant.storage import SourceHead, Storage
 from penchant.telemetry import Metrics, logger
@@ -47,6 +45,7 @@ from penchant.web.application import Application
 from penchant.web.relay import Relay, serve_relayed
 
 BUILDER_NICENESS = 10
+COMPILER_NICENESS = 19
 HELPER_NICENESS = 5
 """How much later than the workers the helper gets a processor: their answers are the ones that others wait for."""
 _SOURCE_GONE = 3
@@ -129,7 +128,7 @@ def run_builder(settings: NodeSettings, parent: int) -> None:
 
     Compiling and building are done by processes of their own, which take their memory with them when they end.
     """
-    current = _start_helper(settings, parent)
+    current = start_helper(settings, parent)
     os.nice(BUILDER_NICENESS)
     with contextlib.closing(storage_of(settings)) as storage:
         if not are_compiled(kernel_folder(settings)):
@@ -171,12 +170,14 @@ def builders_of(
 
 
 def _compile(settings: NodeSettings, parent: int) -> None:
-    _start_helper(settings, parent)
+    start_helper(settings, parent)
+    # Behind what builds, too: numpy answers meanwhile, while a file that is not there yet is read by every worker.
+    os.nice(COMPILER_NICENESS - BUILDER_NICENESS)
     compile_kernels(kernel_folder(settings))
 
 
 def _build(settings: NodeSettings, parent: int, kind: str, head: SourceHead, published: PublishedFile | None) -> None:
-    _start_helper(settings, parent)
+    start_helper(settings, parent)
     with contextlib.closing(storage_of(settings)) as storage:
         try:
             builder = builders_of(storage, settings, Metrics())[kind]
@@ -187,19 +188,6 @@ def _build(settings: NodeSettings, parent: int, kind: str, head: SourceHead, pub
             sys.exit(_SOURCE_GONE)
 
 
-def run_pulls() -> None:
-    """Run the pulls that are due, and print what came of each; what the process of `PullSchedule` runs."""
-    told = msgspec.json.decode(sys.stdin.buffer.read())
-    settings = msgspec.convert(told["settings"], NodeSettings)
-    _start_helper(settings, told["parent"])
-    # So that a pull under way gives its lease up, and another node need not wait for its end.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    os.nice(BUILDER_NICENESS)
-    with contextlib.closing(storage_of(settings)) as storage:
-        for run in Puller(storage, settings).run_due():
-            print(run.outcome.value, flush=True)  # noqa: T201  # to the process that has started this one
-
-
 def stand_in_search(settings: NodeSettings) -> StandInSearch:
     """Return what has the cluster of the settings find stand-ins; without one nobody does."""
     if settings.cluster is None:
@@ -207,7 +195,7 @@ def stand_in_search(settings: NodeSettings) -> StandInSearch:
     return search_by(lambda plan, folder: executor_of(plan, folder, settings.cluster), kernel_folder(settings))
 
 
-def _start_helper(settings: NodeSettings, parent: int) -> CurrentSettings:
+def start_helper(settings: NodeSettings, parent: int) -> CurrentSettings:
     """Begin a process that works for the workers, and ends with the one that has started it; return its settings."""
     # A terminal sends Ctrl-C to all processes; a helper ends with the one that started it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -15,7 +15,7 @@ from penchant.live.database import AsyncStorage
 from penchant.settings import METRICS_VARIABLE, CurrentSettings, environment_without_settings
 from penchant.telemetry import Metrics
 
-CHILD = "from penchant.bootstrap.processes import run_pulls; run_pulls()"
+CHILD = "from penchant.bootstrap.pulling import run_pulls; run_pulls()"
 """What the process runs; it gets the settings by its standard input, where nobody sees the database's password."""
 ENDING_S = 10.0
 """How long it may take to end, before it is killed; then its lease runs out."""

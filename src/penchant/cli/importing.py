@@ -16,7 +16,7 @@ import click
 import msgspec
 from rich.console import Console
 
-from penchant.bootstrap import index_folder
+from penchant.bootstrap import builders_of, data_folder, index_folder
 from penchant.cli.keywords import describe
 from penchant.cli.options import (
     COMMAND_LINE,
@@ -60,9 +60,12 @@ from penchant.importing import (
     save_standard_input,
     to_text,
 )
+from penchant.live.builder import builder_lock
+from penchant.live.segment_files import SEGMENT
 from penchant.model import PieceLimits
 from penchant.settings import NodeSettings, client_key
 from penchant.storage import Erasure, Storage
+from penchant.telemetry import Metrics
 from penchant.wire import DEFAULT_LIMITS, decode_settings, encode, source_problem
 from penchant.words import AUTO, LANGUAGES, NONE
 
@@ -373,11 +376,24 @@ def _import(arguments: ImportArguments, goal: _Goal, console: Console) -> Import
     return done
 
 
+def _build_file(storage: Storage, settings: NodeSettings) -> None:
+    """Build segment files that are due where no service does: the verdict maps them, and so does the first start.
+
+    Where they cannot be written, both read the database.
+    """
+    folder = data_folder(settings)
+    if settings.database is None and not builder_lock(folder).is_won_by_anyone():
+        with suppress(PenchantError, OSError):
+            builders_of(storage, settings, Metrics())[SEGMENT.name].build_due()
+
+
 @contextmanager
 def _judged(storage: Storage, settings: NodeSettings, arguments: ImportArguments) -> Iterator[JudgedSource | None]:
     """Give a source as its readers see it now; ``None`` where it is too large to be looked at in passing."""
     account_id = storage.accounts.find(arguments.account)
     head = None if account_id is None else storage.sources.read_head(account_id, arguments.source)
+    if account_id is not None and head is not None:
+        _build_file(storage, settings)
     if account_id is None or head is None or head.piece_count > MAX_STORED_PIECES:
         yield None
         return

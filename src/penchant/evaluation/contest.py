@@ -10,12 +10,12 @@ Reports of evaluations: figures of methods with their intervals, for people and 
 
 import time
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
+from penchant.computed import computed
 from penchant.evaluation import metrics
 from penchant.evaluation.contenders import CONTENT, FITTED, PENCHANT, POPULAR, Contenders, taking_part
 from penchant.evaluation.histories import SourceHistory
@@ -254,7 +254,7 @@ class Contest:
         )
         return figures, gains
 
-    @cached_property
+    @computed
     def _vectors(self) -> PieceVectors:
         return vectors_of(self.history)
 

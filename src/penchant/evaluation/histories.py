@@ -3,11 +3,11 @@
 from array import array
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from penchant.computed import computed
 from penchant.index import BoolArray, IntArray
 from penchant.model import SEEN_TYPES, IndexedPiece, InteractionType, SourceSettings
 
@@ -114,24 +114,24 @@ class Knowledge:
         """How many pieces there are to recommend."""
         return self.history.piece_count
 
-    @cached_property
+    @computed
     def shared(self) -> Events:
         """The known events that count for everybody."""
         return self.events if self.newcomers is None else self.events.take(~self.newcomers[self.events.people])
 
-    @cached_property
+    @computed
     def moment(self) -> int:
         """The moment that ages are counted to: that of the latest shared event, or of any where there is none."""
         return int((self.shared if len(self.shared) else self.events).times.max(initial=0))
 
-    @cached_property
+    @computed
     def likes(self) -> "Runs":
         """The pieces that each person likes: a positive interaction, unless the latest rating is a dislike."""
         events = self.events
         positive = events.are(self.settings.positive_types)
         return runs_of(self._distinct(events.take(positive & ~self._disliked())), self.history.person_count)
 
-    @cached_property
+    @computed
     def ordered_likes(self) -> "Runs":
         """The pieces that each person likes by the moment of the latest positive interaction, then by id."""
         events = self.events
@@ -145,17 +145,17 @@ class Knowledge:
         order = np.lexsort((pieces, times, people))
         return runs_of((people[order], pieces[order]), self.history.person_count)
 
-    @cached_property
+    @computed
     def seen(self) -> "Runs":
         """The pieces that each person knows, by the types of interaction that tell so."""
         return runs_of(self._distinct(self.events.take(self.events.are(SEEN_TYPES))), self.history.person_count)
 
-    @cached_property
+    @computed
     def met(self) -> IntArray:
         """How many people but newcomers have any known interaction with each piece; shape (n_pieces,)."""
         return np.bincount(self._distinct(self.shared)[1], minlength=self.piece_count)
 
-    @cached_property
+    @computed
     def liked_counts(self) -> IntArray:
         """How many people but newcomers like each piece; shape (n_pieces,)."""
         return np.bincount(self.likes.pairs(self.others)[1], minlength=self.piece_count)
@@ -167,7 +167,7 @@ class Knowledge:
             return np.arange(self.history.person_count)
         return np.flatnonzero(~self.newcomers)
 
-    @cached_property
+    @computed
     def active(self) -> BoolArray:
         """Who has any known interaction; shape (n_people,)."""
         return np.bincount(self.events.people, minlength=self.history.person_count) > 0

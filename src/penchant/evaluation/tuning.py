@@ -16,12 +16,12 @@ Changes of settings that tuning tries: each of one thing, in one order.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from penchant.computed import computed
 from penchant.errors import InvalidInput
 from penchant.evaluation import metrics
 from penchant.evaluation.histories import TYPES, Knowledge, SourceHistory
@@ -285,7 +285,7 @@ class TuningTrial:
         """How many items there are, of all settings that changes can make."""
         return len(self.ranges) << len(self.changes)
 
-    @cached_property
+    @computed
     def ranges(self) -> list[PeopleRange]:
         """All people, group by group."""
         sides = ((EARLY, self.validation), (LATE, self.validation), (TEST, self.test))

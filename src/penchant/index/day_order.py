@@ -6,7 +6,6 @@ nobody the alphabet (D184 of docs/decisions.md).
 
 from collections.abc import Iterator
 from datetime import date
-from functools import cached_property
 from hashlib import blake2b
 from itertools import pairwise
 from typing import NamedTuple
@@ -14,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from penchant.computed import computed
 from penchant.index.layout import IntArray
 from penchant.index.segment import Segment
 
@@ -84,11 +84,11 @@ class DayOrder:
             last = self._last = _Day(day, np.zeros(count, dtype=np.uint64), np.zeros(count, dtype=np.bool_), {})
         return last
 
-    @cached_property
+    @computed
     def _newest_first(self) -> IntArray:
         return np.argsort(-self._segment.days.astype(np.int64), kind="stable")
 
-    @cached_property
+    @computed
     def _cuts(self) -> list[int]:
         """Where in `_newest_first` days begin, at least `FIRST_TAKE` pieces apart, and the end."""
         days = self._segment.days[self._newest_first]

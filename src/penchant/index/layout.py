@@ -4,12 +4,12 @@ Plain values: no numba here, which only the compiler of kernels loads.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from penchant.computed import computed
 from penchant.model import TOP_GRADE
 
 IntArray: TypeAlias = NDArray[np.int64]
@@ -76,7 +76,7 @@ Record = TypeVar("Record")
 class LastingArrays:
     """Arrays that kernels take in call after call; ``packed`` has by its maker how these are called with them."""
 
-    @cached_property
+    @computed
     def packed(self) -> dict[object, bytes]:
         """What was found of them for calls: for as long as they are there, they lie at their places in memory."""
         return {}
@@ -106,7 +106,7 @@ class _PostingArrays(NamedTuple):
 class Postings(LastingArrays, _PostingArrays):
     """By term: the rows, ascending, of the pieces that have it, and its weight in each."""
 
-    @cached_property
+    @computed
     def unweighted(self) -> "Postings":
         """The same without weights, for kernels that count terms alone."""
         return Postings(self.starts, self.pieces, NO_WEIGHTS)

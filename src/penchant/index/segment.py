@@ -9,13 +9,13 @@ row 1 with the terms 0 and 2:
 """
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from penchant.attributes import MarkSpan
+from penchant.computed import computed
 from penchant.index.layout import (
     Days,
     FloatArray,
@@ -122,7 +122,7 @@ class Segment(ArrayMembers):
         extra = sum(each.dot.exact.nbytes * 3 + each.dot.bounds.nbytes * 2 for each in kept)
         return extra + self._array_bytes
 
-    @cached_property
+    @computed
     def _array_bytes(self) -> int:
         return sum(array.nbytes for array in self.arrays().values())
 

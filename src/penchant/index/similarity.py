@@ -38,14 +38,14 @@ class SimilarityQuery:
         self.weights = category_weights
         segment = own.segment
         terms, weights = segment.piece(row)
-        norms = segment.norms(factors_of(segment, category_weights))
         values: NDArray[Any]
         # Sums of bytes, which up to 255 terms cannot overflow.
         if algorithm is Algorithm.JACCARD and not category_weights and len(terms) <= MAX_COUNT:
             self.mode, self.norm = COUNT, float(len(terms))
             self.terms, self.values = terms.astype(np.int64), np.ones(len(terms), dtype=np.uint8)
             return
-        factors = np.asarray(factors_of(segment, category_weights), dtype=np.int64)[segment.category_of[terms]]
+        counted = factors_of(segment, category_weights)
+        norms, factors = segment.norms(counted), np.asarray(counted, dtype=np.int64)[segment.category_of[terms]]
         if algorithm is Algorithm.COSINE:
             self.mode, self.norm = DOT, float(norms.dot.exact[row])
             # A posting adds (query weight x factor) x (its weight x factor) to a dot product.

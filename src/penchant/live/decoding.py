@@ -1,6 +1,7 @@
 """Decoding: stored pieces become a segment, without an object for each of them or of their keywords."""
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -26,8 +27,9 @@ class PieceReader:
         self._attributes = attributes
         self._names = names
         self._reading = reading
-        self._term_of = reading.terms(term_key)
-        self._terms: dict[str, int] = {}
+        self._numbers: dict[str, _KeywordNumbers] = {}
+        self._count = itertools.count()
+        self._terms_in = reading.terms(self._numbers_in)
         self._columns: list[PieceColumns] = []
         self.count = 0
 
@@ -36,7 +38,6 @@ class PieceReader:
         if not changes:
             return
         self.count += len(changes)
-        known = self._terms
         terms: list[int] = []
         weights: list[int] = []
         counts: list[int] = []
@@ -44,8 +45,8 @@ class PieceReader:
         filters_of: list[int] = []
         filters: dict[bytes, int] = {}
         for change in changes:
-            piece = decode_stored_keywords(change.body, self._term_of, self._reading.words_of(change.words))
-            terms += [known.setdefault(term, len(known)) for term in piece.weights]
+            piece = decode_stored_keywords(change.body, self._terms_in, self._reading.words_of(change.words))
+            terms += piece.weights
             weights += piece.weights.values()
             counts.append(len(piece.weights))
             weighted.append(piece.weighted)
@@ -76,4 +77,30 @@ class PieceReader:
         """Return the segment of all pieces that were read; ``None`` if there were none."""
         if not self.count:
             return None
-        return segment_of(Strings.of(self._terms), self._columns, self._names, self._reading.name)
+        terms = [
+            (number, term_key(category, keyword))
+            for category, numbers in self._numbers.items()
+            for keyword, number in numbers.items()
+        ]
+        terms.sort()
+        table = Strings.of(term for _, term in terms)
+        return segment_of(table, self._columns, self._names, self._reading.name)
+
+    def _numbers_in(self, category: str) -> Callable[[str], int]:
+        """Return what makes of a keyword in a category the number of its term."""
+        numbers = self._numbers.get(category)
+        if numbers is None:
+            numbers = self._numbers[category] = _KeywordNumbers(self._count)
+        return numbers.__getitem__
+
+
+class _KeywordNumbers(dict[str, int]):
+    """The keywords of a category by the numbers of their terms; one that is asked for first has the next."""
+
+    def __init__(self, count: Iterator[int]) -> None:
+        super().__init__()
+        self._next = count
+
+    def __missing__(self, keyword: str) -> int:
+        number = self[keyword] = next(self._next)
+        return number

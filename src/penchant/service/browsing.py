@@ -117,14 +117,14 @@ class SourceSearch:
 
     async def pieces(self, view: View, text: str, *, after: str | None = None) -> SearchResult:
         """Return the pieces that have a text, or all words of it, anywhere; ``after``: only what is read past an id."""
-        deadline = self._clock.monotonic() + LOOK_S
         words = _Words.of(text)
         terms, hits = ([], []) if after is not None else await self._database.in_thread(self._ordered, view, text)
         best: dict[str, PieceHit] = {}
         _keep_best(best, hits)
         looked_at, more = 0, True
-        # Turn by turn, so that other reads get the thread in between.
-        while more and looked_at < MAX_LOOKED_AT and self._clock.monotonic() < deadline:
+        # Turn by turn, so that other reads get the thread in between; once at least, however busy the machine is.
+        deadline = self._clock.monotonic() + LOOK_S
+        while more and looked_at < MAX_LOOKED_AT and (not looked_at or self._clock.monotonic() < deadline):
             rows, hits = await self._database.in_thread(self._look, view, words, after)
             _keep_best(best, hits)
             looked_at, more = looked_at + len(rows), len(rows) == LOOK_ROWS

@@ -6,9 +6,9 @@ All of it is made when it is first asked for: most processes never are, and what
 import asyncio
 import threading
 from collections.abc import Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from penchant.computed import computed
 from penchant.service.shares import AccountShares
 from penchant.web.openapi import for_generators, openapi
 from penchant.web.operations import NOBODY, Answer, Call, Operation
@@ -78,7 +78,7 @@ class ServiceDocuments:
                 self._forms = Answer(body=encode(document)), Answer(body=encode(for_generators(document)))
             return self._forms
 
-    @cached_property
+    @computed
     def _document(self) -> dict[str, Any]:
         return openapi(self._described, self._base_path, Library().interface)
 

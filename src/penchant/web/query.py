@@ -49,7 +49,10 @@ class RequestHeaders(Headers):
 
 def first_header(raw: list[tuple[bytes, bytes]], name: bytes) -> str:
     """Return the first value of a header, "" for none: for those who need no other one."""
-    return next((value for each, value in raw if each == name), b"").decode("latin-1")
+    for each, value in raw:
+        if each == name:
+            return value.decode("latin-1")
+    return ""
 
 
 def is_plain(raw: str) -> bool:

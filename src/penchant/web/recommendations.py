@@ -102,8 +102,11 @@ def list_choice(call: Call, values: Values, view: View) -> ListChoice:
 
 def _asked(call: Call, values: Values) -> list[object]:
     """Return what a request chooses its list by."""
-    known = {name: value for name, value in values.known.items() if name not in _FREE_ON_PAGES}
-    chosen = [[name, sorted(each) if isinstance(each, frozenset) else each] for name, each in sorted(known.items())]
+    chosen = [
+        [name, sorted(each) if isinstance(each, frozenset) else each]
+        for name, each in sorted(values.known.items())
+        if name not in _FREE_ON_PAGES
+    ]
     return [call.operation.name, sorted(call.path.items()), chosen]
 
 
@@ -122,7 +125,7 @@ def list_headers(call: Call, values: Values, ranking: ListRanking[Any]) -> dict[
     """Return the headers of a list that was made: how much it knows of what people did, and where it goes on."""
     headers = audience_headers(ranking.audience_version)
     if AFTER in call.operation.parameters and ranking.goes_on:
-        cursor = ListCursor(listed=ranking.request.listed + marks_of(each.id for each in ranking.listed))
+        cursor = ListCursor(listed=ranking.request.listed + marks_of([each.id for each in ranking.listed]))
         headers[NEXT_HEADER] = call.services.lists.pages.cursor(ranking.view.head, _asked(call, values), cursor)
     return headers
 

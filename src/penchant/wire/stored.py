@@ -17,9 +17,11 @@ from penchant.wire.words import decode_word_rule, decode_words, key_of_rule, wor
 from penchant.words import CATEGORY, WordRule
 
 T = TypeVar("T")
+TermsIn = Callable[[str], Callable[[str], T]]
+"""Returns by category what makes a term of a keyword: asked once for all keywords of a piece in a category."""
 
 
-class _StoredKeyword(msgspec.Struct):
+class _StoredKeyword(msgspec.Struct, gc=False):
     key: str | None = None
     weight: int | float | None = None
 
@@ -121,18 +123,22 @@ class PieceReading:
         """Return the words of a piece that is not stored, as its body would be."""
         return () if self.word_rule is None else words_of_piece(body, self.word_rule).words
 
-    def terms(self, term_of: Callable[[str, str], T]) -> Callable[[str, str], T | None]:
-        """Return what makes a term of what a category and a keyword count as; ``None`` where that is nothing."""
+    def terms(self, terms_in: TermsIn[T]) -> TermsIn[T | None]:
+        """Return what makes terms of what categories and keywords count as; ``None`` where that is nothing."""
         if not self.vocabulary:
-            return term_of
+            return terms_in
         read = self.vocabulary.read
 
         @functools.cache
-        def found(category: str, keyword: str) -> T | None:
-            counted = read(category, keyword)
-            return None if counted is None else term_of(*counted)
+        def counted_in(category: str) -> Callable[[str], T | None]:
+            @functools.cache
+            def found(keyword: str) -> T | None:
+                counted = read(category, keyword)
+                return None if counted is None else terms_in(counted[0])(counted[1])
 
-        return found
+            return found
+
+        return counted_in
 
 
 AS_SUBMITTED = PieceReading()
@@ -149,15 +155,13 @@ class KeywordWeights(NamedTuple):
     filters: bytes
 
 
-def decode_stored_keywords(
-    body: bytes, term_of: Callable[[str, str], Any], words: Sequence[str] = ()
-) -> KeywordWeights:
-    """Return the keywords of a stored piece by what a category and a keyword make, its ``words`` among them.
+def decode_stored_keywords(body: bytes, terms_in: TermsIn[Any], words: Sequence[str] = ()) -> KeywordWeights:
+    """Return the keywords of a stored piece by the terms that they make, its ``words`` among them.
 
     Of many pieces these are read.
     """
     stored = _decoder.decode(body)
-    return KeywordWeights(*_effective_weights(stored.categories, words, term_of), bytes(stored.filters))
+    return KeywordWeights(*_effective_weights(stored.categories, words, terms_in), bytes(stored.filters))
 
 
 def decode_stored_piece(
@@ -174,7 +178,7 @@ def decode_stored_piece(
     ``attributes`` are those of the source, in the order of their numbers.
     """
     stored = _extended_decoder.decode(body) if attributes else _decoder.decode(body)
-    weights, weighted = _effective_weights(stored.categories, words, reading.terms(Term))
+    weights, weighted = _effective_weights(stored.categories, words, reading.terms(_terms_in))
     shown = decode_stored_filters(stored.filters)
     return IndexedPiece(
         id=stored.id,
@@ -246,7 +250,7 @@ def _words_of(piece: EncodedPiece, stored: Mapping[str, msgspec.Raw], reading: P
     if own is msgspec.UNSET:
         return list(reading.words_of(piece.words))
     given: dict[str, Any] = {}
-    _gather({CATEGORY: own}, "", lambda _, keyword: keyword, given)
+    _gather({CATEGORY: own}, "", _keywords_in, given)
     return list(given)
 
 
@@ -259,7 +263,7 @@ def decode_stored_texts(body: bytes) -> PieceTexts:
     """Return what is written in a piece, from the bytes that storage keeps."""
     stored = _texts_decoder.decode(body)
     given: dict[Term, Any] = {}
-    _gather(stored.categories, "", Term, given)
+    _gather(stored.categories, "", _terms_in, given)
     return PieceTexts(stored.label, list(given), list(_texts_below(stored.extras, "")))
 
 
@@ -278,7 +282,7 @@ def decode_stored_card(body: bytes) -> StoredCard:
     named: dict[str, Any] = {}
     for name in _KINDS:
         if not named and isinstance(level := stored.categories.get(name), list):
-            _gather({name: level}, "", lambda _, keyword: keyword, named)
+            _gather({name: level}, "", _keywords_in, named)
     catalogs = () if named else sorted(decode_stored_filters(stored.filters).catalogs)
     year = stored.extras.get(_YEAR)
     return StoredCard(
@@ -299,15 +303,25 @@ def _texts_below(value: Any, where: str) -> Iterator[tuple[str, str]]:
             yield from _texts_below(member, f"{where}/{number}")
 
 
+def _terms_in(category: str) -> Callable[[str], Term]:
+    return functools.partial(Term, category)
+
+
+def _keywords_in(_category: str) -> Callable[[str], str]:
+    return str
+
+
 def _effective_weights(
-    categories: _Level, words: Sequence[str], term_of: Callable[[str, str], T | None]
+    categories: _Level, words: Sequence[str], terms_in: TermsIn[T | None]
 ) -> tuple[dict[T, int], bool]:
     """Return the effective weights of a piece's keywords and words, and whether one of them has a weight."""
     given: dict[T, Any] = {}
-    _gather(categories, "", term_of, given)
-    for word in words:
-        if (term := term_of(CATEGORY, word)) is not None:
-            given.setdefault(term, None)
+    _gather(categories, "", terms_in, given)
+    if words:
+        term_of = terms_in(CATEGORY)
+        for word in words:
+            if (term := term_of(word)) is not None:
+                given.setdefault(term, None)
     # Keywords without a weight count as much as the mean of those that have one in the same piece.
     weights = [weight for weight in given.values() if weight is not None]
     if len(weights) < len(given):
@@ -317,7 +331,7 @@ def _effective_weights(
     return given, bool(weights)
 
 
-def _gather(level: _Level, path: str, term_of: Callable[[str, str], T | None], given: dict[T, Any]) -> None:
+def _gather(level: _Level, path: str, terms_in: TermsIn[T | None], given: dict[T, Any]) -> None:
     """Collect the keywords of a level and those below it; a repeated one counts once, with its weight.
 
     A weight of 0 is none: typed clients write it where a keyword has no weight.
@@ -325,15 +339,15 @@ def _gather(level: _Level, path: str, term_of: Callable[[str, str], T | None], g
     for name, value in level.items():
         category = path + name
         if isinstance(value, dict):
-            _gather(msgspec.convert(value, _Level), category + "/", term_of, given)
+            _gather(msgspec.convert(value, _Level), category + "/", terms_in, given)
             continue
+        term_of = terms_in(category)
         for item in value:
             if isinstance(item, str):
                 # A weight that an earlier item gave the same keyword stays.
-                if (term := term_of(category, item)) is not None:
+                if (term := term_of(item)) is not None:
                     given.setdefault(term, None)
-            elif item.key is not None:
-                term = term_of(category, item.key)
-                weight = item.weight or None
+            elif (keyword := item.key) is not None:
+                term, weight = term_of(keyword), item.weight or None
                 if term is not None and (weight is not None or term not in given):
                     given[term] = weight

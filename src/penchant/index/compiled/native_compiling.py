@@ -6,18 +6,19 @@ made ready to be run, and functions that kernels call are optimized as parts of 
 """
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import llvmlite.binding as llvm
 import numba
+import numpy as np
 from numba.core.codegen import AOTCodeLibrary, JITCPUCodegen
 from numba.core.compiler import Flags, compile_extra
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 
 from penchant.index.compiled import kernels, order_kernels, ridge_kernels, taste_kernels
-from penchant.index.compiled.native_kernels import ENTRY, NativeCode
+from penchant.index.compiled.native_kernels import ARRAY_HEAD, ENTRY, NativeCode, leaves_of
 from penchant.index.compiled.samples import Kind, samples_of
 
 _KERNELS: Mapping[str, Callable[..., None]] = {
@@ -94,12 +95,12 @@ def _compiled(kernel: Callable[..., None], arguments: tuple[Any, ...]) -> Native
         compiled.library.finalize()
         compiled.library.optimize()
     module = compiled.library._final_module  # noqa: SLF001  # numba tells it nowhere else
-    module.link_in(_entry_of(module, compiled.fndesc.llvm_func_name))
+    module.link_in(_entry_of(module, compiled.fndesc.llvm_func_name, leaves_of(arguments)))
     code = target.codegen()._tm.emit_object(module)  # noqa: SLF001  # for the processor that numba compiles for
     return NativeCode(symbol=ENTRY, code=code)
 
 
-def _entry_of(module: Any, kernel: str) -> Any:
+def _entry_of(module: Any, kernel: str, leaves: Sequence[Any]) -> Any:
     """Return a module with the function that Python calls: it takes the arguments of a kernel out of memory.
 
     One argument instead of a hundred and more: each costs Python a tenth of a microsecond.
@@ -110,9 +111,36 @@ def _entry_of(module: Any, kernel: str) -> Any:
     # Both places that numba's functions return by (`native_kernels`), and then what is packed.
     lines += ["%ignored = alloca [2 x i64]", "%v0 = getelementptr i64, ptr %ignored, i64 0"]
     lines += ["%v1 = getelementptr i64, ptr %ignored, i64 1"]
-    for number, kind in enumerate(types[2:], 2):
-        lines += [f"%p{number} = getelementptr i64, ptr %packed, i64 {number - 2}"]
-        lines += [f"%v{number} = load {kind}, ptr %p{number}"]
-    passed = ", ".join(f"{kind} %v{number}" for number, kind in enumerate(types))
-    lines += [f'call i32 @"{kernel}"({passed})', "ret void", "}"]
+    passed = ["ptr %v0", "ptr %v1"]
+    for number, leaf in enumerate(leaves):
+        lines += [f"%p{number} = getelementptr i64, ptr %packed, i64 {number}"]
+        if isinstance(leaf, np.ndarray):
+            own, more = _array_lines(f"%a{number}", f"%p{number}", leaf)
+            lines, passed = lines + more, passed + own
+        else:
+            kind = types[len(passed)]
+            lines += [f"%n{number} = load {kind}, ptr %p{number}"]
+            passed += [f"{kind} %n{number}"]
+    lines += [f'call i32 @"{kernel}"({", ".join(passed)})', "ret void", "}"]
     return llvm.parse_assembly("\n".join(lines))
+
+
+def _array_lines(name: str, place: str, sample: np.ndarray[Any, Any]) -> tuple[list[str], list[str]]:
+    """Return what a kernel is passed of an array whose object's address is at a place, and the lines that read it."""
+    lines = [f"{name} = load ptr, ptr {place}"]
+    for field, offset in ARRAY_HEAD.items():
+        lines += [f"{name}.{field}.at = getelementptr i8, ptr {name}, i64 {offset}"]
+        lines += [f"{name}.{field} = load ptr, ptr {name}.{field}.at"]
+    numbers, items = [], "1"
+    for field in ("shape", "strides"):
+        for axis in range(sample.ndim):
+            number = f"{name}.{field}.{axis}"
+            lines += [f"{number}.at = getelementptr i64, ptr {name}.{field}, i64 {axis}"]
+            lines += [f"{number} = load i64, ptr {number}.at"]
+            numbers.append(f"i64 {number}")
+            if field == "shape":
+                lines += [f"{name}.items.{axis} = mul i64 {items}, {number}"]
+                items = f"{name}.items.{axis}"
+    # Owner, parent, items, bytes of an item, address, shape, strides.
+    own = ["ptr null", "ptr null", f"i64 {items}", f"i64 {sample.itemsize}", f"ptr {name}.data", *numbers]
+    return own, lines

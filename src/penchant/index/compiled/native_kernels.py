@@ -6,7 +6,8 @@ cut into numbers. A tuple is its members; an array is
     owner   parent   items   bytes of an item   address   shape, a number each   strides, a number each
 
 Both places are ignored: kernels return nothing and raise nothing. Python packs the arguments one after the other, eight
-bytes for each number, and calls the kernel by a function that takes them out of memory (`native_compiling`).
+bytes each, a number or the address of an array's object, and calls the kernel by a function that takes them, and what
+they say of arrays, out of memory (`native_compiling`).
 """
 
 import ctypes
@@ -25,8 +26,8 @@ ENTRY = "penchant_kernel"
 """The function of a kernel's code that is called: it takes the place in memory where the arguments lie packed."""
 
 _HEAD_BYTES = object.__basicsize__
-"""Where an array's address stands in its object: numpy's C interface has it there (`leaf.ctypes.data` takes 3 us)."""
-_address_at = ctypes.c_void_p.from_address
+ARRAY_HEAD = {"data": _HEAD_BYTES, "shape": _HEAD_BYTES + 16, "strides": _HEAD_BYTES + 24}
+"""Where the addresses of items, shape and strides stand in an array's object: numpy's C interface has them there."""
 
 
 class NativeCode(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,7 +47,8 @@ class NativeKernel:
         # Kept: the code goes with what has loaded it.
         self._loader = _loader_of(compiled.code)
         address = self._loader.get_function_address(compiled.symbol)
-        self._packers = tuple(_packer_of(_Types.of(argument)) for argument in sample)
+        types = [tuple(map(_LeafType.of, leaves_of((argument,)))) for argument in sample]
+        self._packs = tuple(_packer_of(each).packed for each in types)
         self._function = ctypes.CFUNCTYPE(None, ctypes.c_char_p)(address)
         self._quick_function = ctypes.PYFUNCTYPE(None, ctypes.c_char_p)(address)
 
@@ -68,37 +70,32 @@ class NativeKernel:
 
     def _packed(self, arguments: tuple[Any, ...]) -> bytes:
         """Return the arguments, cut into numbers, as the code reads them."""
-        pairs = zip(self._packers, arguments, strict=True)
-        return b"".join([packer.packed(argument) for packer, argument in pairs])
+        return b"".join([packed(argument) for packed, argument in zip(self._packs, arguments, strict=True)])
 
 
-class _Types(NamedTuple):
-    """The types of an argument's leaves: of an array its dtype and dimensions, of a number what makes one of it."""
+class _LeafType(NamedTuple):
+    """The type of a part of an argument that is no tuple: an array of ``dtype``, or else a number."""
 
-    leaves: tuple[tuple[Any, int, Any], ...]
+    dtype: Any
+    dimensions: int
+    is_real: bool
 
     @classmethod
-    def of(cls, argument: Any) -> "_Types":
-        """Return the types of a sample."""
-        leaves = _leaves(argument) if isinstance(argument, tuple) else [argument]
-        return cls(
-            tuple(
-                (leaf.dtype, leaf.ndim, None) if isinstance(leaf, np.ndarray) else (None, 0, type(leaf))
-                for leaf in leaves
-            )
-        )
+    def of(cls, leaf: Any) -> "_LeafType":
+        """Return the type of a sample."""
+        if isinstance(leaf, np.ndarray):
+            return cls(leaf.dtype, leaf.ndim, is_real=False)
+        return cls(None, 0, is_real=isinstance(leaf, float))
 
 
 class _Packer:
-    """Cuts arguments of some types into numbers of eight bytes each."""
+    """Cuts arguments of some types into eight bytes for each of their leaves."""
 
-    def __init__(self, types: _Types) -> None:
-        self._types = types.leaves
-        formats = [
-            "q" * (5 + 2 * dimensions) if number is None else "d" if number is float else "q"
-            for _, dimensions, number in self._types
+    def __init__(self, types: tuple[_LeafType, ...]) -> None:
+        self._arrays = [
+            (place, each.dtype, each.dimensions) for place, each in enumerate(types) if each.dtype is not None
         ]
-        self._struct = struct.Struct("=" + "".join(formats))
+        self._struct = struct.Struct("=" + "".join("d" if each.is_real else "q" for each in types))
 
     def packed(self, argument: Any) -> bytes:
         """Return an argument as bytes: of `LastingArrays` those that were found before.
@@ -114,18 +111,14 @@ class _Packer:
         return found
 
     def _pack(self, argument: Any) -> bytes:
-        numbers: list[Any] = []
-        leaves = _leaves(argument) if isinstance(argument, tuple) else (argument,)
-        for leaf, (dtype, dimensions, number) in zip(leaves, self._types, strict=True):
-            if number is not None:
-                numbers.append(number(leaf))
-                continue
+        leaves = leaves_of(argument) if isinstance(argument, tuple) else [argument]
+        for place, dtype, dimensions in self._arrays:
+            leaf = leaves[place]
             # What is not of its type would be read past its end.
             if leaf.dtype != dtype or leaf.ndim != dimensions or not leaf.flags.c_contiguous:
                 raise TypeError(f"a kernel takes an array of {dtype}, not of {leaf.dtype}")
-            address = _address_at(id(leaf) + _HEAD_BYTES).value or 0
-            numbers += (0, 0, leaf.size, leaf.itemsize, address, *leaf.shape, *leaf.strides)
-        return self._struct.pack(*numbers)
+            leaves[place] = id(leaf)
+        return self._struct.pack(*leaves)
 
 
 # One for all kernels that take the same: what lasts is packed once for all of them.
@@ -141,11 +134,12 @@ def load_kind(kind: Kind, code: Mapping[str, NativeCode]) -> dict[str, NativeKer
     return {name: NativeKernel(code[name], sample) for name, sample in samples_of(kind).items()}
 
 
-def _leaves(arguments: tuple[Any, ...]) -> list[Any]:
+def leaves_of(arguments: tuple[Any, ...]) -> list[Any]:
+    """Return what arguments consist of, the members of tuples one after the other."""
     leaves: list[Any] = []
     for argument in arguments:
         if isinstance(argument, tuple):
-            leaves += _leaves(argument)
+            leaves += leaves_of(argument)
         else:
             leaves.append(argument)
     return leaves

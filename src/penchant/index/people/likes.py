@@ -7,13 +7,13 @@ from any day on (interface, section 6). People are known by their keys alone.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
+from penchant.computed import computed
 from penchant.index.arrays import is_first, over_ranges, starts_of
 from penchant.index.compiled import engine
 from penchant.index.layout import BoolArray, Days, IntArray, LikeMatrix, Numbers
@@ -309,7 +309,7 @@ class Likes(ArrayMembers):
         """How many people have an event."""
         return len(self.heads)
 
-    @cached_property
+    @computed
     def nbytes(self) -> int:
         """How much memory the arrays take."""
         return sum(array.nbytes for array in self.arrays().values())

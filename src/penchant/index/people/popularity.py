@@ -8,13 +8,14 @@ median follows from those that are kept in order.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
+from penchant.computed import computed
 from penchant.index.layout import BoolArray, FloatArray, IntArray
 from penchant.index.part import Part
 from penchant.index.people.event_codes import age_count
@@ -96,7 +97,7 @@ class Popularity:
         """Return part p of pieces that are all too old for start credits."""
         return cls(shares=tuple(shares), floors=tuple(map(np.zeros_like, shares)), median=0.0)
 
-    @cached_property
+    @computed
     def lifted(self) -> tuple[FloatArray, ...]:
         """Part p with start credits."""
         return tuple(

@@ -7,13 +7,13 @@ the same likes give the same bytes on every node, and a person who is erased was
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from functools import cached_property
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
+from penchant.computed import computed
 from penchant.index.arrays import starts_of
 from penchant.index.compiled import engine
 from penchant.index.factors import rarities_of, root_norms, values_of
@@ -105,13 +105,13 @@ class AudienceWeights(ArrayMembers):
         """Return the weights of a source before the first ones are made."""
         return build_weights(no_likes(), Snapshot.empty().merged(), {})
 
-    @cached_property
+    @computed
     def source_figures(self) -> SourceFigures:
         """The figures of the source."""
         names = [each.name for each in fields(SourceFigures)]
         return SourceFigures(**dict(zip(names, self.figures.tolist(), strict=True)))
 
-    @cached_property
+    @computed
     def matrix(self) -> WeightMatrix:
         """The arrays that kernels take."""
         return WeightMatrix(
@@ -127,7 +127,7 @@ class AudienceWeights(ArrayMembers):
             self.successor_values,
         )
 
-    @cached_property
+    @computed
     def nbytes(self) -> int:
         """How much memory the arrays take."""
         return sum(array.nbytes for array in self.arrays().values())

@@ -3,11 +3,11 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 
 import numpy as np
 
 from penchant import ranking
+from penchant.computed import computed
 from penchant.index import (
     Audience,
     Availability,
@@ -102,7 +102,7 @@ class PersonalRanking(ListRanking[PersonalRequest]):
         is_plain = self.request.algorithm is not Algorithm.JACCARD and not self.is_arranged
         return is_plain and self.view.snapshot.piece_count <= QUICK_PIECES
 
-    @cached_property
+    @computed
     def query(self) -> PartQuery:
         """What the list is searched by."""
         snapshot, left_out = self.view.snapshot, self._left_out()
@@ -198,7 +198,7 @@ class PersonalRanking(ListRanking[PersonalRequest]):
             rules.append(MovingRule(rule="rotation", factor=factor))
         return PersonalWhy(parts=part_shares(self.view, self._parts(piece_id), self.person.stated), rules=rules)
 
-    @cached_property
+    @computed
     def variety(self) -> ranking.Diversity:
         """What the list is to have beside the best."""
         return self.varied(self.view.settings.max_per_value)
@@ -235,7 +235,7 @@ class PersonalRanking(ListRanking[PersonalRequest]):
             person = replace(person, hidden=hidden)
         return person.left_out(with_seen=self._includes_seen)
 
-    @cached_property
+    @computed
     def _blend(self) -> PersonBlend:
         view, person, audience = self.view, self.person, self.audience
         factors = blending_of(view.settings, self.request.algorithm, audience.figures.content_factor(person.met))
@@ -250,7 +250,7 @@ class PersonalRanking(ListRanking[PersonalRequest]):
             category_weights=view.settings.category_factors,
         )
 
-    @cached_property
+    @computed
     def _liked_terms(self) -> Strings:
         return liked_terms(self.view.snapshot, self.person.taste)
 
@@ -347,11 +347,11 @@ class PersonalRanking(ListRanking[PersonalRequest]):
             return overlap_parts(self._liked_terms, snapshot, piece_id)
         return blended_parts(snapshot, self._blend, piece_id, owed=self._owed)
 
-    @cached_property
+    @computed
     def _owed(self) -> Callable[[str], Sequence[LikeShare]]:
         return self.audience.owing(self.view.snapshot.parts, self.person.likes, self.view.settings.order)
 
-    @cached_property
+    @computed
     def _listed(self) -> Mapping[str, int]:
         return {each.id: each.units for each in self.arrangement.pieces}
 

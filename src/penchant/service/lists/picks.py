@@ -8,11 +8,11 @@ to be shown; those of a placement do.
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 
 from penchant import ranking
+from penchant.computed import computed
 from penchant.index import Audience, Filter, GivenPieces, PersonFigures, offer_of
 from penchant.live.views import View
 from penchant.ranking import RankedPiece
@@ -45,17 +45,17 @@ class PickRanking(PersonalRanking):
         # As the number is written: 0.1 is a tenth, so that equal places are ties.
         self._weight = Fraction(repr(request.weight))
 
-    @cached_property
+    @computed
     def shown(self) -> Filter:
         """Which pieces may be listed: those that are given."""
         return replace(super().shown, among=GivenPieces(self._given))
 
-    @cached_property
+    @computed
     def variety(self) -> ranking.Diversity:
         """How the list is to be varied: as a placement says, never as the source does."""
         return self.varied(dict(self.request.demands.most))
 
-    @cached_property
+    @computed
     def arrangement(self) -> Arrangement:
         """All given pieces that may be shown, or what rules of a placement make of them."""
         if self.variety or self.request.demands:
@@ -86,7 +86,7 @@ class PickRanking(PersonalRanking):
         """Return what a piece counts for by the order: of picks that stand as given the less, the later they are."""
         return super().worth(piece) if self._weight == 1 else -self._given_at.get(piece.id, len(self._given))
 
-    @cached_property
+    @computed
     def _given_at(self) -> Mapping[str, int]:
         return {each: place for place, each in enumerate(self._given)}
 

@@ -4,11 +4,11 @@ Each is ranked by one measure, a scan of all pieces, and its reasons have that o
 """
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
+from penchant.computed import computed
 from penchant.index import (
     Audience,
     FloatArray,
@@ -80,7 +80,7 @@ class PopularRanking(_EverybodysRanking):
         self._audience = audience
         self._counts = counts
 
-    @cached_property
+    @computed
     def query(self) -> PartQuery:
         """What the list is searched by."""
         parts, audience, counts = self.view.snapshot.parts, self._audience, self._counts
@@ -99,7 +99,7 @@ class NewRanking(_EverybodysRanking):
 
     kind = PlacementKind.NEW
 
-    @cached_property
+    @computed
     def query(self) -> PartQuery:
         """What the list is searched by."""
         half_life = self.request.half_life_days or self.view.settings.new_piece_half_life_days
@@ -127,7 +127,7 @@ class AgainRanking(_MeasuredRanking[PersonalRequest]):
         """Return the list, with what the person did."""
         return RevisitResult(id=self.request.user_id, content=[self._revisit(each) for each in self.listed])
 
-    @cached_property
+    @computed
     def query(self) -> PartQuery:
         """What the list is searched by."""
         # Beside the best one, whether that may be shown or not: a filter changes no score.
@@ -135,7 +135,7 @@ class AgainRanking(_MeasuredRanking[PersonalRequest]):
         keys = {piece_id: round((1 - each.value / greatest) * SCORE_SCALE) for piece_id, each in self._revisits.items()}
         return ScanQuery(score_scan(keys))
 
-    @cached_property
+    @computed
     def _revisits(self) -> dict[str, Revisit]:
         known = revisits(self._interactions, self.view.settings, self.shown.moment // DAY_MS)
         return {each.piece_id: each for each in known}

@@ -8,7 +8,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
@@ -17,6 +16,7 @@ from msgspec.structs import asdict
 
 from penchant import ranking
 from penchant.attributes import BOOST_SCALE
+from penchant.computed import computed
 from penchant.index import (
     DISTANCE_SCALE,
     Availability,
@@ -176,7 +176,7 @@ class ListRanking(ABC, Generic[Query]):
         """What of the pins and quotas of a placement the list does not meet."""
         return [UnmetRule(rule=each.rule, why=each.why) for each in self.arrangement.unmet]
 
-    @cached_property
+    @computed
     def shown(self) -> Filter:
         """Which pieces may be listed."""
         request, view = self.request, self.view
@@ -188,12 +188,12 @@ class ListRanking(ABC, Generic[Query]):
             omitted=request.exclude,
         )
 
-    @cached_property
+    @computed
     def booster(self) -> Booster:
         """The boosts of the request."""
         return Booster(self.request.boosts, self.zero, self.view.snapshot)
 
-    @cached_property
+    @computed
     def arrangement(self) -> Arrangement:
         """The list with what each piece counts in units, and what rules have made of it."""
         listed: bytes = self.request.listed
@@ -233,12 +233,12 @@ class ListRanking(ABC, Generic[Query]):
         count = mark_count(self.request.listed) + len(self.listed)
         return count < MAX_LISTED and (len(self.arrangement.pieces) > len(self.listed) or self.arrangement.goes_on)
 
-    @cached_property
+    @computed
     def is_arranged(self) -> bool:
         """Whether the list is more than the best in their order: varied, with pins or quotas."""
         return bool(self.variety or self.request.demands)
 
-    @cached_property
+    @computed
     def variety(self) -> ranking.Diversity:
         """How the list is to be varied."""
         return ranking.Diversity(diversity=self.request.diversity, most=dict(self.request.demands.most))
@@ -339,7 +339,7 @@ class ListRanking(ABC, Generic[Query]):
         for place, boost in self.booster.held(piece_id):
             yield MovingRule(rule="boost", position=place, factor=boost.factor / BOOST_SCALE)
 
-    @cached_property
+    @computed
     def _preferred(self) -> frozenset[str]:
         """The pieces that diversity or calibration has put before better ones."""
         listed = self.arrangement.pieces if self.variety.is_mixed else ()

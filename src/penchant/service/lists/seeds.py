@@ -8,9 +8,10 @@ import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import NamedTuple
 
+from penchant.computed import computed
 from penchant.index import (
     Audience,
     Filter,
@@ -114,7 +115,7 @@ class KeywordRanking(PersonalRanking):
         """What the list is searched by: the same for all terms."""
         return self._whole.query
 
-    @cached_property
+    @computed
     def shown(self) -> Filter:
         """Which pieces may be listed: those that have the term."""
         return replace(super().shown, having=self._term)

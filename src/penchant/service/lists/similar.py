@@ -7,12 +7,12 @@ version, or until a window opens or closes (D74 of docs/decisions.md).
 
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from msgspec import UNSET, UnsetType
 
 from penchant.bounded_cache import BoundedCache
+from penchant.computed import computed
 from penchant.errors import TooFewPieces
 from penchant.index import (
     LEAST_PEOPLE,
@@ -85,14 +85,14 @@ class SimilarRanking(ListRanking[SimilarRequest]):
         """
         if self._draft is None:
             require_neighbours(self.view, self.request.piece_id)
-            self.view.require(self.request.piece_id)
+            _ = self.keywords
 
     @property
     def is_quick(self) -> bool:
         """Whether the list is made within the event loop: where it goes by content, by one kernel."""
         return self._shared is None and not self.is_arranged
 
-    @cached_property
+    @computed
     def shown(self) -> Filter:
         """Which pieces may be listed: not the one that a draft would replace."""
         shown = super().shown
@@ -100,7 +100,7 @@ class SimilarRanking(ListRanking[SimilarRequest]):
             return shown
         return replace(shown, omitted=shown.omitted | {self.request.piece_id})
 
-    @cached_property
+    @computed
     def keywords(self) -> SimilarityQuery:
         """What pieces are near to by their keywords.
 
@@ -110,10 +110,12 @@ class SimilarRanking(ListRanking[SimilarRequest]):
         request, weights = self.request, self.view.settings.category_factors
         if self._draft is not None:
             return SimilarityQuery.of_draft(self._draft, request.algorithm, weights)
-        self.view.require(request.piece_id)
+        if self.view.known_at is not None:
+            # The source may have it, and who asks not know it.
+            self.view.require(request.piece_id)
         return self.view.snapshot.asked(request.piece_id, request.algorithm, weights)
 
-    @cached_property
+    @computed
     def query(self) -> PartQuery:
         """What finds similar content by what the request goes by: content alone without an audience."""
         if self._shared is None:

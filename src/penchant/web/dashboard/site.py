@@ -7,11 +7,11 @@ Sections of a page that may be missing: where a plan lacks them or a month has u
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from urllib.parse import quote, urlencode
 
+from penchant.computed import computed
 from penchant.errors import (
     FeatureNotInPlan,
     InvalidInput,
@@ -193,7 +193,7 @@ class DashboardSite:
             body = resources.files("penchant.web.dashboard").joinpath("static", name).read_bytes()
             self._assets[name] = (body, body_tag(body))
 
-    @cached_property
+    @computed
     def _templates(self) -> "Environment":
         from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415  # many services show no page
 

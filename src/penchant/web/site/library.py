@@ -8,8 +8,9 @@ import posixpath
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
+
+from penchant.computed import computed
 
 PACKAGED = Path(__file__).parents[2] / "documents"
 CHECKOUT = Path(__file__).parents[4]
@@ -129,7 +130,7 @@ class Library:
     def __init__(self, root: Path | None = None) -> None:
         self.root = root or (PACKAGED if PACKAGED.is_dir() else CHECKOUT)
 
-    @cached_property
+    @computed
     def documents(self) -> Mapping[str, Document]:
         """The documents by slug, in the order of the shelf, read once."""
         named = [path for paths in _SHELF.values() for path in paths if (self.root / path).is_file()]
@@ -148,7 +149,7 @@ class Library:
         ]
         return {document.slug: document for document in documents}
 
-    @cached_property
+    @computed
     def pictures(self) -> Mapping[str, Path]:
         """The pictures that documents show, each by its name in addresses, which is that of its file."""
         return {path.name: path for path in sorted((self.root / PICTURES).glob("*.webp"))}
