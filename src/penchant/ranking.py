@@ -42,12 +42,11 @@ class RankedPiece(msgspec.Struct, frozen=True, gc=False):
     units: int
 
 
-def score_of(units: int) -> float:
-    """Return what is shown of s in units of 1e-9: 1 - s within 0 and 1, so that lower is better."""
-    # Without functions, since a list of 500 asks 500 times.
-    if 0 < units < SCORE_SCALE:
-        return (SCORE_SCALE - units) / SCORE_SCALE
-    return 1.0 if units <= 0 else 0.0
+def scores_of(units: Sequence[int]) -> list[float]:
+    """Return what is shown of each s in units of 1e-9: 1 - s within 0 and 1, so that lower is better."""
+    # Whole numbers below 2 ** 53, so that what is divided is exact; greater ones are beyond 1 anyway.
+    scores: list[float] = np.clip((SCORE_SCALE - np.array(units, dtype=np.float64)) / SCORE_SCALE, 0.0, 1.0).tolist()
+    return scores
 
 
 def sunk(ranked: Sequence[RankedPiece], factors: Mapping[str, float]) -> list[RankedPiece]:

@@ -37,7 +37,7 @@ class SourceStatus(Record, Generic[Moment], frozen=True, kw_only=True, rename="c
     updated_at: Moment
 
 
-class RecommendedPiece(Record, frozen=True, kw_only=True, rename="camel", gc=False):
+class RecommendedPiece(Record, frozen=True, rename="camel", gc=False):
     """One entry of a list: the lower the score, the nearer. All else is of the piece, where the request includes it."""
 
     id: str

@@ -8,6 +8,7 @@ to be shown; those of a placement do.
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from operator import attrgetter
 
 import numpy as np
 
@@ -88,12 +89,12 @@ class PickRanking(PersonalRanking):
 
     @computed
     def _given_at(self) -> Mapping[str, int]:
-        return {each: place for place, each in enumerate(self._given)}
+        return dict(zip(self._given, range(len(self._given)), strict=True))
 
     def result(self, *, explain: bool = False) -> RankResult:
         """Return the pieces that may be shown, and of the others why they may not."""
-        listed = {each.id for each in self.arrangement.pieces}
-        codes = self._obstacles([place for place, each in enumerate(self._given) if each not in listed])
+        missing = set(self._given).difference(map(attrgetter("id"), self.arrangement.pieces))
+        codes = self._obstacles(sorted(self._given_at[each] for each in missing))
         left = [LeftPiece(id=each, why=code) for each, code in codes.items()]
         return RankResult(id=self.request.user_id, content=self.explained() if explain else self.content(), left=left)
 

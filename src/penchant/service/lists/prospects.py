@@ -10,7 +10,7 @@ from penchant.live.database import AsyncStorage
 from penchant.live.heads import SourceName
 from penchant.live.views import View
 from penchant.model import DAY_MS
-from penchant.ranking import score_of
+from penchant.ranking import scores_of
 from penchant.service.lists.everybody import Everybody
 from penchant.service.lists.inputs import LiveInputs
 from penchant.service.lists.personal import blending_of, popular_at
@@ -141,7 +141,8 @@ class Prospects:
         with_seen = query.include_seen if query.include_seen is not None else not view.settings.exclude_seen
         above = None if query.fill else 0
         best = everybody.best(self._database.storage, piece, query.take, with_seen=with_seen, above=above)
-        people = [ProspectScore(id=user_id, score=score_of(units)) for user_id, units in best]
+        scores = scores_of([units for _, units in best])
+        people = [ProspectScore(id=each[0], score=score) for each, score in zip(best, scores, strict=True)]
         return ProspectList(id=query.piece_id, people=people)
 
 

@@ -8,9 +8,12 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import repeat
+from operator import attrgetter, sub
 from types import MappingProxyType
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
+import numpy as np
 from msgspec import UNSET, UnsetType
 from msgspec.structs import asdict
 
@@ -102,6 +105,7 @@ QUICK_FILTER_BYTES = 6_000_000
 """Bytes of filters and boosts times pieces that are looked at in a millisecond; the largest of 20,000 take 20 times as
 long."""
 Query = TypeVar("Query", SimilarRequest, PlainRequest, PersonalRequest)
+_ID, _UNITS = attrgetter("id"), attrgetter("units")
 
 
 class ListRanking(ABC, Generic[Query]):
@@ -152,15 +156,13 @@ class ListRanking(ABC, Generic[Query]):
 
     def content(self) -> list[RecommendedPiece]:
         """Return the list without reasons."""
-        score_of = self._score_of
-        return [RecommendedPiece(id=each.id, score=score_of(each.units)) for each in self.listed]
+        return list(map(RecommendedPiece, map(_ID, self.listed), self._listed_scores()))
 
     def placed(self, *, explain: bool = False) -> list[PlacedPiece]:
         """Return the list as entries of a placement."""
         moved: Mapping[str, Displacement] = self.arrangement.moved
 
-        def entry(piece: RankedPiece) -> PlacedPiece:
-            piece_id, score = piece.id, self._score_of(piece.units)
+        def entry(piece_id: str, score: float) -> PlacedPiece:
             why = PlacedWhy(**asdict(self.why(piece_id, listed=True))) if explain else UNSET
             if piece_id not in moved:
                 return PlacedPiece(id=piece_id, score=score, why=why)
@@ -169,7 +171,7 @@ class ListRanking(ABC, Generic[Query]):
                 id=piece_id, score=score, rule=rule, displaced=UNSET if displaced is None else displaced, why=why
             )
 
-        return [entry(each) for each in self.listed]
+        return list(map(entry, map(_ID, self.listed), self._listed_scores()))
 
     @property
     def unmet(self) -> list[UnmetRule]:
@@ -252,8 +254,12 @@ class ListRanking(ABC, Generic[Query]):
 
     def ranked_in(self, shown: Filter, count: int) -> list[RankedPiece]:
         """Return so many of the best pieces that a filter shows, under the boosts of the request."""
-        zero = self.zero
-        return [RankedPiece(piece_id, zero - key) for key, piece_id in self._best(shown, count)]
+        best = self._best(shown, count)
+        if not best:
+            return []
+        keys, ids = zip(*best, strict=True)
+        # Without a step of Python's for each: a list of given pieces has 500.
+        return list(map(RankedPiece, ids, map(sub, repeat(self.zero), keys)))
 
     def in_order(self, pieces: Sequence[RankedPiece]) -> list[RankedPiece]:
         """Return pieces as the list has them."""
@@ -290,8 +296,8 @@ class ListRanking(ABC, Generic[Query]):
     def explained(self) -> list[ExplainedPiece]:
         """Return the list with reasons."""
         return [
-            ExplainedPiece(id=each.id, score=self._score_of(each.units), why=self.why(each.id, listed=True))
-            for each in self.listed
+            ExplainedPiece(id=each.id, score=score, why=self.why(each.id, listed=True))
+            for each, score in zip(self.listed, self._listed_scores(), strict=True)
         ]
 
     def key(self, piece_id: str) -> int | None:
@@ -324,9 +330,16 @@ class ListRanking(ABC, Generic[Query]):
         """Yield what keeps a piece out of this list, whatever the others are."""
         return self.barriers(piece_id, offer)
 
+    def _scores_of(self, units: Sequence[int]) -> list[float]:
+        """Return the scores that the list shows of some s in units."""
+        scores: list[float] = np.maximum((self.zero - np.array(units, dtype=np.float64)) / self.zero, 0.0).tolist()
+        return scores
+
+    def _listed_scores(self) -> list[float]:
+        return self._scores_of(list(map(_UNITS, self.listed)))
+
     def _score_of(self, units: int) -> float:
-        key = self.zero - units
-        return key / self.zero if key > 0 else 0.0
+        return self._scores_of([units])[0]
 
     def _best(self, shown: Filter, count: int) -> list[tuple[int, str]]:
         """Return keys and ids of so many of the best pieces, under the boosts of the request."""
