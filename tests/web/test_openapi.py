@@ -159,6 +159,18 @@ def test_another_form_is_refused(service: Service) -> None:
     assert service.client.get("/-/openapi.json?for=people").status_code == 422
 
 
+def test_an_operation_that_takes_a_query_says_that_it_may_not_be_acceptable(document: dict[str, Any]) -> None:
+    silent = [
+        (method, path)
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+        if any(each.get("in") == "query" for each in operation.get("parameters", ()))
+        and "422" not in operation["responses"]
+    ]
+
+    assert silent == []
+
+
 def test_every_array_and_object_and_number_is_said_in_full(
     document: dict[str, Any], generators: dict[str, Any]
 ) -> None:

@@ -338,6 +338,8 @@ def error_codes(operation: Operation) -> list[str]:
         codes += CHANGE_ERRORS
     if not operation.public:
         codes += _admission_errors(operation)
+    elif operation.parameters:
+        codes.append("invalid-input")
     # Each code once, in a fixed order: generated clients must not change without need.
     return list(dict.fromkeys(codes))
 
