@@ -236,6 +236,8 @@ def test_a_source_that_is_none_is_told(visitor: Visitor, source: str) -> None:
 
 def test_the_overview_tells_of_each_source(visitor: Visitor, filled: Service) -> None:
     filled.submit("empty")
+    # A page does not wait for what takes long to count.
+    wait_until(lambda: "3 interactions in 30 days" in text_of(visitor.get().text))
     shown = text_of(visitor.get().text)
 
     assert "Pieces\n5" in shown or "Pieces5" in re.sub(r"\s+", "", shown)
@@ -246,7 +248,7 @@ def test_the_overview_tells_of_each_source(visitor: Visitor, filled: Service) ->
 
 
 def test_interactions_are_counted_anew_when_there_are_new_ones(visitor: Visitor, filled: Service) -> None:
-    assert "3 interactions" in text_of(visitor.get().text)
+    wait_until(lambda: "3 interactions" in text_of(visitor.get().text))
     filled.post("/s/users/kim/interactions/Click/content/b")
 
     assert "3 interactions" in text_of(visitor.get().text)
