@@ -210,7 +210,7 @@ def test_an_erased_person_is_gone_at_once_and_from_every_file(service: Service) 
     assert service.get("/s/users/someone-unmistakable/interactions").json() == []
     assert recommended(service, "other", "?fill=false") == []
     for file in Path(service.settings.data).rglob("*"):
-        assert file.is_dir() or b"someone-unmistakable" not in file.read_bytes()
+        assert not file.is_file() or b"someone-unmistakable" not in file.read_bytes()
     back = interact(service, "someone-unmistakable", "Click", "b", "?event-id=event-of-someone")
     assert (back["type"], back["contentId"]) == ("Click", "b")
 
