@@ -128,7 +128,7 @@ def run_builder(settings: NodeSettings, parent: int) -> None:
 
     Compiling and building are done by processes of their own, which take their memory with them when they end.
     """
-    current = start_helper(settings, parent)
+    current = start_child(settings, parent)
     os.nice(BUILDER_NICENESS)
     with contextlib.closing(storage_of(settings)) as storage:
         if not are_compiled(kernel_folder(settings)):
@@ -170,14 +170,14 @@ def builders_of(
 
 
 def _compile(settings: NodeSettings, parent: int) -> None:
-    start_helper(settings, parent)
+    start_child(settings, parent)
     # Behind what builds, too: numpy answers meanwhile, while a file that is not there yet is read by every worker.
     os.nice(COMPILER_NICENESS - BUILDER_NICENESS)
     compile_kernels(kernel_folder(settings))
 
 
 def _build(settings: NodeSettings, parent: int, kind: str, head: SourceHead, published: PublishedFile | None) -> None:
-    start_helper(settings, parent)
+    start_child(settings, parent)
     with contextlib.closing(storage_of(settings)) as storage:
         try:
             builder = builders_of(storage, settings, Metrics())[kind]
@@ -195,9 +195,9 @@ def stand_in_search(settings: NodeSettings) -> StandInSearch:
     return search_by(lambda plan, folder: executor_of(plan, folder, settings.cluster), kernel_folder(settings))
 
 
-def start_helper(settings: NodeSettings, parent: int) -> CurrentSettings:
+def start_child(settings: NodeSettings, parent: int) -> CurrentSettings:
     """Begin a process that works for the workers, and ends with the one that has started it; return its settings."""
-    # A terminal sends Ctrl-C to all processes; a helper ends with the one that started it.
+    # A terminal sends Ctrl-C to all processes; a child ends with the one that started it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     return _start_process(settings, parent)
 

@@ -8,7 +8,7 @@ import sys
 import msgspec
 
 from penchant.bootstrap.folders import storage_of
-from penchant.bootstrap.processes import BUILDER_NICENESS, start_helper
+from penchant.bootstrap.processes import BUILDER_NICENESS, start_child
 from penchant.service.pulling import Puller
 from penchant.settings import NodeSettings
 
@@ -17,7 +17,7 @@ def run_pulls() -> None:
     """Run the pulls that are due, and print what came of each; what the process of `PullSchedule` runs."""
     told = msgspec.json.decode(sys.stdin.buffer.read())
     settings = msgspec.convert(told["settings"], NodeSettings)
-    start_helper(settings, told["parent"])
+    start_child(settings, told["parent"])
     # So that a pull under way gives its lease up, and another node need not wait for its end.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     os.nice(BUILDER_NICENESS)
