@@ -32,6 +32,8 @@ sys.modules["httpx2"] = None  # type: ignore[assignment]  # until `agent_clients
 
 MIN_VERSION_TIMEOUT_S = 0.2
 RETRY_TIMEOUT_S = 30
+FETCHING = ("clients", "generators")
+"""Folders whose tests fetch packages."""
 
 # Properties take their time on a busy machine; how many examples are tried is for whoever waits for them (D224).
 for _profile, _examples in (("quick", 10), ("usual", 30), ("long", 100)):
@@ -117,6 +119,19 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         from client.through import ClientService
 
         terminalreporter.write_line(f"through the client: {json.dumps(ClientService.asked)}")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def no_authorities(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Have no client read the certificates of the system's authorities, which takes each of them 20 ms.
+
+    Tests speak plain HTTP, or TLS by certificates of their own; what packages are fetched by keeps them.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        if request.path.parent.name not in FETCHING:
+            patch.delenv("SSL_CERT_FILE", raising=False)
+            patch.setenv("SSL_CERT_DIR", str(Path(__file__).parent))
+        yield
 
 
 @pytest.fixture(scope="session")
