@@ -59,9 +59,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     Where another service than usual is asked (``--on``, ``--through``), tests that ask none are left out.
     """
     for item in items:
-        if "postgresql" in fixtures_of(item):
+        if uses_postgresql(item):
             item.add_marker("postgresql")
-        if item.get_closest_marker("stress"):
+        if uses_postgresql(item) or is_asked_property(item) or item.get_closest_marker("stress"):
             item.add_marker("slow")
     if config.getoption("--on") != "file" or config.getoption("--through") != "http":
         elsewhere = [item for item in items if "applications" not in fixtures_of(item)]
@@ -111,6 +111,17 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> FileSched
 def fixtures_of(item: pytest.Item) -> list[str]:
     """Return the names of the fixtures that a test uses."""
     return item.fixturenames if isinstance(item, pytest.Function) else []
+
+
+def uses_postgresql(item: pytest.Item) -> bool:
+    """Return whether a test asks for a PostgreSQL server, by a fixture or by a parameter."""
+    return "postgresql" in fixtures_of(item) or "postgresql" in item.name.partition("[")[2]
+
+
+def is_asked_property(item: pytest.Item) -> bool:
+    """Return whether a test asks a service anew for each example of Hypothesis."""
+    is_property = isinstance(item, pytest.Function) and hypothesis.is_hypothesis_test(item.obj)
+    return is_property and "applications" in fixtures_of(item)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
