@@ -118,9 +118,11 @@ sources = Table(
     Column("changed_at", BigInteger, nullable=False),
     Column("words", LargeBinary),
     Column("words_wanted", LargeBinary),
+    Column("own_events", Boolean),
 )
 """``words`` is the rule by which pieces have words of their texts, ``words_wanted`` that of the settings: where the two
-differ, words by it are being worked out. Null or empty is none."""
+differ, words by it are being worked out. Null or empty is none. ``own_events`` says that no event id has a key that
+people share, as 0.1.0 gave them (`storage.hashing.shared_event_key`); null that one may."""
 counters = Table(
     "counters",
     metadata,
