@@ -97,9 +97,7 @@ def history_options(function: Command) -> Command:
 def trial_options(function: Command) -> Command:
     """Add the options that say what is held out and what counts as liked; `trial_of` takes them."""
     for option in (
-        click.option(
-            "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Seed of all draws."
-        ),
+        click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, help="Seed of all draws."),
         click.option(
             "--relevant",
             multiple=True,
@@ -110,7 +108,6 @@ def trial_options(function: Command) -> Command:
             "--split",
             type=click.Choice(splits.KINDS),
             default="time",
-            show_default=True,
             help="Hold out the last fifth of each person's interactions, a random fifth, all after one moment, or each "
             "person's next like.",
         ),

@@ -103,9 +103,7 @@ _OF_EVERY_IMPORT = (
     click.argument(
         "paths", nargs=-1, type=click.Path(exists=True, allow_dash=True, path_type=Path), metavar="[FILE|FOLDER|-]..."
     ),
-    click.option(
-        "--from", "format_name", type=click.Choice(tuple(FORMATS)), default="ndjson", show_default=True, help="Format."
-    ),
+    click.option("--from", "format_name", type=click.Choice(tuple(FORMATS)), default="ndjson", help="Format."),
     account_option,
     click.option("--source", required=True, help="Source to import into; made if missing."),
     click.option("--pieces", type=existing_file, help="File of pieces (ndjson, csv)."),
@@ -149,7 +147,6 @@ _OF_FORMATS = (
         "--rating-scale",
         type=click.FloatRange(min=0, min_open=True),
         default=5.0,
-        show_default=True,
         help="The best rating: four fifths and more are likes, two fifths and less dislikes.",
     ),
     click.option("--delimiter", help="What separates columns; tab is \\t (default: found out by the heading)."),
@@ -158,7 +155,6 @@ _OF_FORMATS = (
         "--decimal",
         type=click.Choice((".", ",")),
         default=".",
-        show_default=True,
         help="What decimals begin with in tables.",
     ),
     click.option("--time-format", help="How times are written, for instance '%d/%m/%Y %H:%M'; UTC unless it says."),
@@ -172,7 +168,7 @@ _OF_FORMATS = (
         "--language",
         type=click.Choice((AUTO, NONE, *LANGUAGES)),
         default=AUTO,
-        help="Language of the texts that words are taken from, where they are too short to tell it [default: auto].",
+        help="Language of the texts that words are taken from, where they are too short to tell it.",
     ),
     click.option("--no-words", is_flag=True, help="Make no keywords of words."),
     click.option("--without-times", is_flag=True, help="A table of interactions has no times: they happen now (csv)."),

@@ -47,9 +47,7 @@ def pull() -> None:
 @click.option("--from", "format_name", type=click.Choice(tuple(FORMATS)), required=True, help="Format.")
 @account_option
 @click.option("--source", required=True, help="Source to bring it into; made if missing.")
-@click.option(
-    "--every", default="15m", show_default=True, callback=_read_interval, metavar="15m|6h|1d", help="How often."
-)
+@click.option("--every", default="15m", callback=_read_interval, metavar="15m|6h|1d", help="How often.")
 @click.option("--skip-invalid", is_flag=True, help="Leave out rows that may not be stored, instead of storing nothing.")
 @format_options
 def add(*, location: DataLocation, name: str, address: str, **options: Any) -> None:

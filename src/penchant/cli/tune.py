@@ -149,21 +149,18 @@ class TunedSource:
     "--seconds",
     type=click.FloatRange(1, 86_400),
     default=tuning.SECONDS,
-    show_default=True,
     help="Time after which no other settings are tried.",
 )
 @click.option(
     "--candidates",
     type=click.IntRange(1, 1_000),
     default=tuning.CANDIDATES,
-    show_default=True,
     help="Settings to try at most.",
 )
 @click.option(
     "--people",
     type=click.IntRange(2, 1_000_000),
     default=tuning.PEOPLE,
-    show_default=True,
     help="People to try settings on at most, drawn by the seed; up to three times as many others judge the best.",
 )
 @click.option("--apply", "is_applied", is_flag=True, help="Put better settings in force; the former ones are kept.")
