@@ -269,6 +269,11 @@ def everybody_in_body(people: Callable[[Any], Collection[str]]) -> About:
     return About(name="everybody", in_body=people, scope=Scope.PERSONAL)
 
 
+def read_by(decode: Callable[[bytes], Any]) -> Reader:
+    """Return the reader of bodies that say by themselves what they hold."""
+    return lambda call: call.decode_body(decode)
+
+
 async def _unserved(call: Call) -> Answer:
     raise TypeError(f"the operation {call.operation.name} has no handler")
 

@@ -226,15 +226,10 @@ async def read_interactions(call: Call) -> Sequence[NewInteraction]:
     return await call.decode_body(lambda body: decode(body, now))
 
 
-def people_recorded(interactions: Sequence[NewInteraction]) -> set[str]:
-    """Return the people who did these."""
-    return {interaction.user_id for interaction in interactions}
-
-
 @PEOPLE.operation(
     "POST",
     "/{source}/interactions",
-    about=in_body(people_recorded),
+    about=in_body(lambda interactions: {each.user_id for each in interactions}),
     in_browsers=True,
     scope=Scope.INTERACT,
     changes_interactions=True,
