@@ -96,7 +96,6 @@ from penchant.wire.filters import MAX_FILTER_BYTES, decode_boosts, decode_filter
 from penchant.wire.lines import (
     ChangeLine,
     ExportedPlacement,
-    ListLines,
     StatedPreferences,
     begin_line,
     decode_exported_placement,

@@ -42,7 +42,6 @@ _TAG_BYTES = 11
 """88 bits: nobody guesses one with as many requests as a service answers."""
 _KEY_BYTES = _MOMENT_BYTES + _TAG_BYTES
 CHANCE_BYTES = 4
-_MAX_PERSON_BYTES = 16
 _IS_PROVEN = 128
 NO_RULES: Mapping[str, str] = MappingProxyType({})
 _MARKS = {"": b"list mark", PIN: b"list pin", QUOTA: b"list quota"}

@@ -26,7 +26,6 @@ ALWAYS_OPEN = frozenset(
     {"title", "purpose", "kind", "catalogs", "filter", "pins", "quotas", "diversity", "fallback", "content"}
 )
 """Members that are not folded away while they say nothing."""
-_FILTERED = frozenset({Widget.FILTER})
 HINTS: Mapping[str, str] = {
     "catalogs": "Several with commas; none: any.",
     "filter": "All together have to hold. Several values with commas.",
