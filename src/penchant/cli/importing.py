@@ -75,7 +75,6 @@ REMOTE_CHECKPOINTS = ".penchant-imports"
 """The same, in the working folder, of those into servers."""
 _KEY = re.compile(r"[!-~]+\Z")
 STANDARD_INPUT = Path("-")
-_FILES_BY_ROLE = ("ndjson", "csv")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,7 +206,7 @@ def _read_arguments(options: dict[str, Any], stack: ExitStack) -> ImportArgument
         files.append(save_standard_input(sys.stdin.buffer, Path(folder)))
     for role, kind in (("pieces", DraftKind.PIECE), ("interactions", DraftKind.INTERACTION)):
         if options[role] is not None:
-            if name not in _FILES_BY_ROLE:
+            if name not in ("ndjson", "csv"):
                 raise click.UsageError(f"--{role} goes with --from ndjson or csv; name files or a folder instead.")
             files.append(InputFile(options[role], kind))
     if not files:

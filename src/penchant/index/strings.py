@@ -142,7 +142,7 @@ class Strings:
         """
         lengths = np.diff(self.starts)
         powers = np.cumprod(np.full(int(lengths.max(initial=0)), _POWER, dtype=np.uint64), dtype=np.uint64)
-        found = [_no_marks()]
+        found = [np.zeros(0, dtype=np.uint64)]
         for begin in range(0, len(self), RANGE):
             cuts = self.starts[begin : begin + RANGE + 1]
             own = lengths[begin : begin + RANGE]
@@ -205,10 +205,6 @@ class Strings:
             return [places.get(value, -1) for value in wanted]
         found = [(self.position_of(value), value) for value in wanted]
         return [place if place < len(self) and self.encoded(place) == value else -1 for place, value in found]
-
-
-def _no_marks() -> NDArray[np.uint64]:
-    return np.zeros(0, dtype=np.uint64)
 
 
 def _scattered(sums: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -36,7 +36,6 @@ END = b"]}"
 """The end of the document of a listing."""
 MAX_READ = 1_000
 """Pieces that one request reads by their ids (interface, section 10)."""
-DELETED_HEADER = "x-penchant-deleted"
 
 
 @CONTENT.operation(
@@ -322,7 +321,7 @@ async def delete_content(call: Call) -> Answer:
 
 def deletion_answer(outcome: Outcome) -> Answer:
     """Return the answer to a deletion, which tells how many pieces there were: none is often a client's slip."""
-    headers = {DELETED_HEADER: str(outcome.deleted)}
+    headers = {"x-penchant-deleted": str(outcome.deleted)}
     return Answer(status=202, body=EMPTY_LIST, version=outcome.version, headers=headers)
 
 

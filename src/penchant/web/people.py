@@ -60,8 +60,6 @@ from penchant.wire import (
 PEOPLE = OperationTable(Operation, "people")
 _PREFERENCES = "/{source}/users/{userID}/preferences"
 
-INTERACTIONS_VERSION_HEADER = "x-penchant-interactions-version"
-
 
 def _answer(source: str, interaction: StoredInteraction) -> InteractionAnswer[str]:
     return InteractionAnswer(
@@ -91,7 +89,7 @@ def _shown(impression: StoredImpression) -> ExportedImpression[str]:
 
 def _versions(outcome: Outcome) -> dict[str, str]:
     """Return the header that says at which version of its interactions a source stands after a change."""
-    return {INTERACTIONS_VERSION_HEADER: str(outcome.interactions_version)}
+    return {"x-penchant-interactions-version": str(outcome.interactions_version)}
 
 
 @PEOPLE.operation(

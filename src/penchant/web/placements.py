@@ -70,7 +70,6 @@ from penchant.wire import (
 
 PLACEMENTS = OperationTable(Operation, "placements")
 _ONE = "/{source}/placements/{name}"
-_LIST_ERRORS = ("unknown-placement", "unknown-piece", "too-few-pieces", "overloaded")
 
 
 @PLACEMENTS.operation(
@@ -246,7 +245,7 @@ async def placement_card(call: Call) -> Answer:
     counted=True,
     personal=True,
     answer="PlacementResult",
-    errors=_LIST_ERRORS,
+    errors=("unknown-placement", "unknown-piece", "too-few-pieces", "overloaded"),
 )
 async def placement_list(call: Call) -> Answer:
     """The list of a placement, for a person and beside a piece."""
