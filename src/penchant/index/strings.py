@@ -117,8 +117,9 @@ class Strings:
     def take(self, places: IntArray | Sequence[int]) -> list[str]:
         """Return the strings at these places."""
         numbers = np.asarray(places, dtype=np.int64)
-        begins, ends, view = self.starts[numbers].tolist(), self.starts[numbers + 1].tolist(), self._view
-        return [str(view[begin:end], "utf-8") for begin, end in zip(begins, ends, strict=True)]
+        cuts = map(slice, self.starts[numbers].tolist(), self.starts[numbers + 1].tolist())
+        # Without a step of Python's for each.
+        return list(map(str, map(self._view.__getitem__, cuts), itertools.repeat("utf-8")))
 
     def all_encoded(self) -> list[bytes]:
         """Return every string as UTF-8."""

@@ -1,7 +1,8 @@
 """Handlers of reasons and previews: why a piece is in a list or not, and what lists would be."""
 
-from dataclasses import replace
 from operator import attrgetter
+
+from msgspec.structs import replace
 
 from penchant.errors import UnknownPiece
 from penchant.model import Feature, Scope

@@ -2,11 +2,10 @@
 
 import functools
 from collections.abc import Sequence
-from dataclasses import replace
 from operator import attrgetter
 from typing import NamedTuple
 
-from msgspec import UNSET
+from msgspec import UNSET, structs
 
 from penchant.errors import Fault, InvalidInput, NotInBrowsers, PenchantError, invalid_parameter
 from penchant.live.views import View
@@ -288,7 +287,7 @@ def _begun(call: Call, view: View, asked: PlacementRequest, after: str | None) -
     if after is None:
         return _BegunList(asked, asked, ListCursor())
     cursor = call.services.lists.pages.read(view.head, _choices(asked), after)
-    request = replace(
+    request = structs.replace(
         asked,
         take=min(asked.take, MAX_LISTED - mark_count(cursor.listed)),
         exclude=asked.exclude | marked_ids(view.snapshot, cursor.elsewhere),

@@ -1,14 +1,16 @@
 """Recommendations: the pieces that a person may like, by the blend of all parts or by overlap with the taste alone."""
 
+import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from penchant import ranking
 from penchant.computed import computed
 from penchant.index import (
+    NO_SHARES,
     Audience,
     Availability,
     BlendFactors,
@@ -23,7 +25,6 @@ from penchant.index import (
     PersonFigures,
     Popularity,
     ScoreParts,
-    SparseShares,
     Strings,
     blended_parts,
     count_before,
@@ -232,7 +233,7 @@ class PersonalRanking(ListRanking[PersonalRequest]):
         if unhidden and person.hidden:
             parts = zip(self.view.snapshot.parts, person.hidden, strict=True)
             hidden = tuple(np.setdiff1d(rows, rows_of(part.segment, unhidden)) for part, rows in parts)
-            person = replace(person, hidden=hidden)
+            person = dataclasses.replace(person, hidden=hidden)
         return person.left_out(with_seen=self._includes_seen)
 
     @computed
@@ -241,7 +242,7 @@ class PersonalRanking(ListRanking[PersonalRequest]):
         factors = blending_of(view.settings, self.request.algorithm, audience.figures.content_factor(person.met))
         parts = view.snapshot.parts
         # Nothing of people where they do not count.
-        none = (SparseShares.none(),) * len(parts)
+        none = (NO_SHARES,) * len(parts)
         return PersonBlend(
             taste=person.taste,
             popular=popular_at(view, self.shown.moment, audience),
@@ -295,7 +296,7 @@ class PersonalRanking(ListRanking[PersonalRequest]):
 
     def raised(self, best: Sequence[RankedPiece]) -> list[RankedPiece]:
         """Return those on the whitelist that something speaks for, in its order."""
-        return super().raised([each for each in best if each.units > 0])
+        return super().raised([each for each in best if each.units > 0]) if self.view.whitelist else []
 
     _scores_of = staticmethod(ranking.scores_of)
 
@@ -319,7 +320,7 @@ class PersonalRanking(ListRanking[PersonalRequest]):
         others = {name: number for name, number in most.items() if name != category}
         change = Remedy(
             remedy={"remove": "maxPerValue", "category": category},
-            view=replace(view, settings=replace(view.settings, max_per_value=others)),
+            view=dataclasses.replace(view, settings=dataclasses.replace(view.settings, max_per_value=others)),
             query=request,
         )
         detail = f"{most[category]} of the listed pieces have {category} {keyword!r}, as many as may."
