@@ -16,7 +16,7 @@ from penchant.storage import SourceCuration, source_id
 
 async def settings_now(database: AsyncStorage, account_id: int, source: str) -> SourceSettings:
     """Return the settings of a source as they are stored, the defaults where there is none; without its index."""
-    stored = await database.promptly(database.storage.drafts.read_settings, source_id(account_id, source))
+    stored = await database.promptly(database.storage.sources.read_settings, source_id(account_id, source))
     return settings_in(SourceCuration(settings=stored))
 
 

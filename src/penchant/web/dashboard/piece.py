@@ -100,8 +100,6 @@ async def piece(visit: Visit, site: DashboardSite) -> PageAnswer:
         ),
         shown=MAX_TAKE if values["numbers"] else SHELF,
     )
-    listed = () if values["numbers"] else values["listed"].value or ()
-    values["cards"] = await visit.cards(view, [each.id for each in listed])
     return PageAnswer(template="piece.html", values=values)
 
 

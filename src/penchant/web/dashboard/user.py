@@ -138,8 +138,6 @@ async def user(visit: Visit, site: DashboardSite) -> PageAnswer:
         shown=MAX_TAKE if numbers else SHELF,
         relative=True,
     )
-    listed = () if values["numbers"] else values["listed"].value or ()
-    values["cards"] = await visit.cards(view, [each.id for each in listed])
     return PageAnswer(template="user.html", values=values)
 
 
