@@ -37,6 +37,7 @@ from penchant.wire import (
     decode_interaction_lines,
     decode_settings,
     decode_stored_piece,
+    decode_stored_settings,
     decode_submission,
     encode_word_rule,
 )
@@ -147,7 +148,7 @@ def read_source(storage: Storage, account: str, source: str, given: SourceSettin
     account_id = head_of(storage, account, source).account_id
     with storage.sources.follow_content(account_id, source, None) as feed:
         stored = feed.curation.settings
-        settings = given or (decode_settings(stored) if stored else SourceSettings())
+        settings = given or decode_stored_settings(stored)
         # Under other settings words are worked out here; those that are kept are by the rule in force.
         rule = feed.curation.words if given is None else encode_word_rule(settings.words)
         reading = PieceReading(rule, settings.vocabulary)

@@ -419,14 +419,7 @@ def _verdict(work: Import, arguments: ImportArguments, goal: _Goal) -> ImportVer
     # What was stored is stored: without a verdict it is no worse.
     with suppress(PenchantError), goal.reading() as stored:
         settings = work.source_settings()
-        source = stored or JudgedSource(
-            snapshot=work.sample.snapshot(now, settings),
-            piece_count=work.tally.pieces - work.tally.superseded,
-            settings=settings,
-            is_there=goal.target is not None,
-            rows=work.sample.rows,
-            has_all_rows=work.sample.has_all_rows,
-        )
+        source = stored or work.sampled_source(settings, now, is_there=goal.target is not None)
         return judge(source, work.sample, arguments.format, now)
     return None
 

@@ -44,7 +44,7 @@ from penchant.live.word_writer import replace_settings
 from penchant.model import SourceSettings
 from penchant.owned_folders import write_whole
 from penchant.storage import Storage
-from penchant.wire import decode_settings, encode, encode_settings, format_timestamp
+from penchant.wire import decode_settings, decode_stored_settings, encode, encode_settings, format_timestamp
 
 FOLDER = "tuned"
 MOST = 20
@@ -78,7 +78,7 @@ class TunedSource:
     def settings(self) -> SourceSettings:
         """Return the settings in force."""
         _, curation = self._storage.sources.read_curation(self._head.account_id, self._source)
-        return decode_settings(curation.settings) if curation.settings else SourceSettings()
+        return decode_stored_settings(curation.settings)
 
     def apply(self, tuned: TuningResult) -> None:
         """Put the settings of a result in force, once what they replace is written down and synced.

@@ -190,6 +190,7 @@ from penchant.wire.settings import (
     PreviewWish,
     decode_preview,
     decode_settings,
+    decode_stored_settings,
     encode_settings,
     read_settings,
     stored_retention_days,

@@ -72,12 +72,7 @@ _Key = tuple[int, int, str, int]
 class VariantGuard:
     """Knows which variants are stopped; for the event loop only."""
 
-    def __init__(
-        self,
-        database: AsyncStorage,
-        *,
-        clock: Clock = SYSTEM_CLOCK,
-    ) -> None:
+    def __init__(self, database: AsyncStorage, *, clock: Clock = SYSTEM_CLOCK) -> None:
         self._database = database
         self._clock = clock
         self._stopped: BoundedCache[_Key, tuple[float, frozenset[str]]] = BoundedCache(MAX_REMEMBERED)
