@@ -449,7 +449,7 @@ class SourceSettings:
     vocabulary: Vocabulary = NO_VOCABULARY
     four_eyes: bool = False
 
-    @property
+    @computed
     def category_factors(self) -> Mapping[str, float]:
         """The weights of categories as lists use them: that of words is 0.5 where none is stated."""
         return self.category_weights if self.words is None else {**WORDS_WEIGHT, **self.category_weights}

@@ -4,6 +4,7 @@ import contextlib
 import functools
 import itertools
 import operator
+from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import numpy as np
@@ -165,15 +166,7 @@ class Strings:
 
     def position_of(self, wanted: bytes) -> int:
         """Return how many strings of an ascending table are less than these bytes, which need be no UTF-8."""
-        view, cuts = self._view, self._cuts
-        low, high = 0, len(self)
-        while low < high:
-            middle = (low + high) >> 1
-            if bytes(view[cuts[middle] : cuts[middle + 1]]) < wanted:
-                low = middle + 1
-            else:
-                high = middle
-        return low
+        return bisect_left(range(len(self)), wanted, key=self.encoded)
 
     def find_all(self, wanted: "Strings", numbers: IntArray | None = None) -> IntArray:
         """Return the places in this ascending table of some (or all) strings of another one; -1 where missing."""

@@ -72,6 +72,8 @@ def popular_at(view: View, moment: int, audience: Audience) -> Popularity:
     )
 
 
+_NOTHING_BESIDE = ranking.Diversity()
+"""What a list has beside the best where nobody asks for more."""
 PersonalResult = RecommendationResult | AnonymousResult | ExplainedResult | RankResult
 """The list of a person, with reasons or without; of nobody; or given pieces as they suit a person."""
 
@@ -207,6 +209,8 @@ class PersonalRanking(ListRanking[PersonalRequest]):
     def varied(self, most: Mapping[str, int]) -> ranking.Diversity:
         """Return what the request and the person's tastes make of a list, with so many of the same at most."""
         request, tastes = self.request, dict[str, int]()
+        if not (request.diversity or request.calibration or most):
+            return _NOTHING_BESIDE
         if request.calibration:
             tastes = keyword_parts(
                 self.view.snapshot.parts, self.person.likes, request.calibration_category, ranking.WHOLE_PIECE
