@@ -393,8 +393,25 @@ pull_runs = Table(
 )
 """What came of the last runs of each pull, as JSON."""
 
-SHARED_TABLES = frozenset({"accounts", "keys", "sessions", "audit", "usage", "secrets", "pulls", "pull_runs"})
-"""The tables that belong to no source."""
+SHARED_TABLES = (accounts, keys, sessions, usage, audit, secrets, pulls, pull_runs)
+"""The tables that belong to no source, copied whole each time: they are small, or few."""
+FEED_TABLES = (pieces, interactions, event_ids, preferences)
+"""The tables whose new rows the version tells."""
+SMALL_TABLES = (
+    taken_back,
+    lists,
+    placements,
+    placement_versions,
+    drafts,
+    impressions,
+    placement_people,
+    placement_counts,
+    placement_pieces,
+    dictionaries,
+)
+"""The tables that are copied whole each time: they have no versions of their own that a feed tells."""
+SOURCE_TABLES = (sources, counters, *FEED_TABLES, *SMALL_TABLES)
+"""The tables of a source."""
 
 removed = MetaData()
 """Tables of earlier schemas, which a file of then may still have."""
