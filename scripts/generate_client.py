@@ -145,6 +145,12 @@ TYPES = {
     "boost": "Mapping[str, object] | Sequence[Mapping[str, object]] | str",
 }
 """What parameters take whose schema says less."""
+SHARED = {
+    "PieceOptions": ("catalogs", "filter", "boost", "at"),
+    "ListOptions": ("limit", "catalogs", "filter", "boost", "at", "exclude"),
+    "NearOptions": ("limit", "catalogs", "filter", "boost", "algo", "at", "exclude"),
+}
+"""Options that several operations have, the fewest first."""
 AUDIENCE_OPTION = "Wait until what other people like is known up to this version of the interactions."
 KINDS_OF_VALUE = {"integer": "int", "number": "float", "boolean": "bool", "array": "Iterable[str]", "string": "str"}
 MOMENTS = {"date": "date | str", "date-time": "datetime | str"}
@@ -209,28 +215,34 @@ class Options:
     def __init__(self, operations: list[Operation]) -> None:
         self._names: dict[frozenset[tuple[str, str]], str] = {}
         texts = []
+        for name, shared in SHARED.items():
+            having = next((each for each in operations if _options(each).keys() >= set(shared)), None)
+            if having is not None:
+                members = {each: _options(having)[each] for each in shared}
+                texts.append(self._dictionary(name, "What several operations take.", having, members))
         for operation in sorted(operations, key=lambda each: len(_options(each))):
             members = _options(operation)
             if members and frozenset(members.items()) not in self._names:
-                texts.append(self._dictionary(operation, members))
+                title = f"Options of `{snake(operation.name)}`."
+                texts.append(self._dictionary(_options_name(operation), title, operation, members))
         self.text = "".join(texts)
 
     def of(self, operation: Operation) -> str | None:
         """Return the name of an operation's options."""
         return self._names.get(frozenset(_options(operation).items()))
 
-    def _dictionary(self, operation: Operation, members: Mapping[str, str]) -> str:
+    def _dictionary(self, name: str, title: str, operation: Operation, members: Mapping[str, str]) -> str:
         own = frozenset(members.items())
         # One that shares a single member with others is no kind of them.
         parent = max((each for each in self._names if each < own and len(each) > 1), key=len, default=frozenset())
-        name = self._names[own] = _options_name(operation)
+        self._names[own] = name
         lines = [
             f"    {member}: {kind} | None\n{_described(operation, member)}"
             for member, kind in members.items()
             if (member, kind) not in parent
         ]
         head = f"class {name}({self._names.get(parent, 'TypedDict')}, total=False):"
-        return f'\n\n{head}\n    """Options of `{snake(operation.name)}`."""\n\n{"".join(lines)}'
+        return f'\n\n{head}\n    """{title}"""\n\n{"".join(lines)}'
 
 
 def _options_name(operation: Operation) -> str:

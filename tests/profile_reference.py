@@ -17,7 +17,7 @@ from penchant.model import (
     StoredInteraction,
     Term,
     counted_portion,
-    grade_of,
+    grades_of_weight,
 )
 from penchant.profiles import piece_values
 
@@ -74,7 +74,7 @@ def own_likes(
         if kind.is_rating:
             rated.setdefault(piece_id, kind)
         if weight > 0:
-            grade = grade_of(weight, counted_portion(kind, interaction.portion))
+            grade = grades_of_weight(weight)[counted_portion(kind, interaction.portion)]
             grades[piece_id] = max(grade, grades.get(piece_id, 0))
     liked = [piece_id for piece_id in grades if rated.get(piece_id) is not InteractionType.RATE_DISLIKE]
     liked.sort(key=lambda piece_id: (-latest[piece_id], piece_id))

@@ -331,11 +331,6 @@ def grades_of_weight(weight: float) -> tuple[int, ...]:
     return 0, *grades[1:]
 
 
-def grade_of(weight: float, portion: int = WHOLE) -> int:
-    """Return the grade that an interaction of a positive weight gives a like."""
-    return grades_of_weight(weight)[portion]
-
-
 def most_likes(piece_count: int) -> int:
     """Return how many of a person's latest likes count in a source of so many pieces."""
     return MAX_LIKES_OF_LARGE if piece_count >= LARGE_SOURCE else MAX_LIKES
@@ -454,7 +449,7 @@ class SourceSettings:
     vocabulary: Vocabulary = NO_VOCABULARY
     four_eyes: bool = False
 
-    @property
+    @computed
     def category_factors(self) -> Mapping[str, float]:
         """The weights of categories as lists use them: that of words is 0.5 where none is stated."""
         return self.category_weights if self.words is None else {**WORDS_WEIGHT, **self.category_weights}

@@ -45,8 +45,9 @@ class RankedPiece(msgspec.Struct, frozen=True, gc=False):
 def scores_of(units: Sequence[int]) -> list[float]:
     """Return what is shown of each s in units of 1e-9: 1 - s within 0 and 1, so that lower is better."""
     # Whole numbers below 2 ** 53, so that what is divided is exact; greater ones are beyond 1 anyway.
-    scores: list[float] = np.clip((SCORE_SCALE - np.array(units, dtype=np.float64)) / SCORE_SCALE, 0.0, 1.0).tolist()
-    return scores
+    scores: FloatArray = (SCORE_SCALE - np.array(units, dtype=np.float64)) / SCORE_SCALE
+    shown: list[float] = np.minimum(np.maximum(scores, 0.0), 1.0).tolist()
+    return shown
 
 
 def sunk(ranked: Sequence[RankedPiece], factors: Mapping[str, float]) -> list[RankedPiece]:

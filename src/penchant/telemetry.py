@@ -48,7 +48,6 @@ _PACKAGE = Path(__file__).parent
 
 _ENDED = 0
 """The number, no process's, under which the files of those that have ended are added up."""
-_LOCK = "adding-up.lock"
 
 logger = logging.getLogger("penchant")
 request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
@@ -274,7 +273,7 @@ def _reserve_files(folder: Path, process: int) -> None:
 @contextlib.contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     """Let no other process add up, or read, meanwhile."""
-    descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(folder / "adding-up.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
@@ -346,9 +345,6 @@ class _JsonFormatter(logging.Formatter):
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
         return msgspec.json.encode(line).decode()
-
-
-_FORMATTERS = {"text": _PeopleFormatter, "json": _JsonFormatter}
 
 
 def _moment(record: logging.LogRecord) -> str:
@@ -426,7 +422,7 @@ def start_logging(level: str, form: str, *, errors: Path | None = None) -> None:
     The last errors are kept in the file ``errors`` as well.
     """
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_FORMATTERS[form]())
+    handler.setFormatter({"text": _PeopleFormatter, "json": _JsonFormatter}[form]())
     # Replaced, not added: this is called again when settings change.
     logger.handlers = [handler] if errors is None else [handler, _ErrorKeeper(errors)]
     logger.setLevel(level.upper())

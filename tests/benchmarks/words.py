@@ -32,6 +32,7 @@ from typing import Any
 
 import numpy as np
 import stopwordsiso
+from msgspec import structs
 
 from penchant.cli.histories import kernels_for, read_source
 from penchant.evaluation.histories import Knowledge, SourceHistory
@@ -166,7 +167,7 @@ class Service:
                 for each in seeds
             ]
             person = figures_of_person(InteractionArrays.of(liked), view.snapshot, view.settings, MOMENT // DAY_MS)
-            restricted = replace(request, catalogs=frozenset({catalog}))
+            restricted = structs.replace(request, catalogs=frozenset({catalog}))
             ranking = PersonalRanking(view, restricted, MOMENT, person, self._audience)
             return [each.id for each in ranking.arrangement.pieces]
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from evaluation.conftest import drawn, evaluate, made
 from penchant.errors import InvalidInput
@@ -161,7 +162,7 @@ def test_penchant_is_what_the_service_serves(service: Service) -> None:
     ]
     assert service.post("/s/interactions", json=rows).status_code == 200
     served = ServedSource(knowledge)
-    mixed = replace(AS_SERVED, diversity=0.5, calibration=0.5, calibration_category="theme")
+    mixed = structs.replace(AS_SERVED, diversity=0.5, calibration=0.5, calibration_category="theme")
     varied = ServedSource(knowledge, served.prepared, mixed)
 
     for person in (0, 1, 2, 17, 39):

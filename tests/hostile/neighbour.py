@@ -42,6 +42,8 @@ PAUSE_S = 0.005
 HOLDS = "holds"
 """How the files begin that `hostile.watched` writes."""
 LONG_MS = 3.0
+_ESTABLISHED = "01"
+"""The state of a connection, as /proc/net/tcp has it."""
 WARMING_S = 10.0
 """How long kernels may take to be loaded, which keeps a process busy once."""
 
@@ -87,7 +89,8 @@ def _processor_clock(server: Server, client: httpx.Client) -> int:
     port = client.get(PATHS[0]).extensions["network_stream"].get_extra_info("client_addr")[1]
     ends = f":{server.port:04X}", f":{port:04X}"
     lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()]
-    (inode,) = [line[9] for line in lines if line[1].endswith(ends[0]) and line[2].endswith(ends[1])]
+    # A connection that has ended, with the same ports as one before, may stand there for a minute.
+    (inode,) = [line[9] for line in lines if (line[1][-5:], line[2][-5:], line[3]) == (*ends, _ESTABLISHED)]
     for worker in workers_of(server.process.pid):
         for file in Path(f"/proc/{worker}/fd").iterdir():
             with contextlib.suppress(OSError):

@@ -1,12 +1,12 @@
 """Boosts: the list is that of a full scan by s x factor, and what is ahead of a piece is what comes before it."""
 
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from filters_reference import FILTERS, holds
 from index.test_marking import NUMBERED, PHASES, filter_of, made

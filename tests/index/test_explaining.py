@@ -7,6 +7,7 @@ import pytest
 
 from answers import placed_taste
 from penchant.index import (
+    NO_SHARES,
     BlendFactors,
     LikeShare,
     PersonBlend,
@@ -87,7 +88,7 @@ def parts_of(
     blend = PersonBlend(
         taste=placed_taste(snapshot, dict(sorted(values.items())), norm=1 / (1.5 * length)),
         popular=Popularity(shares=shares, floors=lifted, median=1.0),
-        liked=(SparseShares.none(), SparseShares.of(np.asarray([audience]))),
+        liked=(NO_SHARES, SparseShares.of(np.asarray([audience]))),
         factors=BLENDING,
         category_weights={},
     )

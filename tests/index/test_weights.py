@@ -23,7 +23,7 @@ from penchant.index.layout import LikeSeeds
 from penchant.index.people.likes import latest_likes, like_matrix
 from penchant.index.people.order import order_of
 from penchant.index.people.weights import no_likes
-from penchant.model import WHOLE, OrderUse, grade_of
+from penchant.model import WHOLE, OrderUse, grades_of_weight
 from strategies import CATALOGUES, CATEGORY_WEIGHTS, examples
 
 KINDS = st.sampled_from(["Click", "Play", "Watch", "Purchase", "RateLike", "RateDislike"])
@@ -156,13 +156,15 @@ def test_blocks_of_any_size_give_the_same_bits(kernels: Any) -> None:
 
 
 def test_grades_round_halves_up_and_are_at_least_one() -> None:
-    assert [grade_of(weight) for weight in (5, 4, 3, 2, 1, 0.1, 3.4)] == [16, 16, 9, 4, 1, 1, 12]
-    assert [grade_of(weight / 100) for weight in range(1, 600)] == [grade(weight / 100) for weight in range(1, 600)]
+    assert [grades_of_weight(weight)[WHOLE] for weight in (5, 4, 3, 2, 1, 0.1, 3.4)] == [16, 16, 9, 4, 1, 1, 12]
+    assert [grades_of_weight(weight / 100)[WHOLE] for weight in range(1, 600)] == [
+        grade(weight / 100) for weight in range(1, 600)
+    ]
 
 
 @given(weight=st.integers(1, 10_000), portion=st.integers(1, WHOLE))
 def test_a_portion_multiplies_the_weight_of_a_grade(weight: int, portion: int) -> None:
-    assert grade_of(weight / 100, portion) == grade(weight / 100, portion / 100)
+    assert grades_of_weight(weight / 100)[portion] == grade(weight / 100, portion / 100)
 
 
 def test_only_the_latest_likes_of_a_person_count() -> None:

@@ -121,6 +121,9 @@ def test_an_account_is_charged_with_its_steps_and_its_threads(*, sources: Source
             else:
                 spin()
 
+        # Of one that is alone threads are charged, and steps of those who are not.
+        for account in () if is_in_thread else (2, 1):
+            await admission.enter(account)
         await admission.by_turns(1, serve())
         database.loads.charge(2, 0.0)
         clock.now += WINDOW_S

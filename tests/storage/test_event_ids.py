@@ -13,7 +13,7 @@ from sqlalchemy.event import listen, remove
 from penchant.model import InteractionType, NewInteraction
 from penchant.storage import EraseUser, Outcome, RecordInteractions, Storage, TakeBack
 from penchant.storage.hashing import event_key, shared_event_key, source_id
-from penchant.storage.schema import event_ids, interactions
+from penchant.storage.schema import event_ids, interactions, sources
 from storage.commands import done, erasing, of_user, submitting
 from storage.sides import Sides, moved, moved_so_far, opened
 from strategies import examples
@@ -54,8 +54,16 @@ def recorded(outcome: Outcome) -> list[Event]:
     return [(each.user_id, each.piece_id) for each in outcome.interactions]
 
 
+def as_of_before(storage: Storage, account: int, *, source: str = "s") -> None:
+    """Have a source be one that may hold event ids under keys of earlier releases."""
+    with storage.keys._transactions.write() as connection:
+        own = sources.c.source_id == source_id(account, source)
+        connection.execute(update(sources).where(own).values(own_events=None))
+
+
 def share(storage: Storage, account: int, event: Event, *, source: str = "s", under: str | None = None) -> None:
     """Give a person's event id the key that earlier releases gave it, or another id, whoever's it was."""
+    as_of_before(storage, account, source=source)
     number = source_id(account, source)
     own = event_ids.c.event_key == event_key(number, *event)
     shared = shared_event_key(number, event[1] if under is None else under)
@@ -73,6 +81,16 @@ def test_an_event_id_is_stored_once(storage: Storage, account: int) -> None:
     assert (outcome.duplicates, again.duplicates) == (2, 1)
     assert {(each.piece_id, each.type) for each in (*outcome.interactions, *again.interactions)} == {("a", new.type)}
     assert {each.occurred_at for each in (*outcome.interactions, *again.interactions)} == {5}
+
+
+def test_what_is_new_beside_what_is_stored_takes_the_next_version(storage: Storage, account: int) -> None:
+    record(storage, account, "a", ("u", "e"))
+    outcome = record(storage, account, "b", ("u", "f"), ("u", "e"), ("v", "e"), ("u", "f"))
+
+    assert outcome.duplicates == 2
+    assert [(each.piece_id, each.version) for each in outcome.interactions] == [("b", 2), ("a", 1), ("b", 3), ("b", 2)]
+    assert record(storage, account, "c", ("u", "f"), ("v", "e")).duplicates == 2
+    assert storage.upkeep.check() == []
 
 
 def test_an_event_id_under_the_key_of_before_is_of_its_person(storage: Storage, account: int) -> None:
@@ -104,6 +122,7 @@ def test_the_database_is_asked_the_same_whether_or_not_another_person_has_the_ev
 
     def sent(source: str, others: Iterable[Event], *, shared: bool = False) -> list[str]:
         done(storage, submitting(account, source=source))
+        as_of_before(storage, account, source=source)
         record(storage, account, "a", *others, source=source)
         for event in others if shared else ():
             share(storage, account, event, source=source)
@@ -135,6 +154,7 @@ def test_event_ids_are_found_by_their_keys_however_many_there_are(storage: Stora
             beside = cursor.connection.cursor()  # type: ignore[attr-defined]  # the driver's
             plans.extend(each[3] for each in beside.execute(f"EXPLAIN QUERY PLAN {statement}", parameters))
 
+    as_of_before(storage, account)
     listen(engine, "before_cursor_execute", explain)
     record(storage, account, "a", ("u", "e"), ("v", "e"))
 

@@ -142,6 +142,16 @@ def test_event_ids_are_still_known_and_people_still_erased(client: TestClient) -
     assert client.get("/films/users/ann/interactions").json() == []
 
 
+def test_its_keys_of_event_ids_are_looked_for_where_it_had_some(old: NodeSettings) -> None:
+    """On PostgreSQL everywhere: nodes of 0.1.0 may still write."""
+    storage_of(old).close()
+    with_events = "SELECT DISTINCT name FROM sources JOIN event_ids ON event_ids.source_id = sources.source_id"
+    marked = {name for (name,) in rows_of(old, "SELECT name FROM sources WHERE own_events")}
+
+    assert rows_of(old, with_events) == [("films",)]
+    assert marked == (set() if old.database else {"empty", "many", "removed"})
+
+
 def test_what_is_stored_agrees_with_itself(client: TestClient, old: NodeSettings) -> None:
     checked = CliRunner().invoke(commands, ["check", *options_of(old)])
 

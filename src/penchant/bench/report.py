@@ -14,8 +14,6 @@ from rich.table import Table
 
 from penchant import __version__
 
-TABLE_WIDTH = 130
-
 
 class BenchFigure(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """One figure: lower is better for times and bytes, higher for rates. ``ratio`` is figure / baseline."""
@@ -95,7 +93,7 @@ def p99(values: Sequence[float]) -> float:
 
 def show(report: BenchReport) -> None:
     """Print a report for people."""
-    console = Console(width=TABLE_WIDTH)
+    console = Console(width=130)
     where = ", ".join(f"{name} {value}" for name, value in report.machine.items())
     console.print(f"{report.catalogue}: {report.pieces:,} pieces, {report.workers} worker(s)\n{where}", highlight=False)
     table = Table("what", "figure", "p99", "unit", "baseline", "its figure", "ratio")

@@ -119,7 +119,7 @@ def _docstring(place: str) -> str | None:
     return next((ast.get_docstring(each) for each in functions), None)
 
 
-@click.group(cls=LateGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LateGroup, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
 @click.version_option(__version__, prog_name="penchant")
 def commands() -> None:
     """A content recommendation service that you run yourself."""

@@ -20,9 +20,7 @@ from penchant.settings import MAX_WORKERS
 
 
 @click.command()
-@click.option(
-    "--pieces", type=click.IntRange(100, 20_000_000), default=10_000, show_default=True, help="Pieces to make."
-)
+@click.option("--pieces", type=click.IntRange(100, 20_000_000), default=10_000, help="Pieces to make.")
 @click.option(
     "--source",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -32,16 +30,11 @@ from penchant.settings import MAX_WORKERS
     "--interactions",
     type=click.IntRange(0, 100_000_000),
     default=0,
-    show_default=True,
     help="Interactions to make before lists of people are measured.",
 )
-@click.option(
-    "--workers", type=click.IntRange(1, MAX_WORKERS), default=1, show_default=True, help="Processes that answer."
-)
+@click.option("--workers", type=click.IntRange(1, MAX_WORKERS), default=1, help="Processes that answer.")
 @click.option("--database", help="Address of an empty PostgreSQL database to measure with; it is filled.")
-@click.option(
-    "--seconds", type=click.FloatRange(0.5, 600), default=3.0, show_default=True, help="Time for each figure."
-)
+@click.option("--seconds", type=click.FloatRange(0.5, 600), default=3.0, help="Time for each figure.")
 @figures_option
 def bench(
     *,

@@ -72,7 +72,8 @@ def demo(*, location: DataLocation, load_only: bool, cors_origins: tuple[str, ..
         require_free_port(settings.host, settings.port)
     with closing(storage_of(settings)) as storage:
         key_file = Path(settings.data) / KEY_FILE
-        account, key = _demo_key(storage, key_file)
+        # A file of 0.1.0 has a key of the account `default`: there the catalogues are already, and there they stay.
+        account, key = _kept_key(storage, key_file, ACCOUNT, plan=FULL_PLAN.name)
         _load_catalogues(storage, account)
         if not load_only:
             _prepare_example(storage, account, settings)
@@ -102,14 +103,6 @@ def _prepare_example(storage: Storage, account: str, settings: NodeSettings) -> 
         account,
         origins=sorted(own | {each for each in settings.cors_origins if each != "*"}),
     )
-
-
-def _demo_key(storage: Storage, key_file: Path) -> tuple[str, str]:
-    """Return the demo's account and key.
-
-    The file of 0.1.0 has a key of the account `default`: there the catalogues are already, and there they stay.
-    """
-    return _kept_key(storage, key_file, ACCOUNT, plan=FULL_PLAN.name)
 
 
 def _kept_key(storage: Storage, key_file: Path, account: str, **members: Any) -> tuple[str, str]:

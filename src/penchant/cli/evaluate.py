@@ -73,7 +73,6 @@ class _Numbers(click.ParamType[tuple[int, ...]]):
     "--cold",
     type=click.FloatRange(0, 0.9),
     default=0.0,
-    show_default=True,
     help="Share of pieces, and of people, of which everything is held out.",
 )
 @click.option(
@@ -92,7 +91,6 @@ class _Numbers(click.ParamType[tuple[int, ...]]):
     "--people",
     type=click.IntRange(1, 1_000_000),
     default=trials.PEOPLE,
-    show_default=True,
     help="People to ask for at most, drawn by the seed; as many of whom nothing is known.",
 )
 @click.option(
@@ -106,21 +104,18 @@ class _Numbers(click.ParamType[tuple[int, ...]]):
     "--memory",
     type=click.FloatRange(0.01, 1024),
     default=trials.MEMORY_BYTES / 2**30,
-    show_default=True,
     help="GiB that EASE, item-kNN and RP3beta may take in each process; they are left out where they need more.",
 )
 @click.option(
     "--diversity",
     type=click.FloatRange(0, 1),
     default=0.0,
-    show_default=True,
     help="The diversity of penchant's lists, as in a request.",
 )
 @click.option(
     "--calibration",
     type=click.FloatRange(0, 1),
     default=0.0,
-    show_default=True,
     help="The calibration of penchant's lists, as in a request.",
 )
 @click.option(

@@ -37,6 +37,7 @@ from penchant.wire import (
     decode_interaction_lines,
     decode_settings,
     decode_stored_piece,
+    decode_stored_settings,
     decode_submission,
     encode_word_rule,
 )
@@ -97,9 +98,7 @@ def history_options(function: Command) -> Command:
 def trial_options(function: Command) -> Command:
     """Add the options that say what is held out and what counts as liked; `trial_of` takes them."""
     for option in (
-        click.option(
-            "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Seed of all draws."
-        ),
+        click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, help="Seed of all draws."),
         click.option(
             "--relevant",
             multiple=True,
@@ -110,7 +109,6 @@ def trial_options(function: Command) -> Command:
             "--split",
             type=click.Choice(splits.KINDS),
             default="time",
-            show_default=True,
             help="Hold out the last fifth of each person's interactions, a random fifth, all after one moment, or each "
             "person's next like.",
         ),
@@ -150,7 +148,7 @@ def read_source(storage: Storage, account: str, source: str, given: SourceSettin
     account_id = head_of(storage, account, source).account_id
     with storage.sources.follow_content(account_id, source, None) as feed:
         stored = feed.curation.settings
-        settings = given or (decode_settings(stored) if stored else SourceSettings())
+        settings = given or decode_stored_settings(stored)
         # Under other settings words are worked out here; those that are kept are by the rule in force.
         rule = feed.curation.words if given is None else encode_word_rule(settings.words)
         reading = PieceReading(rule, settings.vocabulary)

@@ -75,7 +75,6 @@ REMOTE_CHECKPOINTS = ".penchant-imports"
 """The same, in the working folder, of those into servers."""
 _KEY = re.compile(r"[!-~]+\Z")
 STANDARD_INPUT = Path("-")
-_FILES_BY_ROLE = ("ndjson", "csv")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,9 +102,7 @@ _OF_EVERY_IMPORT = (
     click.argument(
         "paths", nargs=-1, type=click.Path(exists=True, allow_dash=True, path_type=Path), metavar="[FILE|FOLDER|-]..."
     ),
-    click.option(
-        "--from", "format_name", type=click.Choice(tuple(FORMATS)), default="ndjson", show_default=True, help="Format."
-    ),
+    click.option("--from", "format_name", type=click.Choice(tuple(FORMATS)), default="ndjson", help="Format."),
     account_option,
     click.option("--source", required=True, help="Source to import into; made if missing."),
     click.option("--pieces", type=existing_file, help="File of pieces (ndjson, csv)."),
@@ -149,7 +146,6 @@ _OF_FORMATS = (
         "--rating-scale",
         type=click.FloatRange(min=0, min_open=True),
         default=5.0,
-        show_default=True,
         help="The best rating: four fifths and more are likes, two fifths and less dislikes.",
     ),
     click.option("--delimiter", help="What separates columns; tab is \\t (default: found out by the heading)."),
@@ -158,7 +154,6 @@ _OF_FORMATS = (
         "--decimal",
         type=click.Choice((".", ",")),
         default=".",
-        show_default=True,
         help="What decimals begin with in tables.",
     ),
     click.option("--time-format", help="How times are written, for instance '%d/%m/%Y %H:%M'; UTC unless it says."),
@@ -172,7 +167,7 @@ _OF_FORMATS = (
         "--language",
         type=click.Choice((AUTO, NONE, *LANGUAGES)),
         default=AUTO,
-        help="Language of the texts that words are taken from, where they are too short to tell it [default: auto].",
+        help="Language of the texts that words are taken from, where they are too short to tell it.",
     ),
     click.option("--no-words", is_flag=True, help="Make no keywords of words."),
     click.option("--without-times", is_flag=True, help="A table of interactions has no times: they happen now (csv)."),
@@ -211,7 +206,7 @@ def _read_arguments(options: dict[str, Any], stack: ExitStack) -> ImportArgument
         files.append(save_standard_input(sys.stdin.buffer, Path(folder)))
     for role, kind in (("pieces", DraftKind.PIECE), ("interactions", DraftKind.INTERACTION)):
         if options[role] is not None:
-            if name not in _FILES_BY_ROLE:
+            if name not in ("ndjson", "csv"):
                 raise click.UsageError(f"--{role} goes with --from ndjson or csv; name files or a folder instead.")
             files.append(InputFile(options[role], kind))
     if not files:
@@ -424,14 +419,7 @@ def _verdict(work: Import, arguments: ImportArguments, goal: _Goal) -> ImportVer
     # What was stored is stored: without a verdict it is no worse.
     with suppress(PenchantError), goal.reading() as stored:
         settings = work.source_settings()
-        source = stored or JudgedSource(
-            snapshot=work.sample.snapshot(now, settings),
-            piece_count=work.tally.pieces - work.tally.superseded,
-            settings=settings,
-            is_there=goal.target is not None,
-            rows=work.sample.rows,
-            has_all_rows=work.sample.has_all_rows,
-        )
+        source = stored or work.sampled_source(settings, now, is_there=goal.target is not None)
         return judge(source, work.sample, arguments.format, now)
     return None
 

@@ -66,7 +66,6 @@ def usage(*, location: DataLocation, account: str | None, month: str, as_json: b
     "--limit",
     type=click.IntRange(1, MAX_AUDIT_ENTRIES),
     default=DEFAULT_ENTRIES,
-    show_default=True,
     help="How many entries, newest first.",
 )
 @json_lines_option
@@ -98,8 +97,8 @@ def keys() -> None:
 
 @keys.command()
 @data_options
-@click.option("--account", default=DEFAULT_ACCOUNT, show_default=True, help="Account; made if missing.")
-@click.option("--plan", default=FULL_PLAN.name, show_default=True, help="Plan of the key.")
+@click.option("--account", default=DEFAULT_ACCOUNT, help="Account; made if missing.")
+@click.option("--plan", default=FULL_PLAN.name, help="Plan of the key.")
 @click.option("--admin", is_flag=True, help="A key that manages accounts and has no sources.")
 @click.option("--expires-in-days", type=click.IntRange(1, MAX_KEY_DAYS), help="Days until the key stops working.")
 @click.option(
@@ -150,7 +149,7 @@ def make_key(storage: Storage, **members: Any) -> tuple[KeyRecord, str]:
 
 @keys.command()
 @data_options
-@click.option("--account", default=DEFAULT_ACCOUNT, show_default=True, help="Account; made if missing.")
+@click.option("--account", default=DEFAULT_ACCOUNT, help="Account; made if missing.")
 @click.option("--roll", is_flag=True, help="Replace the secret that the account has.")
 def secret(*, location: DataLocation, account: str, roll: bool) -> None:
     """Make the secret with which an account signs people, and print it, alone, on standard output."""
@@ -169,13 +168,12 @@ def secret(*, location: DataLocation, account: str, roll: bool) -> None:
 
 @keys.command()
 @data_options
-@click.option("--account", default=DEFAULT_ACCOUNT, show_default=True, help="Account whose secret signs.")
+@click.option("--account", default=DEFAULT_ACCOUNT, help="Account whose secret signs.")
 @click.option("--user", required=True, help="Id of the person.")
 @click.option(
     "--minutes",
     type=click.IntRange(1, MAX_SIGNED_S // 60),
     default=60,
-    show_default=True,
     help="How long it holds.",
 )
 def sign(*, location: DataLocation, account: str, user: str, minutes: int) -> None:

@@ -27,7 +27,7 @@ COMMAND_LINE = "command-line"
 """The actor of the command line in the audit log."""
 existing_file = click.Path(exists=True, dir_okay=False, path_type=Path)
 new_file = click.Path(dir_okay=False, path_type=Path)
-account_option = click.option("--account", default=DEFAULT_ACCOUNT, show_default=True, help="Account of the source.")
+account_option = click.option("--account", default=DEFAULT_ACCOUNT, help="Account of the source.")
 anew_option = click.option(
     "--anew", is_flag=True, help="Begin anew, also where an interrupted run could be gone on with."
 )

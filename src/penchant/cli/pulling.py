@@ -22,14 +22,13 @@ from penchant.storage import PullRecord, Storage
 from penchant.wire import encode, format_timestamp
 
 _COLUMNS = ("name", "account", "source", "format", "address", "everySeconds", "last", "failures", "nextAt")
-_UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
 
 def _read_interval(_context: click.Context, _parameter: click.Parameter, text: str) -> int:
     match = re.fullmatch(r"([1-9][0-9]{0,6})([smhd])", text)
     if match is None:
         raise click.BadParameter("write a number with its unit, such as 15m, 6h or 1d.")
-    return int(match[1]) * _UNITS[match[2]]
+    return int(match[1]) * {"s": 1, "m": 60, "h": 3_600, "d": 86_400}[match[2]]
 
 
 name_argument = click.argument("name")
@@ -47,9 +46,7 @@ def pull() -> None:
 @click.option("--from", "format_name", type=click.Choice(tuple(FORMATS)), required=True, help="Format.")
 @account_option
 @click.option("--source", required=True, help="Source to bring it into; made if missing.")
-@click.option(
-    "--every", default="15m", show_default=True, callback=_read_interval, metavar="15m|6h|1d", help="How often."
-)
+@click.option("--every", default="15m", callback=_read_interval, metavar="15m|6h|1d", help="How often.")
 @click.option("--skip-invalid", is_flag=True, help="Leave out rows that may not be stored, instead of storing nothing.")
 @format_options
 def add(*, location: DataLocation, name: str, address: str, **options: Any) -> None:

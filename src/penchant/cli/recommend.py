@@ -126,9 +126,7 @@ def _parquet_writer(*, is_placement: bool) -> WriteLists:
 )
 @click.option("--placement", help="Placement whose lists are written, each person's by the variant that they see.")
 @click.option("--content", "content_id", help="Piece beside which they are, for placements of what is similar to one.")
-@click.option(
-    "--take", type=click.IntRange(1, MAX_TAKE), default=MAX_TAKE, show_default=True, help="Entries of a list at most."
-)
+@click.option("--take", type=click.IntRange(1, MAX_TAKE), default=MAX_TAKE, help="Entries of a list at most.")
 @processes_option("--workers")
 @click.option(
     "--out",

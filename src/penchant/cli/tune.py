@@ -44,7 +44,7 @@ from penchant.live.word_writer import replace_settings
 from penchant.model import SourceSettings
 from penchant.owned_folders import write_whole
 from penchant.storage import Storage
-from penchant.wire import decode_settings, encode, encode_settings, format_timestamp
+from penchant.wire import decode_settings, decode_stored_settings, encode, encode_settings, format_timestamp
 
 FOLDER = "tuned"
 MOST = 20
@@ -78,7 +78,7 @@ class TunedSource:
     def settings(self) -> SourceSettings:
         """Return the settings in force."""
         _, curation = self._storage.sources.read_curation(self._head.account_id, self._source)
-        return decode_settings(curation.settings) if curation.settings else SourceSettings()
+        return decode_stored_settings(curation.settings)
 
     def apply(self, tuned: TuningResult) -> None:
         """Put the settings of a result in force, once what they replace is written down and synced.
@@ -149,21 +149,18 @@ class TunedSource:
     "--seconds",
     type=click.FloatRange(1, 86_400),
     default=tuning.SECONDS,
-    show_default=True,
     help="Time after which no other settings are tried.",
 )
 @click.option(
     "--candidates",
     type=click.IntRange(1, 1_000),
     default=tuning.CANDIDATES,
-    show_default=True,
     help="Settings to try at most.",
 )
 @click.option(
     "--people",
     type=click.IntRange(2, 1_000_000),
     default=tuning.PEOPLE,
-    show_default=True,
     help="People to try settings on at most, drawn by the seed; up to three times as many others judge the best.",
 )
 @click.option("--apply", "is_applied", is_flag=True, help="Put better settings in force; the former ones are kept.")

@@ -11,7 +11,6 @@ import msgspec
 
 from penchant.wire import BulkReceipt, Problem, ProblemFault, Receipt
 
-_SERVER_SIDE = 500
 BY_CODE: "dict[str, type[ServiceError]]" = {}
 _BY_STATUS: "dict[int, type[ServiceError]]" = {}
 
@@ -132,4 +131,4 @@ def _by_class(status: int) -> type[ServiceError]:
     # Of a proxy that does not reach the service.
     if status in {502, 504}:
         return Unavailable
-    return ServiceError if status >= _SERVER_SIDE else NotAcceptable
+    return ServiceError if status >= 500 else NotAcceptable

@@ -158,7 +158,6 @@ TIMEOUT_S = 30.0
 """How long a part of an answer may take: more than the service itself waits for anything."""
 _MIN_VERSION, _VERSION, _REQUEST_ID = "x-penchant-min-version", "x-penchant-version", "x-request-id"
 _INTERACTIONS_VERSION, _AUDIENCE_VERSION = "x-penchant-interactions-version", "x-penchant-audience-version"
-_FIRST_UNFIT_STATUS = 300
 _NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 
 
@@ -231,7 +230,7 @@ def noted(answer: Answered, response: httpx.Response) -> Answered:
 
 def failed(response: httpx.Response) -> bool:
     """Return whether an answer is an error; a redirection is one, too, since no address of the service moves."""
-    return response.status_code >= _FIRST_UNFIT_STATUS
+    return response.status_code >= 300
 
 
 def error_in(response: httpx.Response) -> ServiceError:

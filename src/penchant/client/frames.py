@@ -8,8 +8,6 @@ from penchant.client.flows import submit_content
 from penchant.client.requests import Flow
 from penchant.wire import Receipt
 
-Columns = Mapping[str, str] | Sequence[str]
-
 
 class FrameOptions(TypedDict, total=False):
     """Which columns are what.
@@ -21,7 +19,7 @@ class FrameOptions(TypedDict, total=False):
 
     id: str
     label: str | None
-    categories: Columns
+    categories: Mapping[str, str] | Sequence[str]
     weights: Mapping[str, str] | None
     catalogs: str | None
     extras: Sequence[str] | None

@@ -52,6 +52,40 @@ from penchant.wire.preferences import Likings
 from penchant.wire.settings import Settings
 
 
+class PieceOptions(TypedDict, total=False):
+    """What several operations take."""
+
+    catalogs: Iterable[str] | None
+    """Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` belongs to a
+    name)."""
+    filter: Mapping[str, object] | str | None
+    """Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`,
+    or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings."""
+    boost: Mapping[str, object] | Sequence[Mapping[str, object]] | str | None
+    """What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100,
+    `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is
+    multiplied."""
+    at: date | str | None
+    """The moment for availability and interactions: the end of this day, UTC; today means now."""
+
+
+class ListOptions(PieceOptions, total=False):
+    """What several operations take."""
+
+    limit: int | None
+    """How many entries to return, 1 to 30; more counts as 30. Wins over `take`; without both, 30."""
+    exclude: Iterable[str] | None
+    """Leave out the piece with this id, in this request; may be repeated, up to 1,000 times."""
+
+
+class NearOptions(ListOptions, total=False):
+    """What several operations take."""
+
+    algo: Algorithm | None
+    """`jaccard` (also `jaccard index`) or `cosine` (also `cosine similarity`), in any case, with `-`, `_`, a space or
+    nothing between the words. Without it cosine for a piece with a weighted keyword, otherwise jaccard."""
+
+
 class UsageOptions(TypedDict, total=False):
     """Options of `usage`."""
 
@@ -147,21 +181,9 @@ class ContentAudienceOptions(TypedDict, total=False):
     """Wait until what other people like is known up to this version of the interactions."""
 
 
-class RankOptions(TypedDict, total=False):
+class RankOptions(PieceOptions, total=False):
     """Options of `rank`."""
 
-    catalogs: Iterable[str] | None
-    """Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` belongs to a
-    name)."""
-    filter: Mapping[str, object] | str | None
-    """Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`,
-    or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings."""
-    boost: Mapping[str, object] | Sequence[Mapping[str, object]] | str | None
-    """What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100,
-    `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is
-    multiplied."""
-    at: date | str | None
-    """The moment for availability and interactions: the end of this day, UTC; today means now."""
     include_seen: bool | None
     """Whether pieces that the person already knows may be recommended."""
     include: Iterable[str] | None
@@ -173,25 +195,9 @@ class RankOptions(TypedDict, total=False):
     """Wait until what other people like is known up to this version of the interactions."""
 
 
-class AgainContentOptions(TypedDict, total=False):
+class AgainContentOptions(ListOptions, total=False):
     """Options of `again_content`."""
 
-    limit: int | None
-    """How many entries to return, 1 to 30; more counts as 30. Wins over `take`; without both, 30."""
-    catalogs: Iterable[str] | None
-    """Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` belongs to a
-    name)."""
-    filter: Mapping[str, object] | str | None
-    """Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`,
-    or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings."""
-    boost: Mapping[str, object] | Sequence[Mapping[str, object]] | str | None
-    """What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100,
-    `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is
-    multiplied."""
-    at: date | str | None
-    """The moment for availability and interactions: the end of this day, UTC; today means now."""
-    exclude: Iterable[str] | None
-    """Leave out the piece with this id, in this request; may be repeated, up to 1,000 times."""
     include: Iterable[str] | None
     """What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated,
     or separated by commas that are not encoded."""
@@ -200,28 +206,9 @@ class AgainContentOptions(TypedDict, total=False):
     `limit`, `include` and `explain` may differ)."""
 
 
-class PreviewSimilarOptions(TypedDict, total=False):
+class PreviewSimilarOptions(NearOptions, total=False):
     """Options of `preview_similar`."""
 
-    limit: int | None
-    """How many entries to return, 1 to 30; more counts as 30. Wins over `take`; without both, 30."""
-    catalogs: Iterable[str] | None
-    """Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` belongs to a
-    name)."""
-    filter: Mapping[str, object] | str | None
-    """Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`,
-    or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings."""
-    boost: Mapping[str, object] | Sequence[Mapping[str, object]] | str | None
-    """What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100,
-    `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is
-    multiplied."""
-    algo: Algorithm | None
-    """`jaccard` (also `jaccard index`) or `cosine` (also `cosine similarity`), in any case, with `-`, `_`, a space or
-    nothing between the words. Without it cosine for a piece with a weighted keyword, otherwise jaccard."""
-    at: date | str | None
-    """The moment for availability and interactions: the end of this day, UTC; today means now."""
-    exclude: Iterable[str] | None
-    """Leave out the piece with this id, in this request; may be repeated, up to 1,000 times."""
     include: Iterable[str] | None
     """What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated,
     or separated by commas that are not encoded."""
@@ -259,28 +246,9 @@ class PlacementListOptions(TypedDict, total=False):
     """Wait until what other people like is known up to this version of the interactions."""
 
 
-class WhySimilarOptions(TypedDict, total=False):
+class WhySimilarOptions(NearOptions, total=False):
     """Options of `why_similar`."""
 
-    limit: int | None
-    """How many entries to return, 1 to 30; more counts as 30. Wins over `take`; without both, 30."""
-    catalogs: Iterable[str] | None
-    """Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` belongs to a
-    name)."""
-    filter: Mapping[str, object] | str | None
-    """Only pieces for whose attributes this holds, as JSON: a condition such as `{"key":"language","any":["en","fr"]}`,
-    or a group of them, `{"must":[…],"should":[…],"mustNot":[…]}`. Attributes are named by the source's settings."""
-    boost: Mapping[str, object] | Sequence[Mapping[str, object]] | str | None
-    """What counts more or less, as JSON: a condition or group as in `filter` with a `factor` from 0.01 to 100,
-    `{"key":"language","any":["en"],"factor":1.5}`, or up to four of these in an array. Where it holds, s (1 - score) is
-    multiplied."""
-    algo: Algorithm | None
-    """`jaccard` (also `jaccard index`) or `cosine` (also `cosine similarity`), in any case, with `-`, `_`, a space or
-    nothing between the words. Without it cosine for a piece with a weighted keyword, otherwise jaccard."""
-    at: date | str | None
-    """The moment for availability and interactions: the end of this day, UTC; today means now."""
-    exclude: Iterable[str] | None
-    """Leave out the piece with this id, in this request; may be repeated, up to 1,000 times."""
     by: Basis | None
     """What similarity goes by: `content` (the pieces' keywords), `audience` (people who like this piece also like the
     others) or `both` (the mean)."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from msgspec import structs
 from numpy.typing import NDArray
 
 from penchant.evaluation.histories import Knowledge, Runs, runs_of
@@ -297,7 +298,7 @@ class Contenders:
         if name == POPULAR:
             return Contender(lists=_ranking(by_popularity(knowledge), knowledge))
         if self._served is None:
-            mixed = replace(
+            mixed = structs.replace(
                 AS_SERVED,
                 diversity=self._request.diversity,
                 calibration=self._request.calibration,

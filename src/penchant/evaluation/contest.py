@@ -355,7 +355,6 @@ def _beside_penchant(judged: Sequence[tuple[MethodFigures, FloatArray]], seed: i
             beside.append(figures)
             continue
         difference, ratio = metrics.compared(ours, gains, seed)
-        members = {name: getattr(figures, name) for name in MethodFigures.__struct_fields__}
-        members |= {"penchant_minus": MeanFigure.of(difference), "penchant_ratio": MeanFigure.of(ratio)}
-        beside.append(MethodFigures(**members))
+        minus, times = MeanFigure.of(difference), MeanFigure.of(ratio)
+        beside.append(msgspec.structs.replace(figures, penchant_minus=minus, penchant_ratio=times))
     return beside

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import structs
 
 from penchant.evaluation.histories import TYPES, Knowledge, SourceHistory
 from penchant.evaluation.metrics import NOTHING, RECALLED, PieceVectors
@@ -100,7 +101,7 @@ class ServedSource:
 
     def ids(self, person: int, algorithm: Algorithm | None = None) -> list[str]:
         """Return a person's recommendations, best first; with an algorithm from the content alone."""
-        request = replace(AS_SERVED, algorithm=algorithm) if algorithm else self._request
+        request = structs.replace(AS_SERVED, algorithm=algorithm) if algorithm else self._request
         now = self._knowledge.moment
         events, settings = InteractionArrays.of(self._interactions(person)), self._knowledge.settings
         figures = figures_of_person(events, self.prepared.snapshot, settings, now // DAY_MS)

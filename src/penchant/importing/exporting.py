@@ -9,7 +9,7 @@ from penchant.importing.formats.interface import WORD_RULE
 from penchant.model import DAY_MS, InteractionType, StoredInteraction
 from penchant.storage import SourceExport
 from penchant.wire import (
-    decode_settings,
+    decode_stored_settings,
     encode,
     encode_exported_draft,
     encode_exported_placement,
@@ -41,7 +41,7 @@ def export_lines(export: SourceExport, parts: ExportParts, now: int) -> Iterator
     if parts.lists:
         yield encode({"whitelist": export.curation.whitelist}) + b"\n"
         yield encode({"blacklist": export.curation.blacklist}) + b"\n"
-    settings = decode_settings(export.curation.settings or b"{}")
+    settings = decode_stored_settings(export.curation.settings)
     if parts.settings:
         # The words themselves do not travel: they are worked out of the pieces.
         rule = b"" if settings.words is None else b',"%s":%s' % (WORD_RULE.encode(), encode(word_rule_numbers()))

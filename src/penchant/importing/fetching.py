@@ -43,8 +43,6 @@ MAX_VALIDATOR_LETTERS = 1_000
 """The longest ETag that is sent back: of a longer one nothing is kept."""
 _CHUNK = 1 << 16
 _PORTS = {"https": 443, "http": 80}
-_REDIRECTS = frozenset({301, 302, 303, 307, 308})
-_GZIP = b"\x1f\x8b"
 _ZIP = b"PK\x03\x04"
 _TRANSLATED = ipaddress.ip_network("64:ff9b::/96")
 """IPv6 numbers that stand for IPv4 ones, private ones too."""
@@ -137,7 +135,7 @@ def fetch(
         # What the first server is told of who asks is for no other one.
         with _asking(hop, known, rules, until, find, first.parts if hop.origin == first.origin else None) as answer:
             location = answer.headers.get("location")
-            if answer.status in _REDIRECTS and location:
+            if answer.status in {301, 302, 303, 307, 308} and location:
                 # What others write leads nowhere within a network: only from there to a host that is named as well.
                 hop = _read_hop(urljoin(hop.address, location), rules.hosts if first.is_named else frozenset())
                 continue
@@ -308,7 +306,7 @@ def _unpacked(path: Path, rules: FetchRules, hop: _Hop) -> Path:
     for _ in range(2):
         with path.open("rb") as file:
             start = file.read(len(_ZIP))
-        if not start.startswith(_GZIP):
+        if not start.startswith(b"\x1f\x8b"):
             break
         path = _unpack(path, rules, hop)
     if start == _ZIP:

@@ -34,7 +34,6 @@ MAX_RATIO = 200
 """How many times its packed bytes a file may unpack to beyond the free ones: tables pack to a fiftieth at best."""
 DELIMITERS = (",", ";", "\t", "|")
 """What may separate the columns of a table that does not say it, the likeliest first."""
-_GZIP = b"\x1f\x8b"
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 """How spreadsheets begin what they call Unicode text."""
 _HEADING_LETTERS = 1 << 20
@@ -383,7 +382,7 @@ class Files:
                     raw = _bounded(cast(BinaryIO, packed), lambda: member.compress_size, file)
                 self._raw, self._now = raw, Position(file.name, 0, size)
                 # By its first bytes as well: a file may be packed without saying so in its name.
-                is_packed = raw.peek(2)[:2] == _GZIP or (file.member or file.path.name).endswith(".gz")
+                is_packed = raw.peek(2)[:2] == b"\x1f\x8b" or (file.member or file.path.name).endswith(".gz")
                 if is_packed:
                     unpacked = cast(BinaryIO, stack.enter_context(gzip.open(raw)))
                     yield cast(BinaryIO, _bounded(unpacked, raw.tell, file))

@@ -15,7 +15,6 @@ from penchant.importing.options import ImportOptions
 from penchant.importing.report import Notes
 from penchant.model import InteractionType
 
-NO_USER = "whose it is stands in no file; --user NAME says it"
 NO_TIME = "no time tells when; --without-times has it happen now"
 NO_MOMENT = "no time that is understood; --time-format says how times are written"
 
@@ -108,7 +107,7 @@ class Opinions:
     ) -> None:
         file, line = where
         if self._options.user is None:
-            self._notes.left_out(file, field, NO_USER, line)
+            self._notes.left_out(file, field, "whose it is stands in no file; --user NAME says it", line)
             return
         try:
             moment = read_moment(time, self._options.time_format) or ""

@@ -295,6 +295,11 @@ def window(member: str) -> FieldTaker:
     return lambda builder, field, value: builder.moment(field, member, value)
 
 
+def take_day(builder: PieceBuilder, field: str, value: Any) -> None:
+    """Keep the day of a time as that on which a work came out."""
+    builder.keep(field, "releaseDate", str(value)[:10])
+
+
 def merge_rows(
     rows: Iterable[TableRow],
     file: str,

@@ -37,8 +37,6 @@ TRIES = 6
 TIMEOUT_S = 120
 FIRST_PAUSE_S = 0.5
 MAX_PAUSE_S = 30.0
-_AGAIN = frozenset({429, 502, 503, 504})
-_MISSING = 404
 _ACCEPTED = "--url takes an address such as https://example.org/base."
 
 
@@ -153,9 +151,9 @@ class RemoteTarget:
             else:
                 if status in {200, 202}:
                     return json.loads(text)
-                if missing and status == _MISSING:
+                if missing and status == 404:
                     return None
-                if status not in _AGAIN:
+                if status not in {429, 502, 503, 504}:
                     raise _refusal(status, text)
                 reason = f"answered {status}"
             if attempt < TRIES - 1:

@@ -22,8 +22,6 @@ MAX_FAULT_KINDS = 50
 """Kinds of faults that are told apart: the rest are counted together."""
 SHOWN_PLACES = 3
 """Places of a fault that a report names."""
-_OTHERS = "(other fields)"
-_FURTHER_FILES = "(further files)"
 _VARYING = re.compile(r"'(?:[^'\\]|\\.)*'…?|\"(?:[^\"\\]|\\.)*\"…?|\d+")
 """What differs between faults of one kind: quoted values, and numbers."""
 _REMEDIES = {
@@ -212,7 +210,7 @@ class Notes:
             self._seen.add(key[1:])
             return key
         # Of many files alike a field is counted for all further ones together.
-        return (_FURTHER_FILES, *key[1:]) if key[1:] in self._seen else (key[0], _OTHERS, otherwise)
+        return ("(further files)", *key[1:]) if key[1:] in self._seen else (key[0], "(other fields)", otherwise)
 
     def unmapped(self, file: str, field: str, action: Any, line: int) -> None:
         """Note that what a person did is no type of interaction."""

@@ -28,7 +28,7 @@ from penchant.importing.measures import plain
 from penchant.importing.options import ImportOptions
 from penchant.importing.report import ImportTally, InvalidRow, Notes, gather_faults
 from penchant.importing.targets import BatchResult, Target
-from penchant.importing.verdict import LOOKED_AT, ImportSample
+from penchant.importing.verdict import LOOKED_AT, ImportSample, JudgedSource
 from penchant.model import (
     DAY_MS,
     MAX_PIECES_PER_SUBMISSION,
@@ -172,6 +172,17 @@ class Import:
             with suppress(PenchantError):
                 return self._target.settings()
         return new_source_settings(self._options, self.sample.pieces.values())
+
+    def sampled_source(self, settings: SourceSettings, now: int, *, is_there: bool = False) -> JudgedSource:
+        """Return the source that the first pieces alone make."""
+        return JudgedSource(
+            snapshot=self.sample.snapshot(now, settings),
+            piece_count=self.tally.pieces - self.tally.superseded,
+            settings=settings,
+            is_there=is_there,
+            rows=self.sample.rows,
+            has_all_rows=self.sample.has_all_rows,
+        )
 
     def _set_up(self, pieces: Sequence[EncodedPiece]) -> None:
         """Make a source that there is not with the settings that its first pieces call for."""

@@ -25,7 +25,7 @@ from penchant.wire import (
     ExportedDraft,
     ExportedPlacement,
     StatedPreferences,
-    decode_settings,
+    decode_stored_settings,
     encode,
     encode_edits,
     encode_placement,
@@ -105,7 +105,7 @@ class StoredTarget:
             _, curation = self._storage.sources.read_curation(self._account_id, self._source)
         except UnknownSource:
             return SourceSettings()
-        return decode_settings(curation.settings or b"{}")
+        return decode_stored_settings(curation.settings)
 
     def create(self, settings: SourceSettings) -> None:
         """Make the source, with these settings, in one transaction, unless somebody else has made it."""

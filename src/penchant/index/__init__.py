@@ -32,6 +32,7 @@ from penchant.index.health import (
 )
 from penchant.index.layout import (
     DISTANCE_SCALE,
+    NO_SHARES,
     BlendFactors,
     BoolArray,
     FloatArray,

@@ -10,10 +10,11 @@ how many others are ahead of it, and where and when it may be shown.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 
 from penchant.attributes import BOOST_SCALE, AttributeFilter, Boost, boost_classes
 from penchant.index.best import allowed_rows, count_better

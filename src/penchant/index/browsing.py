@@ -66,7 +66,7 @@ def _most_frequent(part: Part, beginning: str, limit: int) -> Iterator[Term]:
 
 def pieces_having(snapshot: Snapshot, term: Term, *, after: str | None, limit: int) -> list[str]:
     """Return the ids of live pieces with a term, ascending, past ``after``."""
-    runs = (_live_ids(part, _having(part, term), after) for part in snapshot.parts)
+    runs = (_live_ids(part, part.segment.having(term_key(*term)), after) for part in snapshot.parts)
     return list(islice(heapq.merge(*runs), limit))
 
 
@@ -77,10 +77,6 @@ def pieces_marked(snapshot: Snapshot, span: MarkSpan, *, limit: int) -> list[str
         # A piece may have several marks of the span, and comes once for each.
         found.update(islice(_live_ids(part, part.segment.marked(span), None), limit))
     return sorted(found)[:limit]
-
-
-def _having(part: Part, term: Term) -> Numbers:
-    return part.segment.having(term_key(*term))
 
 
 def _live_ids(part: Part, places: Numbers, after: str | None) -> Iterator[str]:

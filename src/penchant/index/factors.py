@@ -34,9 +34,8 @@ def factor_unit(category_weights: Mapping[str, float]) -> int:
 
 def root_norms(segment: Segment, category_weights: Mapping[str, float]) -> FloatArray:
     """Return the norms of the square roots of weights, times category weight; shape (n_pieces,)."""
-    unit = factor_unit(category_weights)
-    roots = segment.norms(factors_of(segment, category_weights)).roots
-    return roots if unit == FACTOR_SCALE else roots * (unit / FACTOR_SCALE)
+    norms = segment.norms(factors_of(segment, category_weights))
+    return norms.scaled_roots(factor_unit(category_weights) / FACTOR_SCALE)
 
 
 def rarities_of(frequencies: IntArray, count: int) -> FloatArray:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from penchant.index.arrays import run_places, starts_of
+from penchant.index.arrays import run_places, run_sums, starts_of
 from penchant.index.browsing import TermCount
 from penchant.index.building import term_key, term_of
 from penchant.index.factors import rarities_of, unit_vectors, values_of
@@ -84,9 +84,7 @@ def telling_by_category(
 def _some(likes: LikeMatrix, sizes: IntArray, most: int) -> LikeMatrix:
     """Return the likes of people evenly chosen, all of them if possible, whose pieces have ``most`` entries at most."""
     counts = np.diff(likes.person_starts)
-    running = np.zeros(len(likes.pieces) + 1, dtype=np.int64)
-    np.cumsum(sizes[likes.pieces], out=running[1:])
-    entries = running[likes.person_starts[1:]] - running[likes.person_starts[:-1]]
+    entries = run_sums(sizes[likes.pieces], likes.person_starts)
     total = int(entries.sum())
     if total <= most:
         return likes

@@ -189,11 +189,6 @@ class SparseShares(NamedTuple):
     values: FloatArray
 
     @classmethod
-    def none(cls) -> "SparseShares":
-        """Return the shares of no piece."""
-        return cls(np.zeros(0, dtype=np.int64), np.zeros(0))
-
-    @classmethod
     def of(cls, shares: FloatArray) -> "SparseShares":
         """Return the shares of all pieces, (n_pieces,), without those of 0."""
         rows = np.flatnonzero(shares)
@@ -214,6 +209,10 @@ class SparseShares(NamedTuple):
         shares = np.zeros(count)
         shares[self.rows] = self.values
         return shares
+
+
+NO_SHARES = SparseShares(np.zeros(0, dtype=np.int64), np.zeros(0))
+"""The shares of no piece."""
 
 
 class PieceFigures(NamedTuple):

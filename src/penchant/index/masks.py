@@ -1,9 +1,9 @@
 """Masks: the pieces of a segment that may be shown, a byte for each, made once for all requests with one filter."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,8 +23,7 @@ MAX_BLACKLISTS = 4
 ALWAYS = (np.iinfo(np.int64).min, np.iinfo(np.int64).max)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Filter:
+class Filter(msgspec.Struct, frozen=True, kw_only=True):
     """Which pieces may appear: in one of the catalogs, available at a moment (ms since 1970 UTC), not excluded.
 
     ``matching`` is a filter by attributes that has to hold for them. Pieces with a term of ``without`` may not appear.

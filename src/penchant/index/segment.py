@@ -51,6 +51,16 @@ class SegmentNorms:
     size: Norms
     dot: Norms
     roots: FloatArray
+    _scaled: dict[float, FloatArray] = field(init=False, default_factory=dict)
+
+    def scaled_roots(self, unit: float) -> FloatArray:
+        """Return ``roots`` times what a factor of 1 stands for; worked out once for each."""
+        if unit == 1:
+            return self.roots
+        scaled = self._scaled.get(unit)
+        if scaled is None:
+            scaled = self._scaled[unit] = self.roots * unit
+        return scaled
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -41,13 +41,13 @@ from penchant.live.audience_files import (
 from penchant.live.compiling import load_kernels, use_compiled
 from penchant.live.counting import busy_sources, is_likes_file_due
 from penchant.live.election import Election
-from penchant.live.following import apply_feed, reading_of, settings_in
+from penchant.live.following import apply_feed, reading_of
 from penchant.live.segment_files import ATTRIBUTES, READING, SEGMENT, SegmentFiles
 from penchant.live.weighing import FILE_REST_RATIO, is_weights_file_due
 from penchant.model import DAY_MS, SourceSettings
 from penchant.storage import ContentFeed, FeedCursor, InteractionsFeed, SourceHead, Storage
 from penchant.telemetry import Metrics, logger
-from penchant.wire import decode_settings
+from penchant.wire import decode_stored_settings
 
 LOCK = "builder.lock"
 SMALLEST_FILE = 5_000
@@ -93,7 +93,7 @@ class OldestDays:
         cached = self._settings.get(head.source_id)
         if cached is None or cached[0] != moment:
             stored = self._storage.sources.read_curation(head.account_id, head.name)[1].settings
-            cached = self._settings[head.source_id] = moment, decode_settings(stored) if stored else SourceSettings()
+            cached = self._settings[head.source_id] = moment, decode_stored_settings(stored)
         return cached[1].oldest_day(max(int(self._clock() * 1000), head.changed_at) // DAY_MS)
 
     def __len__(self) -> int:
@@ -256,7 +256,8 @@ class Builder(FileBuilder[Segment]):
         arrays = self._files.read_part(published, frozenset((*ATTRIBUTES, *READING)))
         if arrays is None:
             return True
-        attributes, reading = numbered(settings_in(curation).attributes.values()), reading_of(curation).name
+        attributes = numbered(decode_stored_settings(curation.settings).attributes.values())
+        reading = reading_of(curation).name
         marked_by, read_as = (list(Strings(*(arrays[name] for name in names))) for names in (ATTRIBUTES, READING))
         if marked_by != list(map(str, attributes)) or read_as != ([reading] if reading else []):
             return True
@@ -503,7 +504,7 @@ class WeightsBuilder(FileBuilder[StoredWeights]):
         with self._storage.sources.follow_content(head.account_id, head.name, cursor_of(segments, base)) as content:
             snapshot, version = continued(base, content), content.head.version
             stored = content.curation.settings
-        settings = decode_settings(stored) if stored else SourceSettings()
+        settings = decode_stored_settings(stored)
         oldest_day = self._days.of(head)
         newest = self._likes_files.newest(head)
         likes, of = counted_now(self._storage, self._likes_files, (head, newest), oldest_day)

@@ -2,7 +2,6 @@
 
 import contextlib
 import ctypes
-import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -27,7 +26,7 @@ from penchant.live.segment_files import Segments
 from penchant.model import SourceSettings
 from penchant.storage import ContentFeed, FeedCursor, PieceChange, SourceCuration, SourceHead, Storage
 from penchant.telemetry import Metrics
-from penchant.wire import AS_SUBMITTED, PieceReading, decode_settings, decode_stored_marks
+from penchant.wire import AS_SUBMITTED, PieceReading, decode_stored_marks, decode_stored_settings
 
 READ_PIECES = 10_000
 READ_BYTES = 8 * 1024 * 1024
@@ -122,7 +121,7 @@ class Follower:
                 base_version = 0
             snapshot = apply_feed(snapshot, feed, max_merged=self._segments.max_merged(), merge=self._merge)
             curation = feed.curation
-            settings = settings_in(curation)
+            settings = decode_stored_settings(curation.settings)
             # In this thread, so that the first request after a change need not wait for the norms.
             snapshot.prepare(settings.category_factors)
             # The same set object, whose hash is known: segments look its rows up by it.
@@ -164,7 +163,7 @@ def apply_feed(
         feed = replace(feed, complete=True, batches=feed.live())
     if feed.complete:
         snapshot = Snapshot.empty()
-    attributes = numbered(settings_in(feed.curation).attributes.values())
+    attributes = numbered(decode_stored_settings(feed.curation.settings).attributes.values())
     wanted = Strings.of(map(str, attributes))
     # Where all pieces are to be marked anew, those of the feed get no marks before, and go by what the others have.
     is_marked = has_attributes(snapshot, wanted)
@@ -239,18 +238,9 @@ def _marks(feed: ContentFeed, attributes: Sequence[Attribute]) -> Iterator[Mappi
         yield {row.id: decode_stored_marks(row.body, attributes) for row in batch}
 
 
-def settings_in(curation: SourceCuration) -> SourceSettings:
-    """Return the settings of a source as they are stored; a source without any has the defaults."""
-    return _settings(curation.settings) if curation.settings else SourceSettings()
-
-
-# A vocabulary of 20,000 keywords takes ten milliseconds, and every change of a source asks for its settings.
-_settings = functools.lru_cache(maxsize=64)(decode_settings)
-
-
 def reading_of(curation: SourceCuration) -> PieceReading:
     """Return how the keywords of a source's pieces are read."""
-    return PieceReading(curation.words, settings_in(curation).vocabulary)
+    return PieceReading(curation.words, decode_stored_settings(curation.settings).vocabulary)
 
 
 def _trimming() -> Callable[[int], int] | None:

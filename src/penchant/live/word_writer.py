@@ -17,7 +17,6 @@ from typing import TypeVar
 from penchant.bounded_cache import BoundedCache
 from penchant.errors import Overloaded, PenchantError
 from penchant.live.database import AsyncStorage
-from penchant.live.following import settings_in
 from penchant.live.heads import SourceName
 from penchant.model import SourceSettings
 from penchant.storage import (
@@ -25,14 +24,13 @@ from penchant.storage import (
     Outcome,
     PublishDraft,
     ReplaceSettings,
-    SourceCuration,
     Storage,
     StoreWords,
     SubmitPieces,
     WordRules,
     WordRulesChanged,
 )
-from penchant.wire import decode_word_rule, encode_settings, encode_word_rule, encode_words
+from penchant.wire import decode_stored_settings, decode_word_rule, encode_settings, encode_word_rule, encode_words
 
 PiecesCommand = TypeVar("PiecesCommand", SubmitPieces, PublishDraft)
 """The commands that store pieces."""
@@ -129,7 +127,7 @@ class WordWriter:
         """Have words of older releases' rules worked out anew, and return the sources where some are to be."""
         different = []
         for state in self._storage.sources.list_with_words():
-            wanted = settings_in(SourceCuration(settings=state.settings)).words
+            wanted = decode_stored_settings(state.settings).words
             stored = decode_word_rule(state.rules.wanted)
             is_old = wanted is not None and stored is not None and stored.age < wanted.age
             if is_old:

@@ -436,13 +436,13 @@ class Sessions:
         """
         session = _session(await self._access.authenticate([key]), secrets.token_hex(_ID_BYTES))
         now = self._clock.now_ms()
-        record = SessionRecord(_hash_of(session.token), session.access.key_id, now, now + SESSION_S * 1000)
+        record = SessionRecord(hash_secret(session.token), session.access.key_id, now, now + SESSION_S * 1000)
         await self._database.in_thread(self._stored.begin, record)
         return session
 
     async def end(self, token: str) -> None:
         """End the session of an id, which, wherever it was copied to, is worth nothing from now on."""
-        await self._database.in_thread(self._stored.end, _hash_of(token))
+        await self._database.in_thread(self._stored.end, hash_secret(token))
 
     async def read(self, token: str) -> Session:
         """Return the session of an id.
@@ -452,7 +452,7 @@ class Sessions:
         """
         if not token:
             raise Unauthenticated("This browser is not signed in.")
-        record = await self._database.read(self._stored.find, _hash_of(token))
+        record = await self._database.read(self._stored.find, hash_secret(token))
         now = self._clock.now_ms()
         if record is None or min(record.ends_at, record.seen_at + IDLE_S * 1000) <= now:
             raise Unauthenticated("The session is over; sign in again.")
@@ -471,11 +471,6 @@ def _session(access: Access, token: str) -> Session:
         raise Unauthenticated("This key is limited to other scopes; to sign in one needs the scopes read and personal.")
     # Not the id itself, which no page may show; the hash that is stored does not lead to it.
     return Session(access=access, token=token, proof=hashlib.sha256(_PROOF + token.encode()).hexdigest()[:32])
-
-
-def _hash_of(token: str) -> bytes:
-    """Return the hash under which a session is stored: a fast one is enough for 256 random bits."""
-    return hashlib.sha256(token.encode()).digest()
 
 
 def is_same(given: str, expected: str) -> bool:

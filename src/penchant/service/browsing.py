@@ -106,12 +106,7 @@ class PeopleToTry:
 class SourceSearch:
     """Searches sources."""
 
-    def __init__(
-        self,
-        database: AsyncStorage,
-        *,
-        clock: Clock = SYSTEM_CLOCK,
-    ) -> None:
+    def __init__(self, database: AsyncStorage, *, clock: Clock = SYSTEM_CLOCK) -> None:
         self._database = database
         self._clock = clock
 
@@ -411,14 +406,7 @@ class _DailyTotals:
 class SourceBrowser:
     """Looks through sources and their pieces."""
 
-    def __init__(
-        self,
-        database: AsyncStorage,
-        views: Views,
-        metrics: Metrics,
-        *,
-        clock: Clock = SYSTEM_CLOCK,
-    ) -> None:
+    def __init__(self, database: AsyncStorage, views: Views, metrics: Metrics, *, clock: Clock = SYSTEM_CLOCK) -> None:
         self._database = database
         self._views = views
         self._metrics = metrics

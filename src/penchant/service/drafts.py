@@ -29,7 +29,6 @@ from penchant.errors import (
     invalid_parameter,
 )
 from penchant.live.database import AsyncStorage
-from penchant.live.following import settings_in
 from penchant.live.views import View, Views
 from penchant.live.word_writer import WordTasks
 from penchant.model import EncodedPiece, ListChange, ListKind, PieceLimits, SourceSettings
@@ -51,7 +50,6 @@ from penchant.storage import (
     PublishDraft,
     ReplacedState,
     SaveDraft,
-    SourceCuration,
     source_id,
 )
 from penchant.telemetry import Metrics, logger
@@ -64,6 +62,7 @@ from penchant.wire import (
     DraftSummary,
     check_filters,
     decode_stored_edits,
+    decode_stored_settings,
     encode,
     encode_edits,
     encode_placement,
@@ -338,7 +337,7 @@ class Drafts:
 
     def _publishing(self, act: DraftAct, basis: DraftBasis, edits: DraftEdits, view: View) -> PublishDraft:
         """Return the command that puts edits in force."""
-        current = settings_in(SourceCuration(settings=basis.settings))
+        current = decode_stored_settings(basis.settings)
         self._check(edits, current, view)
         in_force = [read_row(row) for row in basis.placements]
         return PublishDraft(
@@ -382,7 +381,7 @@ def _undoing(act: DraftAct, basis: DraftBasis, replaced: ReplacedState) -> Publi
             old = PlacementRow(name=name, version=0, recorded_at=0, actor="", body=body, assignment=assignment)
             placements[name] = read_row(old)
     settings = replaced.settings
-    words = None if settings is None else settings_in(SourceCuration(settings=settings)).words
+    words = None if settings is None else decode_stored_settings(settings).words
     return PublishDraft(
         **_shared(act, basis),
         undoes=True,

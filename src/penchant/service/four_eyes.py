@@ -7,17 +7,17 @@ itself is held by its transaction (`storage.drafts`), whoever wrote it, by the s
 
 from penchant.errors import FourEyes
 from penchant.live.database import AsyncStorage
-from penchant.live.following import settings_in
 from penchant.model import Scope, SourceSettings
 from penchant.service.access import Access
 from penchant.service.grants import PERSON
-from penchant.storage import SourceCuration, source_id
+from penchant.storage import source_id
+from penchant.wire import decode_stored_settings
 
 
 async def settings_now(database: AsyncStorage, account_id: int, source: str) -> SourceSettings:
     """Return the settings of a source as they are stored, the defaults where there is none; without its index."""
-    stored = await database.promptly(database.storage.drafts.read_settings, source_id(account_id, source))
-    return settings_in(SourceCuration(settings=stored))
+    stored = await database.promptly(database.storage.sources.read_settings, source_id(account_id, source))
+    return decode_stored_settings(stored)
 
 
 async def require_one_pair(

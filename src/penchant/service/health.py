@@ -34,6 +34,7 @@ from penchant.index import (
     vocabulary,
 )
 from penchant.live.views import View, Views
+from penchant.storage import SourceHead
 from penchant.telemetry import Metrics, logger
 
 MAX_KEPT = 64
@@ -119,8 +120,13 @@ class Findings:
         return self.failed or (self.unreached is not None and self.unreached.done)
 
 
-_SourceVersion = tuple[int, int, int, int, int]
+SourceVersion = tuple[int, int, int, int, int]
 """An account, and a source of it with incarnation, epoch and version."""
+
+
+def source_version(head: SourceHead) -> SourceVersion:
+    """Return the version of a source, by which findings and maps are kept."""
+    return head.account_id, head.source_id, head.incarnation, head.epoch, head.version
 
 
 class CatalogueHealth:
@@ -131,8 +137,8 @@ class CatalogueHealth:
         self._clock = clock
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="penchant-health")
         self._stopping = threading.Event()
-        self._kept: dict[_SourceVersion, Findings] = {}
-        self._waiting: dict[int, dict[_SourceVersion, tuple[View, KnownLikes | None]]] = {}
+        self._kept: dict[SourceVersion, Findings] = {}
+        self._waiting: dict[int, dict[SourceVersion, tuple[View, KnownLikes | None]]] = {}
         self._turn = 0
         self._lock = threading.Lock()
 
@@ -146,8 +152,7 @@ class CatalogueHealth:
 
         Likes that are far more or fewer than those known begin it, too, for what follows from likes.
         """
-        head = view.head
-        version = (head.account_id, head.source_id, head.incarnation, head.epoch, head.version)
+        head, version = view.head, source_version(view.head)
         known = self._kept.get(version)
         if known is None:
             # Another version of the same source, whose place this one takes.
@@ -163,13 +168,13 @@ class CatalogueHealth:
             self._wait(version, view, likes)
         return known
 
-    def _wait(self, version: _SourceVersion, view: View, likes: KnownLikes | None) -> None:
+    def _wait(self, version: SourceVersion, view: View, likes: KnownLikes | None) -> None:
         with self._lock:
             self._waiting.setdefault(version[0], {})[version] = (view, likes)
         # One call for each view; after some were forgotten, the last calls find none.
         self._thread.submit(self._find_out_next)
 
-    def _forget(self, version: _SourceVersion) -> None:
+    def _forget(self, version: SourceVersion) -> None:
         del self._kept[version]
         with self._lock:
             self._waiting.get(version[0], {}).pop(version, None)
@@ -194,7 +199,7 @@ class CatalogueHealth:
         with self._lock:
             return any(views and other != account for other, views in self._waiting.items())
 
-    def _find_out(self, view: View, likes: KnownLikes | None, version: _SourceVersion) -> None:
+    def _find_out(self, view: View, likes: KnownLikes | None, version: SourceVersion) -> None:
         try:
             known = self._kept.get(version)
             if known is not None and known.vocabulary is None:
@@ -210,7 +215,7 @@ class CatalogueHealth:
             logger.exception("a catalogue's health could not be found out")
             self._keep(version, Findings(version=view.head.version, failed=True))
 
-    def _look(self, view: View, version: _SourceVersion) -> None:
+    def _look(self, view: View, version: SourceVersion) -> None:
         """Look at a view's lists for pieces that none leads to, within bounds of time, pausing after each chunk."""
         shown = Filter(moment=self._clock.now_ms(), blacklisted=view.blacklisted)
         reach = Reach(
@@ -229,12 +234,12 @@ class CatalogueHealth:
                 return
         self._keep_unreached(version, _unreached(reach, done=True))
 
-    def _keep_unreached(self, version: _SourceVersion, unreached: UnreachedPieces) -> None:
+    def _keep_unreached(self, version: SourceVersion, unreached: UnreachedPieces) -> None:
         known = self._kept.get(version)
         if known is not None:
             self._keep(version, replace(known, unreached=unreached))
 
-    def _keep(self, version: _SourceVersion, findings: Findings) -> bool:
+    def _keep(self, version: SourceVersion, findings: Findings) -> bool:
         """Keep findings, unless they were pushed out meanwhile."""
         if version not in self._kept:
             return False

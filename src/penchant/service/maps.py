@@ -15,7 +15,7 @@ from penchant.bounded_cache import BoundedCache
 from penchant.clock import SYSTEM_CLOCK, Clock
 from penchant.index import GROUPS, BoolArray, FloatArray, LikenessMap, likeness_map, rows_in
 from penchant.live.views import View, Views
-from penchant.service.health import CatalogueHealth
+from penchant.service.health import CatalogueHealth, SourceVersion, source_version
 from penchant.telemetry import Metrics, logger
 
 MAX_KEPT = 16
@@ -39,10 +39,6 @@ class ColoredMap:
     is_former: bool
 
 
-_SourceVersion = tuple[int, int, int, int, int]
-"""An account, and a source of it with incarnation, epoch and version."""
-
-
 class CatalogueMaps:
     """Makes maps of catalogues, one after the other."""
 
@@ -52,7 +48,7 @@ class CatalogueMaps:
         self._metrics = metrics
         self._clock = clock
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="penchant-map")
-        self._maps: BoundedCache[_SourceVersion, Future[LikenessMap | None]] = BoundedCache(
+        self._maps: BoundedCache[SourceVersion, Future[LikenessMap | None]] = BoundedCache(
             MAX_KEPT, on_eviction=Future.cancel
         )
         self._last: BoundedCache[tuple[int, ...], tuple[int, LikenessMap]] = BoundedCache(MAX_KEPT)
@@ -80,8 +76,7 @@ class CatalogueMaps:
 
     async def _map(self, view: View) -> tuple[int, LikenessMap] | None:
         """Return the map of a source, or the last one that was made, after its version."""
-        head = view.head
-        version = (head.account_id, head.source_id, head.incarnation, head.epoch, head.version)
+        head, version = view.head, source_version(view.head)
         task = self._maps.get(version)
         if task is None:
             for other, outdated in self._maps.items():
@@ -102,7 +97,7 @@ class CatalogueMaps:
             self._maps.pop(version)
         return self._last.get(version[:4])
 
-    def _keep(self, version: _SourceVersion, task: Future[LikenessMap | None]) -> None:
+    def _keep(self, version: SourceVersion, task: Future[LikenessMap | None]) -> None:
         likeness = task.result() if task.done() and not task.cancelled() else None
         if likeness is not None:
             self._last.put(version[:4], (version[4], likeness))

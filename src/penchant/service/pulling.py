@@ -35,7 +35,6 @@ from penchant.importing import (
     ImportOptions,
     ImportReport,
     ImportVerdict,
-    JudgedSource,
     LookUp,
     StoredTarget,
     Validators,
@@ -493,14 +492,7 @@ def _verdict(work: Import, spec: PullSpec) -> ImportVerdict | None:
         return None
     now = SYSTEM_CLOCK.now_ms()
     settings = new_source_settings(spec.options, work.sample.pieces.values())
-    source = JudgedSource(
-        snapshot=work.sample.snapshot(now, settings),
-        piece_count=work.tally.pieces - work.tally.superseded,
-        settings=settings,
-        rows=work.sample.rows,
-        has_all_rows=work.sample.has_all_rows,
-    )
-    return judge(source, work.sample, spec.format, now)
+    return judge(work.sampled_source(settings, now), work.sample, spec.format, now)
 
 
 def _shortened(report: ImportReport) -> ImportReport:

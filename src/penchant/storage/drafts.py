@@ -82,11 +82,6 @@ class DraftStore:
                 placements=read_placements(connection, source_id),
             )
 
-    def read_settings(self, source_id: int) -> bytes:
-        """Return the settings of a source as they are stored; empty for the defaults."""
-        with self._transactions.read() as connection:
-            return stored_settings(connection, source_id)
-
     def list_due(self, limit: int) -> list[DueDraft]:
         """Return drafts of all sources that were to be published by now, the longest waiting first (D235)."""
         statement = (

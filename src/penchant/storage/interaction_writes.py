@@ -58,20 +58,25 @@ def record(
     # The source's own clock: a system clock that was set back makes no interaction older than one before it.
     now = max(now, _clock_of(connection, row.source_id))
     keys = _Keys(row.source_id)
-    events = _read_events(connection, row, keys, [each for command in commands for each in command.interactions])
-    off = off_users(connection, row, {each.user_id for command in commands for each in command.interactions})
-    recording = _InteractionRecorder(row, now, keys, events, off)
-    outcomes = [recording.take(command) for command in commands]
-    if recording.stored:
-        # By person: the index of their interactions is gone through once, which saves a quarter of the time.
-        rows = sorted((_to_row(row.source_id, keys, each) for each in recording.stored), key=itemgetter(2))
-        database.append_rows(connection, interactions, rows)
+    new = [each for command in commands for each in command.interactions]
+    off = off_users(connection, row, {each.user_id for each in new})
+    begin = functools.partial(_InteractionRecorder, row, now, keys, off)
+    # As nearly always, none of the event ids is there: to store them tells that, without a look-up of each.
+    is_new = row.own_events and not _is_any_taken_back(connection, row.source_id)
+    if is_new:
+        recording = begin({})
+        outcomes = [recording.take(command) for command in commands]
+        is_new = _store_new_events(connection, database, row, recording.events)
+    if not is_new:
+        recording = begin(_read_events(connection, row, keys, new))
+        outcomes = [recording.take(command) for command in commands]
         # Replaced, not only inserted: a row of this key may be left from before a clearing, which does not count.
         if recording.events:
             database.upsert_rows(connection, event_ids, recording.events)
-        recorded = zip(recording.stored, recording.shown, recording.by_page, strict=True)
+    if recording.stored:
+        database.append_rows(connection, interactions, _to_rows(row.source_id, keys, recording.stored))
         # Of nothing of a piece nothing came (D188 of docs/decisions.md).
-        counted = [each for each in recorded if each[0].portion != 0 or each[0].type.is_rating]
+        counted = [each for each in recording.stored if each[0].portion != 0 or each[0].type.is_rating]
         if counted:
             attribute(connection, database, row, counted)
         _raise_version(connection, row.source_id, recording.version, now)
@@ -79,11 +84,23 @@ def record(
 
 
 class _Keys:
-    """The keys of a source's people and events, each made once for all that a transaction wants it for."""
+    """The keys of a source's people, pieces and events, each made once for all that a transaction wants it for."""
 
     def __init__(self, source: int) -> None:
         self.user = functools.cache(functools.partial(user_key, source))
+        self.piece = functools.cache(functools.partial(piece_key, source))
         self.event = functools.cache(functools.partial(event_key, source))
+
+
+def _store_new_events(
+    connection: Connection, database: AnyDatabase, row: Any, events: Sequence[tuple[int, bytes, int]]
+) -> bool:
+    """Store event ids, and return whether all are new; of others none is stored, and those that were stay."""
+    if not events or database.insert_missing_rows(connection, event_ids, events) == len(events):
+        return True
+    added = (event_ids.c.source_id == row.source_id) & (event_ids.c.version > row.interactions_version)
+    connection.execute(delete(event_ids).where(added))
+    return False
 
 
 class _InteractionRecorder:
@@ -93,7 +110,7 @@ class _InteractionRecorder:
     """
 
     def __init__(
-        self, row: Any, now: int, keys: _Keys, events: dict[tuple[str, str], StoredInteraction], off: frozenset[str]
+        self, row: Any, now: int, keys: _Keys, off: frozenset[str], events: dict[tuple[str, str], StoredInteraction]
     ) -> None:
         self._row = row
         self._now = now
@@ -102,9 +119,7 @@ class _InteractionRecorder:
         self._off = off
         self._unstored = 0
         self.version = int(row.interactions_version)
-        self.stored: list[StoredInteraction] = []
-        self.shown: list[NewImpression | None] = []
-        self.by_page: list[bool] = []
+        self.stored: list[tuple[StoredInteraction, NewImpression | None, bool]] = []
         self.events: list[tuple[int, bytes, int]] = []
 
     def take(self, command: RecordInteractions) -> Outcome:
@@ -125,27 +140,24 @@ class _InteractionRecorder:
 
         One that is not stored has the version 0.
         """
-        event = None if new.event_id is None else (new.user_id, new.event_id)
+        user_id, kind, piece_id, occurred_at, event_id, shown_in, portion = new
+        event = None if event_id is None else (user_id, event_id)
         if event is not None and event in self._events:
             return self._events[event]
-        is_off = new.user_id in self._off
-        occurred_at = self._now if new.occurred_at is None else new.occurred_at
+        is_off = user_id in self._off
         version = 0 if is_off else self.version + 1
+        moment = self._now if occurred_at is None else occurred_at
         # By place, as names cost more than all else here.
-        interaction = StoredInteraction(
-            new.user_id, new.type, new.piece_id, occurred_at, version, new.event_id, new.portion
-        )
+        interaction = StoredInteraction(user_id, kind, piece_id, moment, version, event_id, portion)
         if is_off:
             self._unstored += 1
             return interaction
-        self.version += 1
-        self.stored.append(interaction)
-        self.shown.append(new.shown_in)
-        self.by_page.append(by_page)
+        self.version = version
+        self.stored.append((interaction, shown_in, by_page))
         if event is not None:
             # Of two of a person with the same event id in one group, of whichever requests, the second is a duplicate.
             self._events[event] = interaction
-            self.events.append((self._row.source_id, self._keys.event(*event), self.version))
+            self.events.append((self._row.source_id, self._keys.event(*event), version))
         return interaction
 
 
@@ -310,8 +322,7 @@ def _read_events(
 def _find_taken_back(connection: Connection, row: Any, events: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
     """Return at which versions events, each a person and an event id, were taken back."""
     source, versions = row.source_id, dict[tuple[str, str], int]()
-    own = select(taken_back.c.version).where(taken_back.c.source_id == source)
-    if connection.execute(own.limit(1)).first() is None:
+    if not _is_any_taken_back(connection, source):
         return versions
     keys: dict[bytes, list[tuple[str, str]]] = defaultdict(list)
     for event in events:
@@ -321,6 +332,11 @@ def _find_taken_back(connection: Connection, row: Any, events: Sequence[tuple[st
         theirs = [event for event in keys[bytes(each.event_key)] if user_key(source, event[0]) == bytes(each.owner)]
         versions |= dict.fromkeys(theirs, each.version)
     return versions
+
+
+def _is_any_taken_back(connection: Connection, source: int) -> bool:
+    own = select(taken_back.c.version).where(taken_back.c.source_id == source)
+    return connection.execute(own.limit(1)).first() is not None
 
 
 def _by_event_key(connection: Connection, statement: str, row: Any, keys: Iterable[bytes]) -> Iterator[Any]:
@@ -342,15 +358,14 @@ def _find_versions(
 ) -> dict[tuple[str, str], int]:
     """Return under which versions events, each a person and an event id, are stored.
 
-    Each is looked up under its key, and under the one of earlier releases, which many people may share: there only a
-    row of this very person counts. Who owns a row is found in the same statement, by one look-up in an index, so that
-    others who have the id change neither the statements nor how much they read.
+    Each is looked up under its key, and, where the source may have such, under the one of earlier releases, which many
+    people may share: there only a row of this very person counts. Who owns a row is found in the same statement, by one
+    look-up in an index, so that others who have the id change neither the statements nor how much they read.
     """
     source = row.source_id
     shared_keys: dict[bytes, dict[bytes, tuple[str, str]]] = defaultdict(dict)
-    own_keys: dict[bytes, tuple[str, str]] = {}
-    for event in events:
-        own_keys[keys.event(*event)] = event
+    own_keys = {keys.event(*event): event for event in events}
+    for event in () if row.own_events else events:
         shared_keys[shared_event_key(source, event[1])][keys.user(event[0])] = event
     rows = _by_event_key(connection, _EVENTS, row, [*own_keys, *shared_keys])
     versions: dict[tuple[str, str], int] = {}
@@ -376,17 +391,15 @@ def _unstored(new: NewInteraction, version: int) -> StoredInteraction:
     return interaction if new.occurred_at is None else interaction._replace(occurred_at=new.occurred_at)
 
 
-def _to_row(source: int, keys: _Keys, each: StoredInteraction) -> tuple[Any, ...]:
-    """Return an interaction in the columns of its table, under the keys of its person and its piece."""
-    return (
-        source,
-        each.version,
-        keys.user(each.user_id),
-        piece_key(source, each.piece_id),
-        TYPE_CODES[each.type],
-        each.occurred_at,
-        each.user_id,
-        each.piece_id,
-        each.event_id,
-        each.portion,
-    )
+def _to_rows(
+    source: int, keys: _Keys, stored: Iterable[tuple[StoredInteraction, NewImpression | None, bool]]
+) -> list[tuple[Any, ...]]:
+    """Return interactions in the columns of their table, under the keys of their people and pieces."""
+    user, piece = keys.user, keys.piece
+    rows = [
+        (source, version, user(user_id), piece(piece_id), kind.code, moment, user_id, piece_id, event_id, portion)
+        for (user_id, kind, piece_id, moment, version, event_id, portion), _, _ in stored
+    ]
+    # By person: the index of their interactions is gone through once, which saves a quarter of the time.
+    rows.sort(key=itemgetter(2))
+    return rows

@@ -118,9 +118,11 @@ sources = Table(
     Column("changed_at", BigInteger, nullable=False),
     Column("words", LargeBinary),
     Column("words_wanted", LargeBinary),
+    Column("own_events", Boolean),
 )
 """``words`` is the rule by which pieces have words of their texts, ``words_wanted`` that of the settings: where the two
-differ, words by it are being worked out. Null or empty is none."""
+differ, words by it are being worked out. Null or empty is none. ``own_events`` says that no event id has a key that
+people share, as 0.1.0 gave them (`storage.hashing.shared_event_key`); null that one may."""
 counters = Table(
     "counters",
     metadata,
@@ -391,8 +393,25 @@ pull_runs = Table(
 )
 """What came of the last runs of each pull, as JSON."""
 
-SHARED_TABLES = frozenset({"accounts", "keys", "sessions", "audit", "usage", "secrets", "pulls", "pull_runs"})
-"""The tables that belong to no source."""
+SHARED_TABLES = (accounts, keys, sessions, usage, audit, secrets, pulls, pull_runs)
+"""The tables that belong to no source, copied whole each time: they are small, or few."""
+FEED_TABLES = (pieces, interactions, event_ids, preferences)
+"""The tables whose new rows the version tells."""
+SMALL_TABLES = (
+    taken_back,
+    lists,
+    placements,
+    placement_versions,
+    drafts,
+    impressions,
+    placement_people,
+    placement_counts,
+    placement_pieces,
+    dictionaries,
+)
+"""The tables that are copied whole each time: they have no versions of their own that a feed tells."""
+SOURCE_TABLES = (sources, counters, *FEED_TABLES, *SMALL_TABLES)
+"""The tables of a source."""
 
 removed = MetaData()
 """Tables of earlier schemas, which a file of then may still have."""

@@ -61,6 +61,7 @@ _HEADS = (
         _interacted.c.clock.label("interactions_clock"),
         sources.c.words,
         sources.c.words_wanted,
+        sources.c.own_events,
     )
     .select_from(sources)
     .join(

@@ -267,7 +267,9 @@ class WriteTransaction:
         Another process may do the same at the same time: whichever comes second finds the source made.
         """
         number = source_id(command.account_id, command.source)
-        begun = {"settings": command.settings, "words": command.words, "words_wanted": command.words}
+        begun: dict[str, Any] = {"settings": command.settings, "words": command.words, "words_wanted": command.words}
+        # On PostgreSQL nodes of 0.1.0 may go on beside this one.
+        begun["own_events"] = True if self.connection.dialect.name == "sqlite" else None
         if row is not None:
             row = self._row(command, CONTENT, INTERACTIONS)
             if not row.deleted:

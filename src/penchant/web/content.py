@@ -1,6 +1,6 @@
 """A source's pieces: submit, list, follow, read, delete."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
 from penchant.errors import UnknownPiece, UnsupportedMediaType, invalid_parameter
 from penchant.model import EncodedPiece, Scope, SourceSettings
@@ -36,7 +36,6 @@ END = b"]}"
 """The end of the document of a listing."""
 MAX_READ = 1_000
 """Pieces that one request reads by their ids (interface, section 10)."""
-DELETED_HEADER = "x-penchant-deleted"
 
 
 @CONTENT.operation(
@@ -98,14 +97,7 @@ async def preview_words(call: Call) -> Answer:
 )
 async def list_ids(call: Call) -> Answer:
     """List and count the ids, ascending."""
-    values = call.values()
-    page = await call.services.content.ids(
-        call.access,
-        call.source,
-        skip=values["skip"],
-        limit=values["limit"],
-        min_version=call.min_version(),
-    )
+    page = await _page(call, call.services.content.ids)
     start = b'{"count":%d,"content":[' % page.head.piece_count
     return _listing(call, page, start, _encoded_ids)
 
@@ -122,17 +114,16 @@ async def list_ids(call: Call) -> Answer:
 )
 async def list_content(call: Call) -> Answer:
     """List the pieces, ascending by id."""
-    values = call.values()
-    page = await call.services.content.pieces(
-        call.access,
-        call.source,
-        skip=values["skip"],
-        limit=values["limit"],
-        min_version=call.min_version(),
-    )
+    page = await _page(call, call.services.content.pieces)
     timestamp = format_timestamp(page.head.changed_at)
     start = b'{"source":%s,"timestamp":"%s","content":[' % (encode(call.source), timestamp.encode())
     return _listing(call, page, start, _bodies)
+
+
+async def _page(call: Call, read: Callable[..., Awaitable[ListingPage[EncodedPiece]]]) -> ListingPage[EncodedPiece]:
+    values = call.values()
+    bounds = {"skip": values["skip"], "limit": values["limit"], "min_version": call.min_version()}
+    return await read(call.access, call.source, **bounds)
 
 
 Entries = Callable[[Sequence[EncodedPiece]], list[bytes]]
@@ -322,7 +313,7 @@ async def delete_content(call: Call) -> Answer:
 
 def deletion_answer(outcome: Outcome) -> Answer:
     """Return the answer to a deletion, which tells how many pieces there were: none is often a client's slip."""
-    headers = {DELETED_HEADER: str(outcome.deleted)}
+    headers = {"x-penchant-deleted": str(outcome.deleted)}
     return Answer(status=202, body=EMPTY_LIST, version=outcome.version, headers=headers)
 
 

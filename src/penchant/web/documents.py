@@ -27,7 +27,6 @@ SEARCH_PAUSE = 4.0
 """How long after a search the next one begins, for the time that it took: a fifth of a worker at most."""
 _NO_ACCOUNT = 0
 """That of a search, which needs no key."""
-_FOR_EVER = {"cache-control": "public, max-age=31536000, immutable"}
 
 
 def document_operations(operations: Sequence[Operation], base_path: str) -> tuple[Operation, ...]:
@@ -114,7 +113,7 @@ class ServiceDocuments:
         headers = dict(page.headers)
         # Only with its present tag in the address may a cache keep it for ever.
         if call.query.values("v") == [page.etag]:
-            headers |= _FOR_EVER
+            headers |= {"cache-control": "public, max-age=31536000, immutable"}
         return Answer(body=page.body, media_type=page.media_type, etag=page.etag, headers=headers)
 
     async def _asked(self, call: Call) -> "DocumentPage":

@@ -1,6 +1,6 @@
 """Drafts: edits that wait, looked at and proposed, published as one version and taken back as one."""
 
-from collections.abc import Collection
+from operator import attrgetter
 
 from penchant.model import Feature, Scope
 from penchant.service.drafts import summary_of
@@ -82,27 +82,17 @@ async def read_effect(call: Call) -> EffectSubject:
     return await call.services.effects.subject(await call.view(), wish, with_people=may_ask)
 
 
-def people_shown(subject: EffectSubject) -> Collection[str]:
-    """Return the people whose lists are shown."""
-    return subject.users
-
-
-def lists_shown(subject: EffectSubject) -> int:
-    """Return how many lists are made."""
-    return len(subject.users) + len(subject.pieces)
-
-
 @DRAFTS.operation(
     "POST",
     _ONE + "/effect",
-    about=everybody_in_body(people_shown),
+    about=everybody_in_body(attrgetter("users")),
     scope=Scope.WRITE,
     parameters=(MIN_VERSION,),
     counted=True,
     personal=True,
     body="EffectWish",
     reader=read_effect,
-    answers=lists_shown,
+    answers=lambda subject: len(subject.users) + len(subject.pieces),
     answer="DraftEffect",
     errors=("unknown-draft", "feature-not-in-plan", "unknown-piece", "too-many-entries", "overloaded"),
 )

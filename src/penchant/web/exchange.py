@@ -41,7 +41,6 @@ from penchant.web.query import RequestHeaders
 REQUEST_ID_HEADER = b"x-request-id"
 NO_ROUTE = "(none)"
 """What requests are counted under that were not led to a route."""
-CHALLENGE = 'ApiKey realm="penchant", header="x-api-key"'
 CAME_AT = "penchant.came_at"
 """Where a request's scope has the moment since which its time counts."""
 _NUMBERS = itertools.count()
@@ -92,7 +91,7 @@ class RequestExchange:
         self.rate: RateState | None = None
         self.browser_key: str | None = None
         self.access: Access | None = None
-        self.challenge = CHALLENGE
+        self.challenge = 'ApiKey realm="penchant", header="x-api-key"'
         self._uncount: list[Callable[[], None]] = []
         self._send = send
         self._body_bytes = 0

@@ -1,7 +1,8 @@
 """Handlers of reasons and previews: why a piece is in a list or not, and what lists would be."""
 
-from collections.abc import Collection
-from dataclasses import replace
+from operator import attrgetter
+
+from msgspec.structs import replace
 
 from penchant.errors import UnknownPiece
 from penchant.model import Feature, Scope
@@ -14,6 +15,7 @@ from penchant.web.operations import (
     OperationTable,
     body_tag,
     everybody_in_body,
+    read_by,
 )
 from penchant.web.parameters import (
     ALGO,
@@ -136,32 +138,17 @@ async def preview_recommendation(call: Call) -> Answer:
     return await personal_answer(call, values, ranking)
 
 
-async def read_preview(call: Call) -> PreviewWish:
-    """Return which lists are to be shown under other settings."""
-    return await call.decode_body(decode_preview)
-
-
-def people_previewed(wish: PreviewWish) -> Collection[str]:
-    """Return the people whose lists are shown."""
-    return wish.users
-
-
-def lists_previewed(wish: PreviewWish) -> int:
-    """Return how many lists are made."""
-    return len(wish.pieces) + len(wish.users)
-
-
 @EXPLANATIONS.operation(
     "POST",
     "/{source}/preview/settings",
-    about=everybody_in_body(people_previewed),
+    about=everybody_in_body(attrgetter("users")),
     scope=Scope.WRITE,
     parameters=(MIN_VERSION,),
     counted=True,
     personal=True,
     body="PreviewWish",
-    reader=read_preview,
-    answers=lists_previewed,
+    reader=read_by(decode_preview),
+    answers=lambda wish: len(wish.pieces) + len(wish.users),
     answer="SettingsPreview",
     errors=(
         "feature-not-in-plan",
@@ -182,11 +169,6 @@ async def preview_settings(call: Call) -> Answer:
     return Answer(body=encode(preview), version=view.head.version)
 
 
-async def read_asked(call: Call) -> tuple[str, ...]:
-    """Return the pieces whose lists are asked for; unknown ones count as well, since the request is answered."""
-    return await call.decode_body(lambda body: decode_asked(body, MAX_ASKED))
-
-
 @EXPLANATIONS.operation(
     "POST",
     "/{source}/similar",
@@ -197,8 +179,8 @@ async def read_asked(call: Call) -> tuple[str, ...]:
     parameters=(*_NEAR, BY, INCLUDE, EXPLAIN, MIN_VERSION),
     counted=True,
     body="AskedIds",
-    reader=read_asked,
-    answers=len,
+    reader=read_by(lambda body: decode_asked(body, MAX_ASKED)),
+    answers=len,  # unknown pieces count as well, since the request is answered
     answer="SimilarEntries",
     errors=("too-few-pieces", "too-many-entries"),
 )

@@ -62,7 +62,6 @@ _PATH_PARAMETERS: Mapping[str, tuple[str, str]] = {
     "name": ("The name of a placement; percent-encoded once.", "home"),
     "page": ("The name of a page, as the navigation links to it.", "quickstart"),
 }
-_KEY_ERRORS = ("unauthenticated", "rate-exceeded")
 _HEADERS: Mapping[str, tuple[str, str]] = {
     "ETag": ("string", "Tag of the answer, for `If-None-Match`."),
     "RateLimit": ("string", "What is left of the key's requests in this second, where the plan limits them."),
@@ -346,7 +345,7 @@ def error_codes(operation: Operation) -> list[str]:
 
 def _admission_errors(operation: Operation) -> list[str]:
     """Return the codes of the errors that the order of checks has for an operation that needs a key."""
-    codes = [*_KEY_ERRORS, "invalid-input", "storage-unavailable"]
+    codes = ["unauthenticated", "rate-exceeded", "invalid-input", "storage-unavailable"]
     if operation.feature is not None or not set(NARROWING).isdisjoint(operation.parameters):
         codes.append("feature-not-in-plan")
     if FILTER in operation.parameters:

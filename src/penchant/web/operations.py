@@ -6,9 +6,10 @@ A row stands beside its handler; `penchant.web.routes` gathers all of them.
 import hashlib
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Generic, ParamSpec, TypeVar
 
+import msgspec
 from starlette.datastructures import Headers
 
 from penchant.attributes import Attribute
@@ -41,8 +42,7 @@ BODY_ERRORS = ("unsupported-media-type", "body-too-large", "invalid-syntax", "in
 """Codes of errors of every operation with a body."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """An answer of a handler: a body or a stream of parts, and what the headers must say of it.
 
     ``etag`` marks an answer that may be asked for again conditionally, ``headers`` are further ones. ``close`` ends a
@@ -54,20 +54,18 @@ class Answer:
     media_type: str = JSON
     version: int | None = None
     etag: str | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = msgspec.field(default_factory=dict)
     close: Callable[[], Awaitable[None]] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AdmittedCaller:
+class AdmittedCaller(msgspec.Struct, frozen=True, kw_only=True):
     """The sender of a request that was let in, and the source's head of that moment where the source must exist."""
 
     access: Access
     head: SourceHead | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class Call(msgspec.Struct, frozen=True, kw_only=True):
     """A request as a handler gets it: let in, its path and query decoded, its body read.
 
     ``caller`` is ``None`` for public operations; ``body`` and ``media_type`` are empty where the operation's row
@@ -267,6 +265,11 @@ def in_body(
 def everybody_in_body(people: Callable[[Any], Collection[str]]) -> About:
     """Return that an operation tells of all the people whom its body names, if any."""
     return About(name="everybody", in_body=people, scope=Scope.PERSONAL)
+
+
+def read_by(decode: Callable[[bytes], Any]) -> Reader:
+    """Return the reader of bodies that say by themselves what they hold."""
+    return lambda call: call.decode_body(decode)
 
 
 async def _unserved(call: Call) -> Answer:

@@ -60,8 +60,6 @@ from penchant.wire import (
 PEOPLE = OperationTable(Operation, "people")
 _PREFERENCES = "/{source}/users/{userID}/preferences"
 
-INTERACTIONS_VERSION_HEADER = "x-penchant-interactions-version"
-
 
 def _answer(source: str, interaction: StoredInteraction) -> InteractionAnswer[str]:
     return InteractionAnswer(
@@ -91,7 +89,7 @@ def _shown(impression: StoredImpression) -> ExportedImpression[str]:
 
 def _versions(outcome: Outcome) -> dict[str, str]:
     """Return the header that says at which version of its interactions a source stands after a change."""
-    return {INTERACTIONS_VERSION_HEADER: str(outcome.interactions_version)}
+    return {"x-penchant-interactions-version": str(outcome.interactions_version)}
 
 
 @PEOPLE.operation(
@@ -226,15 +224,10 @@ async def read_interactions(call: Call) -> Sequence[NewInteraction]:
     return await call.decode_body(lambda body: decode(body, now))
 
 
-def people_recorded(interactions: Sequence[NewInteraction]) -> set[str]:
-    """Return the people who did these."""
-    return {interaction.user_id for interaction in interactions}
-
-
 @PEOPLE.operation(
     "POST",
     "/{source}/interactions",
-    about=in_body(people_recorded),
+    about=in_body(lambda interactions: {each.user_id for each in interactions}),
     in_browsers=True,
     scope=Scope.INTERACT,
     changes_interactions=True,

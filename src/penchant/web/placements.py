@@ -1,11 +1,11 @@
 """Placements: stored, listed, rolled back; the lists that they show, what people saw of these, and what came of it."""
 
 import functools
-from collections.abc import Collection, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
-from msgspec import UNSET
+from msgspec import UNSET, structs
 
 from penchant.errors import Fault, InvalidInput, NotInBrowsers, PenchantError, invalid_parameter
 from penchant.live.views import View
@@ -29,6 +29,7 @@ from penchant.web.operations import (
     OperationTable,
     everybody_in_body,
     in_body,
+    read_by,
 )
 from penchant.web.parameters import (
     AFTER,
@@ -68,7 +69,6 @@ from penchant.wire import (
 
 PLACEMENTS = OperationTable(Operation, "placements")
 _ONE = "/{source}/placements/{name}"
-_LIST_ERRORS = ("unknown-placement", "unknown-piece", "too-few-pieces", "overloaded")
 
 
 @PLACEMENTS.operation(
@@ -184,26 +184,11 @@ async def roll_back_placement(call: Call) -> Answer:
     return Answer(body=encode_placement(spec), version=outcome.version)
 
 
-async def read_preview(call: Call) -> PlacementWish:
-    """Return which lists are to be shown under a draft of a placement."""
-    return await call.decode_body(decode_placement_preview)
-
-
-def people_previewed(wish: PlacementWish) -> Collection[str]:
-    """Return the people whose lists are shown."""
-    return wish.users
-
-
-def lists_previewed(wish: PlacementWish) -> int:
-    """Return how many lists are made."""
-    return len(wish.users)
-
-
 @PLACEMENTS.operation(
     "POST",
     "/{source}/preview/placement",
     tag="pages",
-    about=everybody_in_body(people_previewed),
+    about=everybody_in_body(attrgetter("users")),
     scope=Scope.WRITE,
     feature=Feature.PLACEMENTS,
     parameters=(MIN_VERSION,),
@@ -211,8 +196,8 @@ def lists_previewed(wish: PlacementWish) -> int:
     personal=True,
     body_kind=SETTINGS_BODY,
     body="PlacementWish",
-    reader=read_preview,
-    answers=lists_previewed,
+    reader=read_by(decode_placement_preview),
+    answers=lambda wish: len(wish.users),
     answer="PlacementPreview",
     errors=("unknown-piece", "too-few-pieces", "too-many-entries", "overloaded"),
 )
@@ -259,7 +244,7 @@ async def placement_card(call: Call) -> Answer:
     counted=True,
     personal=True,
     answer="PlacementResult",
-    errors=_LIST_ERRORS,
+    errors=("unknown-placement", "unknown-piece", "too-few-pieces", "overloaded"),
 )
 async def placement_list(call: Call) -> Answer:
     """The list of a placement, for a person and beside a piece."""
@@ -302,7 +287,7 @@ def _begun(call: Call, view: View, asked: PlacementRequest, after: str | None) -
     if after is None:
         return _BegunList(asked, asked, ListCursor())
     cursor = call.services.lists.pages.read(view.head, _choices(asked), after)
-    request = replace(
+    request = structs.replace(
         asked,
         take=min(asked.take, MAX_LISTED - mark_count(cursor.listed)),
         exclude=asked.exclude | marked_ids(view.snapshot, cursor.elsewhere),
@@ -340,26 +325,11 @@ def _marks(answer: PlacementAnswer) -> bytes:
     return marks_of(each.id for each in answer.result.content)
 
 
-async def read_page(call: Call) -> PageWish:
-    """Return which lists a page asks for."""
-    return await call.decode_body(decode_page)
-
-
-def people_of_page(page: PageWish) -> Collection[str]:
-    """Return the person for whom the lists are, if any."""
-    return () if page.user_id is None else (page.user_id,)
-
-
-def lists_of_page(page: PageWish) -> int:
-    """Return how many lists are asked for; one with an error counts as well, since the request was answered."""
-    return len(page.lists)
-
-
 @PLACEMENTS.operation(
     "POST",
     "/{source}/lists",
     tag="pages",
-    about=in_body(people_of_page, scope=Scope.PERSONAL),
+    about=in_body(lambda page: () if page.user_id is None else (page.user_id,), scope=Scope.PERSONAL),
     in_browsers=True,
     scope=Scope.READ,
     feature=Feature.PLACEMENTS,
@@ -367,8 +337,8 @@ def lists_of_page(page: PageWish) -> int:
     counted=True,
     personal=True,
     body="PageWish",
-    reader=read_page,
-    answers=lists_of_page,
+    reader=read_by(decode_page),
+    answers=lambda page: len(page.lists),  # one with an error counts as well, since the request was answered
     answer="PageResult",
     errors=("too-many-entries", "overloaded"),
 )

@@ -186,9 +186,12 @@ class Parameter:
         return self.read(given[0])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Values:
-    """The values of an operation's parameters, and the names in the query that it does not know."""
+    """The values of an operation's parameters, and the names in the query that it does not know.
+
+    Those of short queries are remembered, so what follows from them can be remembered by their identity.
+    """
 
     known: Mapping[str, Any] = field(default_factory=dict)
     ignored: tuple[str, ...] = ()

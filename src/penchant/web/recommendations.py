@@ -1,8 +1,12 @@
 """Lists: similar pieces, recommendations and profiles, what is popular or new, and those of many people."""
 
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any, TypedDict, TypeVar
+
+import msgspec
 
 from penchant.attributes import Attribute, AttributeFilter, Boost
 from penchant.errors import InvalidInput, invalid_parameter
@@ -56,6 +60,7 @@ from penchant.wire import ListCursor, decode_asked, decode_boosts, decode_filter
 RECOMMENDATIONS = OperationTable(Operation, "recommendations")
 
 Decoded = TypeVar("Decoded")
+_ID = attrgetter("id")
 _FREE_ON_PAGES = frozenset(each.name for each in (AFTER, LIMIT, TAKE, INCLUDE, EXPLAIN, MIN_VERSION))
 """What may differ from page to page of a list."""
 
@@ -102,12 +107,18 @@ def list_choice(call: Call, values: Values, view: View) -> ListChoice:
 
 def _asked(call: Call, values: Values) -> list[object]:
     """Return what a request chooses its list by."""
+    return [call.operation.name, sorted(call.path.items()), _chosen(values)]
+
+
+@functools.lru_cache(maxsize=1_024)
+def _chosen(values: Values) -> msgspec.Raw:
+    """Return what a query chooses a list by, as JSON."""
     chosen = [
         [name, sorted(each) if isinstance(each, frozenset) else each]
         for name, each in sorted(values.known.items())
         if name not in _FREE_ON_PAGES
     ]
-    return [call.operation.name, sorted(call.path.items()), chosen]
+    return msgspec.Raw(encode(chosen))
 
 
 def _cursor(call: Call, values: Values, view: View) -> ListCursor:
@@ -125,7 +136,7 @@ def list_headers(call: Call, values: Values, ranking: ListRanking[Any]) -> dict[
     """Return the headers of a list that was made: how much it knows of what people did, and where it goes on."""
     headers = audience_headers(ranking.audience_version)
     if AFTER in call.operation.parameters and ranking.goes_on:
-        cursor = ListCursor(listed=ranking.request.listed + marks_of([each.id for each in ranking.listed]))
+        cursor = ListCursor(listed=ranking.request.listed + marks_of(map(_ID, ranking.listed)))
         headers[NEXT_HEADER] = call.services.lists.pages.cursor(ranking.view.head, _asked(call, values), cursor)
     return headers
 
@@ -159,7 +170,7 @@ def query_by(call: Call, piece_id: str, values: Values, view: View) -> SimilarRe
     query = similar_query(call, piece_id, values, view)
     if values["by"] is Basis.CONTENT:
         return query
-    return replace(query, by=values["by"], min_audience_version=call.min_audience_version())
+    return msgspec.structs.replace(query, by=values["by"], min_audience_version=call.min_audience_version())
 
 
 def audience_headers(version: int | None) -> dict[str, str]:

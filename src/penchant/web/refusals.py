@@ -19,7 +19,6 @@ from penchant.web.relay import HelperLost, Relay
 from penchant.web.routing import RESERVED_SEGMENT
 
 _ERROR = Overloaded("More requests come in than can be answered in time.")
-_RETRY_AFTER_S = b"1"
 _KEY = KEY_HEADER.encode()
 HELD_BACK_S = 0.25
 """How long a refusal waits before it is sent: to refuse those again who ask again at once, whatever Retry-After says,
@@ -87,7 +86,7 @@ class Refusals:
             (b"content-type", PROBLEM_MEDIA_TYPE.encode()),
             (b"content-length", str(len(body)).encode()),
             (b"cache-control", b"no-store"),
-            (b"retry-after", _RETRY_AFTER_S),
+            (b"retry-after", b"1"),
             (REQUEST_ID_HEADER, named.encode()),
         ]
         await send({"type": "http.response.start", "status": status, "headers": headers})

@@ -9,9 +9,9 @@ import asyncio
 import contextlib
 import functools
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from urllib.parse import quote
 
+from msgspec.structs import replace
 from starlette.responses import StreamingResponse
 
 from penchant.errors import NotInBrowsers, Overloaded, PenchantError, RateExceeded, Unauthenticated, WrongMethod

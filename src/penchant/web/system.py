@@ -11,7 +11,6 @@ from penchant.wire import Addresses, encode
 
 SYSTEM = OperationTable(Operation, "service")
 
-_HTML = "text/html; charset=utf-8"
 _SVG = "image/svg+xml"
 _COVER_HEADERS = {
     # A week, since another version may draw otherwise.
@@ -90,7 +89,7 @@ async def metrics(call: Call) -> Answer:
 )
 async def problem(call: Call) -> Answer:
     """A page that explains an error."""
-    return Answer(body=problem_page(call.path["code"]).encode(), media_type=_HTML)
+    return Answer(body=problem_page(call.path["code"]).encode(), media_type="text/html; charset=utf-8")
 
 
 async def _cover(call: Call) -> Answer:

@@ -96,7 +96,6 @@ from penchant.wire.filters import MAX_FILTER_BYTES, decode_boosts, decode_filter
 from penchant.wire.lines import (
     ChangeLine,
     ExportedPlacement,
-    ListLines,
     StatedPreferences,
     begin_line,
     decode_exported_placement,
@@ -191,6 +190,7 @@ from penchant.wire.settings import (
     PreviewWish,
     decode_preview,
     decode_settings,
+    decode_stored_settings,
     encode_settings,
     read_settings,
     stored_retention_days,

@@ -11,7 +11,7 @@ them; so a member that is added to the record is in all three, and clients have 
 import enum
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeGuard, TypeVar
 
 import msgspec
 from msgspec import UNSET
@@ -329,7 +329,7 @@ def is_category(name: str, where: str, faults: Faults) -> bool:
     return problem is None
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: Any) -> TypeGuard[float]:
     """Return whether a JSON value is a number."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 

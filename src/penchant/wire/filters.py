@@ -24,6 +24,7 @@ from penchant.attributes import (
 )
 from penchant.errors import InvalidSyntax
 from penchant.wire.attributes import typed_value
+from penchant.wire.fields import is_number
 from penchant.wire.syntax import Faults, decode, encode, fail_at, hundredths_of, kind_of
 
 MAX_FILTER_BYTES = 8_192
@@ -115,8 +116,7 @@ class _FilterReader:
         rest = {name: member for name, member in value.items() if name != "factor"}
         matching = AttributeFilter(encode(rest).decode(), self.clause(rest, where, 1))
         factor = value.get("factor")
-        is_number = isinstance(factor, int | float) and not isinstance(factor, bool)
-        hundredths = hundredths_of(factor) if factor is not None and is_number else None
+        hundredths = hundredths_of(factor) if is_number(factor) else None
         if hundredths is not None and 1 <= hundredths <= MAX_FACTOR * BOOST_SCALE:
             return Boost(matching, hundredths)
         detail = f"A number from 0.01 to {MAX_FACTOR} with at most two decimals is accepted."

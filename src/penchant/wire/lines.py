@@ -1,10 +1,8 @@
-"""Lines of JSON: of many lists at once, of the change feed, and of what ``penchant export`` writes for an import."""
+"""Lines of JSON: of the change feed, and of what ``penchant export`` writes for an import."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
-from operator import add
 from typing import Any, Literal
 
 import msgspec
@@ -15,44 +13,6 @@ from penchant.wire.placements import BUCKETS, PlacementSpec, placement_problem, 
 from penchant.wire.preferences import read_preferences
 from penchant.wire.syntax import Faults, decode_object, encode, kind_of
 from penchant.wire.text import id_problem
-
-
-class ListLines:
-    """Writes lists over the same pieces, which have numbers; ``id_of`` tells the id of one.
-
-    Records of a million entries take longer to make than to encode. What a piece is written with is encoded once, and
-    the scores of all lists together.
-    """
-
-    def __init__(self, id_of: Callable[[int], str]) -> None:
-        self._openings = _Openings(id_of)
-
-    def encode(
-        self, ids: Sequence[str], lengths: Sequence[int], pieces: Sequence[int], scores: Sequence[float]
-    ) -> Iterator[bytes]:
-        """Yield the lines of lists with these ids and lengths; pieces and scores are those of all, one after the other.
-
-        Each line is `encode` of a `RecommendationResult`, and a line feed.
-        """
-        texts = encode(scores)[1:-1].split(b",")
-        # Bytes and bytes: no step of Python's for an entry.
-        entries = list(map(add, map(self._openings.__getitem__, pieces), texts if scores else ()))
-        cuts = pairwise(accumulate(lengths, initial=0))
-        for each, (begin, end) in zip(ids, cuts, strict=True):
-            content = b"},".join(entries[begin:end])
-            yield b'{"id":%b,"content":[%b]}\n' % (encode(each), content + b"}" if content else b"")
-
-
-class _Openings(dict[int, bytes]):
-    """What the entry of a piece begins with, made when it is first asked for."""
-
-    def __init__(self, id_of: Callable[[int], str]) -> None:
-        super().__init__()
-        self._id_of = id_of
-
-    def __missing__(self, piece: int) -> bytes:
-        opening = self[piece] = b'{"id":%b,"score":' % encode(self._id_of(piece))
-        return opening
 
 
 class ChangeLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

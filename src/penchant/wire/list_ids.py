@@ -27,13 +27,15 @@ have equal cursors. Nobody makes one, and one is of no use with another request,
 """
 
 import base64
+import functools
 import hashlib
 import hmac
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
+
+import msgspec
 
 from penchant.model import MARK_BYTES, MAX_TAKE, PIN, QUOTA, ListIdentity
 
@@ -42,7 +44,6 @@ _TAG_BYTES = 11
 """88 bits: nobody guesses one with as many requests as a service answers."""
 _KEY_BYTES = _MOMENT_BYTES + _TAG_BYTES
 CHANCE_BYTES = 4
-_MAX_PERSON_BYTES = 16
 _IS_PROVEN = 128
 NO_RULES: Mapping[str, str] = MappingProxyType({})
 _MARKS = {"": b"list mark", PIN: b"list pin", QUOTA: b"list quota"}
@@ -164,8 +165,7 @@ _WRONG_CURSOR = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListCursor:
+class ListCursor(msgspec.Struct, frozen=True, kw_only=True):
     """Where a list goes on: what was ``listed``, in order, and what others beside it show, as marks of the pieces' ids.
 
     Marks are of `penchant.model.MARK_BYTES` each, one after the other. ``about`` says which list it is where its
@@ -215,5 +215,10 @@ def _cursor_tag(secret: bytes, bound: bytes, content: bytes) -> bytes:
 def _hidden(secret: bytes, tag: bytes, content: bytes) -> bytes:
     """Return bytes hidden, or hidden ones as they were."""
     # The key in full first, of a fixed length: a sponge that begins with a secret is a keyed function.
-    stream = hashlib.shake_256(hashlib.sha256(b"cursor" + secret).digest() + tag).digest(len(content))
+    stream = hashlib.shake_256(_hiding_key(secret) + tag).digest(len(content))
     return (int.from_bytes(content, "big") ^ int.from_bytes(stream, "big")).to_bytes(len(content), "big")
+
+
+@functools.lru_cache(maxsize=8)
+def _hiding_key(secret: bytes) -> bytes:
+    return hashlib.sha256(b"cursor" + secret).digest()

@@ -548,10 +548,7 @@ def _placement(value: Mapping[str, Any], where: str, faults: Faults) -> Placemen
     if value.get("kind") is None:
         faults.add(f"{where}/kind", f"Found nothing that says which list it is; accepted are {_KINDS}.")
     rules = ListRules(**({"kind": PlacementKind.POPULAR} | given))
-    if value.get("content") is None:
-        _require_picks(rules, where, faults)
-    if value.get("calibrationCategory") is None:
-        _require_category(rules, where, faults)
+    _require_members(value, rules, where, faults)
     variants = _variants(value, rules, where, faults)
     shown = set().union(rules.kinds, *(each.rules.kinds for each in variants))
     _require_use(value, shown, where, faults)
@@ -591,23 +588,18 @@ def _variant(entry: Mapping[str, Any], base: ListRules, where: str, faults: Faul
     unset: dict[str, Any] = dict.fromkeys(_RULES[key].name for key in absent - {"kind"})
     rules = replace(base, **(unset | _rules(entry, where, faults)))
     _require_use(entry, rules.kinds, where, faults)
-    if entry.get("content") is None:
-        _require_picks(rules, where, faults)
-    if entry.get("calibrationCategory") is None:
-        _require_category(rules, where, faults)
+    _require_members(entry, rules, where, faults)
     _VARIANT.read_member(entry, "name", where, faults)
     share = _VARIANT.read_member(entry, "share", where, faults)
     return Variant(name=str(entry.get("name")), share=share, rules=rules)
 
 
-def _require_picks(rules: ListRules, where: str, faults: Faults) -> None:
-    if PlacementKind.PICKS in rules.kinds and rules.content is None:
+def _require_members(value: Mapping[str, Any], rules: ListRules, where: str, faults: Faults) -> None:
+    """Note what a list needs and has not; of what is given with a fault its own reader has told."""
+    is_picked, is_calibrated = PlacementKind.PICKS in rules.kinds, bool(rules.calibration)
+    if value.get("content") is None and is_picked and rules.content is None:
         faults.add(f"{where}/content", "Found no ids; the kind picks needs those of the pieces that it shows.")
-
-
-def _require_category(rules: ListRules, where: str, faults: Faults) -> None:
-    """Note where a list is to keep the shares of tastes, and it is not said by which category."""
-    if rules.calibration and rules.calibration_category is None:
+    if value.get("calibrationCategory") is None and is_calibrated and rules.calibration_category is None:
         faults.add(f"{where}/calibrationCategory", "Found no name; calibration needs the category that it goes by.")
 
 

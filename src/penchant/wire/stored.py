@@ -269,7 +269,6 @@ def decode_stored_texts(body: bytes) -> PieceTexts:
 
 _KINDS = ("kind", "type", "format", "genre")
 """Categories whose first keyword says what kind of thing a piece is, the best first."""
-_YEAR = "year"
 
 
 def decode_stored_card(body: bytes) -> StoredCard:
@@ -284,7 +283,7 @@ def decode_stored_card(body: bytes) -> StoredCard:
         if not named and isinstance(level := stored.categories.get(name), list):
             _gather({name: level}, "", _keywords_in, named)
     catalogs = () if named else sorted(decode_stored_filters(stored.filters).catalogs)
-    year = stored.extras.get(_YEAR)
+    year = stored.extras.get("year")
     return StoredCard(
         label=stored.label,
         kind=next(iter(named or catalogs), ""),

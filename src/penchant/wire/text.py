@@ -11,7 +11,6 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _NUL = re.compile("\\x00")
 RESERVED_IDS = frozenset({".", ".."})
 """What no piece can be called that is submitted."""
-_RESERVED_SOURCE = "-"
 
 
 def _problem(text: str, limit: int, control: re.Pattern[str]) -> str | None:
@@ -62,7 +61,7 @@ def name_problem(text: str) -> str | None:
 
 def source_problem(text: str) -> str | None:
     """Return what is wrong with the name of a source, or ``None``."""
-    if text == _RESERVED_SOURCE:
+    if text == "-":
         return "A source cannot be called '-', which is the service's own."
     return name_problem(text)
 

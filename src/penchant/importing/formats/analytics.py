@@ -187,7 +187,6 @@ _EVENT = "event"
 _MATOMO_NO_PIECE = frozenset({"outlink", "search", "goal", "form", "hsr", "abtesting", "crash"})
 _MATOMO_READ = {"userId", "visitorId", "actionDetails", "lastActionTimestamp"}
 _SKU = "itemSKU"
-_VIEWED = "productViewSku"
 
 
 def read_matomo(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
@@ -252,7 +251,7 @@ class _MatomoVisit(_AnalyticsEntry):
                     self._leave(f"itemDetails/{_SKU}", "no id")
             return
         default = "eventName" if action.get("type") == _EVENT else ""
-        names = (_VIEWED, self._options.id_column or default)
+        names = ("productViewSku", self._options.id_column or default)
         found = next(((name, action[name]) for name in names if action.get(name)), None)
         if found is None or not isinstance(found[1], str | int):
             self._leave(field, "names no piece; say --id-column, for instance --id-column url")

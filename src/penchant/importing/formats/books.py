@@ -168,7 +168,6 @@ _IDS = ("id", "uuid")
 _BOOK = ("id", "title", "timestamp", "pubdate", "series_index", "path", "uuid", "has_cover")
 _NO_DATE = "0101"
 """The year that Calibre writes where a book has no day of publication."""
-_KEYWORD_TYPES = {"text", "enumeration", "series"}
 
 
 def read_calibre(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
@@ -345,7 +344,7 @@ class _LibraryReader:
 def _take_custom(builder: PieceBuilder, column: _Column, values: list[Any]) -> None:
     """Take the values of a column of the owner's: texts as keywords, others into the extras."""
     field = f"#{column.label}"
-    if column.datatype in _KEYWORD_TYPES:
+    if column.datatype in {"text", "enumeration", "series"}:
         builder.keywords(field, column.label, [_text(value) for value in values])
     elif values:
         value = values[0]

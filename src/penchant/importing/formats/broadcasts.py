@@ -18,7 +18,6 @@ from penchant.importing.pieces import PieceBuilder
 from penchant.importing.report import Notes
 from penchant.wire import id_problem
 
-ENDINGS = ("xml", "xmltv")
 TITLE, EPISODE = "title", "episode-num"
 """What ``--id-column`` can say: a piece a title, or a piece an episode."""
 SUBTITLE = "sub-title"
@@ -58,7 +57,7 @@ def read_xmltv(files: Files, options: ImportOptions, notes: Notes) -> Iterator[D
     if unit not in (TITLE, EPISODE):
         raise UnreadableFile(f"Found --id-column {unit}; {TITLE} or {EPISODE} is accepted.")
     guide = _Guide(unit, options, notes)
-    chosen = files.taken(*ENDINGS)
+    chosen = files.taken("xml", "xmltv")
     for file in chosen:
         for line, element in read_items(files, file, ("channel", "programme")):
             problem = guide.gather(element)

@@ -16,11 +16,9 @@ from penchant.importing.pieces import PieceBuilder
 from penchant.importing.report import Notes
 from penchant.wire import format_timestamp
 
-ENDINGS = ("xml", "rss", "atom", "rdf")
 _IDS = ("guid", "id", "link")
 """Fields that name an entry, the first that there is."""
 _KEYWORDS = {"category": "category", "subject": "category", "keywords": "category", "creator": "author"}
-_TIMES = ("pubDate", "published", "date", "issued")
 _TEXTS = ("encoded", "content", "description", "summary", "subtitle")
 """Fields that hold an entry's text, the fullest first."""
 _MEDIA = ("thumbnail", "enclosure", "content", "image")
@@ -35,7 +33,7 @@ _LOOKED_AT = 20_000
 
 def read(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     """Yield the entries."""
-    for file in files.taken(*ENDINGS):
+    for file in files.taken("xml", "rss", "atom", "rdf"):
         for line, entry in read_items(files, file, ("item", "entry")):
             yield _piece(entry, (file.name, line), options, notes)
         files.findings[file] = functools.partial(_found, files, file)
@@ -91,7 +89,7 @@ def _take(builder: PieceBuilder, element: Element, field: str) -> None:
         name = next((text_of(part) for part in element if local_name(part.tag) == "name"), value)
         mailbox = _MAILBOX.fullmatch(name)
         builder.keywords(field, "author", [mailbox[1] if mailbox else name])
-    elif field in _TIMES:
+    elif field in ("pubDate", "published", "date", "issued"):
         builder.moment(field, "availableFrom", read_time(value))
     elif field == "link":
         _take_link(builder, element, value)

@@ -71,10 +71,8 @@ def _title(row: TableRow, file: str, options: ImportOptions, notes: Notes) -> Dr
     return builder.draft()
 
 
-ENDINGS = ("csv", "tsv")
 ACTORS = 5
 """Actors of a film that are taken: those named first."""
-_CREDIT_COLUMNS = {"movie_id", "cast", "crew"}
 _Credits = Mapping[str, Mapping[str, list[str]]]
 """Actors and directors by film."""
 
@@ -109,14 +107,14 @@ _TMDB: Mapping[str, FieldTaker] = {
 
 def read_tmdb(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     """Yield the films of TMDB's tables, with their credits where a file has these."""
-    columns = {file: set(files.columns(file, options.form)) for file in files.taken(*ENDINGS)}
+    columns = {file: set(files.columns(file, options.form)) for file in files.taken("csv", "tsv")}
     films = [file for file, names in columns.items() if names >= {"id", "title", "genres"}]
     if not films:
         raise UnreadableFile("Found no table with the columns id, title and genres.")
     # Credits before films, whichever file comes first: they are joined by the film's id, and held in memory.
     people: dict[str, Mapping[str, list[str]]] = {}
     for file, names in columns.items():
-        if names >= _CREDIT_COLUMNS:
+        if names >= {"movie_id", "cast", "crew"}:
             people |= _read_credits(files, file, options, notes)
         elif file not in films:
             notes.left_out(file.name, "(the whole file)", "neither a table of films nor one of credits", 1)

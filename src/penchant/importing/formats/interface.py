@@ -40,8 +40,6 @@ _MADE_ANEW = {
     (_USER_ID, "categories"): "a profile, which is made of interactions",
 }
 """What is left out, by the members that tell it, and why."""
-_FROM_KEY = (_USER_ID,)
-_FROM_LISTING = ("type", "contentId", "timestamp", "eventId", "value")
 
 
 def read_ndjson(files: Files, _options: ImportOptions, notes: Notes) -> Iterator[Draft]:
@@ -179,11 +177,10 @@ def _listed(where: tuple[str, int], members: _Members, notes: Notes) -> Draft:
     except UNREADABLE:
         return problem_draft(DraftKind.INTERACTION, where, "/key", f"An object with userId is accepted. {_ACCEPTED}")
     interaction: dict[str, Any] = {}
-    for name in _FROM_KEY:
-        if name in key:
-            interaction[name] = key[name]
-            notes.mapped(where[0], f"key/{name}", name)
-    for name in _FROM_LISTING:
+    if _USER_ID in key:
+        interaction[_USER_ID] = key[_USER_ID]
+        notes.mapped(where[0], f"key/{_USER_ID}", _USER_ID)
+    for name in ("type", "contentId", "timestamp", "eventId", "value"):
         if name in members:
             interaction[name] = members[name]
             notes.mapped(where[0], name, name)

@@ -21,6 +21,7 @@ from penchant.importing.pieces import (
     leave_field,
     parts,
     skip_field,
+    take_day,
     take_label,
 )
 from penchant.importing.report import Notes
@@ -69,10 +70,6 @@ def _minutes(builder: PieceBuilder, field: str, value: Any) -> None:
         builder.keep(field, "runtimeMinutes", value // _TICKS_PER_MINUTE)
 
 
-def _day(builder: PieceBuilder, field: str, value: Any) -> None:
-    builder.keep(field, "releaseDate", str(value)[:10])
-
-
 _ITEM: Mapping[str, FieldTaker] = {
     "Name": take_label,
     "Overview": DESCRIPTION,
@@ -91,7 +88,7 @@ _ITEM: Mapping[str, FieldTaker] = {
     "CriticRating": extra("criticRating"),
     "Status": extra("status"),
     "Taglines": _first_line,
-    "PremiereDate": _day,
+    "PremiereDate": take_day,
     "RunTimeTicks": _minutes,
     "ProviderIds": _provider_ids,
     "ImageTags": lambda builder, field, _value: builder.leave(field, "pictures without the address of their server"),
@@ -376,7 +373,7 @@ _NFO_TEXTS: Mapping[str, FieldTaker] = {
     "review": lambda builder, field, values: builder.keep(field, "review", plain_text(values[0])),
     "year": _first_number("year"),
     "runtime": _first_number("runtimeMinutes"),
-    **dict.fromkeys(("premiered", "releasedate"), lambda builder, field, values: _day(builder, field, values[0])),
+    **dict.fromkeys(("premiered", "releasedate"), lambda builder, field, values: take_day(builder, field, values[0])),
 }
 """What becomes of elements that hold texts alone."""
 

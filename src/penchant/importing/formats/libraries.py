@@ -12,9 +12,6 @@ from penchant.importing.options import ImportOptions
 from penchant.importing.pieces import FieldTaker, PieceBuilder, parts
 from penchant.importing.report import Notes
 
-ONIX_ENDINGS = ("xml", "onix", "onx")
-MARC_ENDINGS = ("xml", "marcxml", "mrcx")
-
 # ONIX: https://www.editeur.org/93/Release-3.0-Downloads/ has its elements, their short names and the lists of codes.
 
 ISBN = "isbn"
@@ -65,7 +62,7 @@ def read_onix(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Dr
     """Yield the products of ONIX 3 messages, with reference names or short ones."""
     if options.id_column not in (None, "RecordReference", ISBN):
         raise UnreadableFile(f"Found --id-column {options.id_column}; RecordReference or {ISBN} is accepted.")
-    for file in files.taken(*ONIX_ENDINGS):
+    for file in files.taken("xml", "onix", "onx"):
         for line, product in read_items(files, file, ("Product", "product")):
             for element in product.iter():
                 element.tag = _SHORT_NAMES.get(name := local_name(element.tag), name)
@@ -285,7 +282,6 @@ _ONIX: Mapping[str, FieldTaker] = {
 
 # MARC 21: https://www.loc.gov/marc/bibliographic/ has its fields and their parts.
 
-_ID = "001"
 _FORBIDDEN_SORT = {0x98: None, 0x9C: None}
 """Controls around words that do not count for the order, such as articles."""
 _RELATORS: Mapping[str, str] = {
@@ -305,7 +301,7 @@ _INITIAL = re.compile(r"\b\w\.\Z")
 
 def read_marcxml(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     """Yield the records of MARC 21 in XML, also as a server of OAI-PMH answers with them."""
-    for file in files.taken(*MARC_ENDINGS):
+    for file in files.taken("xml", "marcxml", "mrcx"):
         for line, record in read_items(files, file, ("record",)):
             draft = _record(record, (file.name, line), options, notes)
             if draft is not None:
@@ -329,7 +325,7 @@ def _record(record: Element, where: tuple[str, int], options: ImportOptions, not
         elif name == "header" and element.get("status") == "deleted":
             notes.left_out(where[0], "record", "deleted there; delete it here, too", where[1])
             return None
-    id_tag = options.id_column or _ID
+    id_tag = options.id_column or "001"
     numbers = (_first(field, "a") for field in fields if field.get("tag") == id_tag)
     piece_id = controls.get(id_tag, "").strip() or next((each for each in numbers if each), "")
     if not piece_id:

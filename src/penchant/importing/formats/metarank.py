@@ -16,7 +16,6 @@ from penchant.importing.pieces import PieceBuilder
 from penchant.importing.report import Notes
 from penchant.wire import encode
 
-ITEM_EVENTS = ("item", "metadata")
 _NO_PIECE = {"user": "users are known by their interactions only", "ranking": "what was shown is no interaction"}
 _INTERACTION = {"user": "userId", "item": "contentId", "type": "type", "timestamp": "timestamp", "id": "eventId"}
 
@@ -56,7 +55,7 @@ def _gather(entry: JsonEntry, file: str, items: dict[str, _Item], notes: Notes) 
     if event in _NO_PIECE:
         notes.left_out(file, f"event={event}", _NO_PIECE[event], entry.line)
         return None
-    if event not in ITEM_EVENTS:
+    if event not in ("item", "metadata"):
         detail = entry.problem or "An event item, user, ranking or interaction is accepted."
         return problem_draft(DraftKind.PIECE, where, "event", detail)
     item_id, fields = value.get("item"), value.get("fields") or []

@@ -45,8 +45,6 @@ def _interactions(
         yield interaction_draft(where, who=who, kind=kind, time=moment)
 
 
-_SEPARATOR = "::"
-_NO_GENRES = "(no genres listed)"
 _YEAR = re.compile(r"(?P<title>.*\S)\s*\((?P<year>\d{4})\)\s*\Z", re.DOTALL)
 _MOVIELENS = {
     "movies": ("movieId", "title", "genres"),
@@ -73,7 +71,7 @@ def read_movielens(files: Files, options: ImportOptions, notes: Notes) -> Iterat
 def _movielens_rows(files: Files, file: InputFile, stem: str) -> Iterator[TableRow]:
     names: Sequence[str] = _MOVIELENS[stem]
     if file.name.lower().endswith(".dat"):
-        return files.separated(file, names, _SEPARATOR)
+        return files.separated(file, names, "::")
     files.require_columns(file, names)
     return files.rows(file)
 
@@ -109,7 +107,7 @@ def _film(row: TableRow, file: str, tags: _Tags, notes: Notes) -> Draft:
     builder.label("title", match["title"] if match else values["title"])
     if match:
         builder.keep("title", "year", int(match["year"]))
-    if values["genres"] == _NO_GENRES:
+    if values["genres"] == "(no genres listed)":
         builder.leave("genres", "no genre")
     else:
         builder.keywords("genres", "genre", (genre for genre in values["genres"].split("|") if genre))
@@ -231,7 +229,6 @@ def _year(text: str) -> int | None:
 
 
 _TOKEN, _TOKENS, _NUMBER = "token", "token_seq", "float"
-_TITLES = ("title", "name")
 
 
 def read_recbole(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
@@ -265,7 +262,7 @@ def _atomic_items(
 def _take_typed(builder: PieceBuilder, column: str, value: str, *, is_label: bool) -> None:
     """Take a value by the type in its column's name: ``token_seq`` and ``token`` are keywords, ``float`` an extra."""
     name, _, kind = column.partition(":")
-    if is_label or name.lower().endswith(_TITLES):
+    if is_label or name.lower().endswith(("title", "name")):
         builder.label(column, value)
     elif kind == _TOKENS:
         builder.keywords(column, name, value.split())

@@ -22,7 +22,6 @@ from penchant.importing.pieces import PieceBuilder
 from penchant.importing.report import Notes
 from penchant.wire.syntax import UNREADABLE
 
-ENDINGS = ("jsonld", "json", "ndjson", "jsonl", "html", "htm")
 TYPE = "type"
 """The category of what a thing is."""
 _IDS = ("@id", "identifier", "sku", "isbn", "gtin13", "url", "mainEntityOfPage")
@@ -49,7 +48,7 @@ _Node = Mapping[str, Any]
 
 def read(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     """Yield the things that have a name."""
-    for file in files.taken(*ENDINGS):
+    for file in files.taken("jsonld", "json", "ndjson", "jsonl", "html", "htm"):
         number = 0
         types = Counter[str]()
         for page in _pages(files, file):

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
-from xml.etree.ElementTree import Element  # what the safe parser gives
 
 from penchant.importing.drafts import Draft
 from penchant.importing.files import Files, InputFile, TableRow, UnreadableFile, require_columns
@@ -27,7 +26,6 @@ from penchant.importing.report import Notes
 from penchant.importing.texts import plain_text
 
 ENDINGS = ("csv",)
-FEED_ENDINGS = ("xml", "tsv", "txt", "csv")
 
 
 def _hide_if(is_hidden: Callable[[str], bool]) -> FieldTaker:
@@ -116,7 +114,6 @@ def _woo_keywords(category: str) -> FieldTaker:
     return lambda builder, field, value: builder.keywords(field, category, _values(value))
 
 
-_WOO_NEEDED = ("name", "type")
 _WOO_IDS = ("id", "sku", "handle", "slug", "permalink")
 """Columns that name a product, the first that does."""
 _WOO_VISIBILITY = _hide_if(lambda value: value not in {"visible", "catalog", "search"})
@@ -139,7 +136,6 @@ _WOOCOMMERCE: Mapping[str, FieldTaker] = {
     "sku": extra("sku"),
 }
 _ATTRIBUTE = re.compile(r"attribute(\d+)(name|values)")
-_VARIATION = "variation"
 
 
 def read_woocommerce(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
@@ -147,7 +143,7 @@ def read_woocommerce(files: Files, options: ImportOptions, notes: Notes) -> Iter
     for file in files.taken(*ENDINGS):
         columns = files.columns(file, options.form)
         names = {plain(column): column for column in columns}
-        if not names.keys() >= set(_WOO_NEEDED):
+        if not names.keys() >= {"name", "type"}:
             raise UnreadableFile(f"{file}: no columns Type and Name; an export of products in English is accepted.")
         ids = [names[name] for name in _WOO_IDS if name in names]
         if options.id_column is not None:
@@ -176,7 +172,7 @@ def _named_otherwise(
 
 def _without_variations(rows: Iterable[TableRow], column: str, file: str, notes: Notes) -> Iterator[TableRow]:
     for row in rows:
-        if not row.problem and _VARIATION in parts(row.values[column], ","):
+        if not row.problem and "variation" in parts(row.values[column], ","):
             notes.left_out(file, "(row)", "a variation, whose values its product has as well", row.line)
         else:
             yield row
@@ -231,7 +227,7 @@ def read_merchant(files: Files, options: ImportOptions, notes: Notes) -> Iterato
             if value and field != id_field:
                 _MERCHANT.get(field, leave_field)(builder, field, value)
 
-    for file in files.taken(*FEED_ENDINGS):
+    for file in files.taken("xml", "tsv", "txt", "csv"):
         is_xml = next(iter(files.lines(file)), (0, b""))[1].lstrip().startswith(b"<")
         rows = _feed_items(files, file, id_field) if is_xml else _feed_rows(files, file, options, id_field)
         identified = (_with_id(row, id_field) for row in rows)
@@ -273,13 +269,9 @@ def _feed_items(files: Files, file: InputFile, id_field: str) -> Iterator[TableR
         values: dict[str, Any] = {}
         for element in item:
             if not len(element):
-                values.setdefault(local_name(element.tag), []).append(_text(element))
+                values.setdefault(local_name(element.tag), []).append(text_of(element) or element.get("href", ""))
         # All fields of a feed are texts; only those of categories are repeated.
         row = {name: texts if name in _LEVELS else texts[0] for name, texts in values.items()}
         # Of another vocabulary nothing is taken, rather than faults told of each item.
         if tags or not _MERCHANT.keys().isdisjoint(row):
             yield TableRow(line, row)
-
-
-def _text(element: Element) -> str:
-    return text_of(element) or element.get("href", "")

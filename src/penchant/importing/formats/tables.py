@@ -27,8 +27,6 @@ from penchant.importing.pieces import DESCRIPTION_NAMES, ID_NAMES, PieceBuilder,
 from penchant.importing.report import NO_PLACE, Notes
 from penchant.model import InteractionType
 
-CSV_ENDINGS = ("csv", "tsv", "tab")
-_CATALOGS = ("catalogs", "catalog")
 _WINDOW = {"availablefrom": "availableFrom", "availableuntil": "availableUntil"}
 _KEYWORDS = {
     "genre": "genre genres",
@@ -48,7 +46,6 @@ _COMMA_SEPARATED = {"genre", "tag", "keyword"}
 _WITH_COMMA = re.compile(r"-?\d{1,3}(?:\.?\d{3})*,\d+\Z", re.ASCII)
 _EMPTY = ("", None)
 """What an empty cell holds."""
-PARQUET_ENDINGS = ("parquet", "pq", "arrow", "feather")
 _PARQUET = b"PAR1"
 _BATCH_ROWS = 1_000
 
@@ -98,13 +95,13 @@ def read_csv(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Dra
             require_columns(table.file, chosen, table.columns)
         return files.rows(table.file, options.form)
 
-    chosen_files = files.taken(*CSV_ENDINGS)
+    chosen_files = files.taken("csv", "tsv", "tab")
     yield from _read(chosen_files, lambda file: files.columns(file, options.form), rows, options, notes)
 
 
 def read_parquet(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     """Yield the rows of tables of Parquet and Arrow, those of pieces first."""
-    chosen_files = files.taken(*PARQUET_ENDINGS)
+    chosen_files = files.taken("parquet", "pq", "arrow", "feather")
     yield from _read(
         chosen_files, lambda file: _open(files, file)[0], lambda table: _rows(files, table.file), options, notes
     )
@@ -153,7 +150,7 @@ def _take(builder: PieceBuilder, column: str, value: Any, options: ImportOptions
     if chosen:
         for each in chosen:
             builder.keywords(column, each.category, split(value, each))
-    elif (options.catalogs.column == column) if options.catalogs else name in _CATALOGS:
+    elif (options.catalogs.column == column) if options.catalogs else name in ("catalogs", "catalog"):
         builder.catalogs(column, split(value, options.catalogs or KeywordColumn(column=column, category="")))
     elif name in _WINDOW:
         builder.moment(column, _WINDOW[name], value)

@@ -17,6 +17,7 @@ from penchant.importing.pieces import (
     keywords,
     leave_field,
     parts,
+    take_day,
     take_label,
 )
 from penchant.importing.report import NO_PLACE, Notes
@@ -193,10 +194,6 @@ def _poster(builder: PieceBuilder, name: str, value: Any) -> None:
         builder.keep(f"{name}/poster", "image", address)
 
 
-def _day(builder: PieceBuilder, name: str, value: Any) -> None:
-    builder.keep(name, "releaseDate", str(value)[:10])
-
-
 _TRAKT: Mapping[str, FieldTaker] = {
     "title": take_label,
     "overview": DESCRIPTION,
@@ -212,8 +209,8 @@ _TRAKT: Mapping[str, FieldTaker] = {
     "runtime": extra("runtimeMinutes"),
     "status": extra("status"),
     "rating": extra("averageRating"),
-    "released": _day,
-    "first_aired": _day,
+    "released": take_day,
+    "first_aired": take_day,
     "ids": _ids,
     "images": _poster,
 }

@@ -19,7 +19,6 @@ from penchant.importing.pieces import PieceBuilder
 from penchant.importing.report import Notes
 from penchant.importing.texts import plain_text
 
-ENDINGS = ("xml", "wxr")
 _TYPES = frozenset({"post", "page", "product"})
 """Types of items that are pieces; others are menus, styles, forms and orders, or what plugins make of them."""
 _IDS = ("guid", "link", "post_id")
@@ -68,7 +67,7 @@ def read_wxr(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Dra
     """Yield posts, pages and products; what is not public is hidden, and its texts stay out."""
     if options.id_column not in (None, *_IDS):
         raise UnreadableFile(f"Found --id-column {options.id_column}; one of {', '.join(_IDS)} is accepted.")
-    chosen = files.taken(*ENDINGS)
+    chosen = files.taken("xml", "wxr")
     site = _Site({}, {}, {})
     for file in chosen:
         for _, element in read_items(files, file, ("author", "item")):

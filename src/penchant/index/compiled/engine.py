@@ -61,6 +61,8 @@ QUICK_PIECES = 32_768
 """Pieces of a segment that are searched with the interpreter's lock held, tens of us (D124 of docs/decisions.md)."""
 QUICK_ROWS = 64
 """Pieces of a person whose taste is made so, and strings that are found so."""
+QUICK_LIKES = 256
+"""Likes whose shares of so few pieces are added up so."""
 QUICK_EVENTS = 1_024
 """Interactions of a person that are gone through so, some ns each."""
 MANY_PIECES = 2
@@ -433,7 +435,8 @@ def shares(weights: WeightMatrix, seeds: LikeSeeds, loan: float) -> SparseShares
     room = _engine.share_room(max(1, min(SHARE_BLOCK, count)), count, len(seeds.rows))
     # Memory that is not written to takes none.
     found, values, sizes = np.empty(count, dtype=np.int64), np.empty(count), np.empty(1, dtype=np.int64)
-    kernel(weights, seeds, loan, room, found, values, sizes)
+    run = kernel.quickly if count <= QUICK_PIECES and len(seeds.rows) <= QUICK_LIKES else kernel
+    run(weights, seeds, loan, room, found, values, sizes)
     _engine.share_rooms.append(room)
     return SparseShares(found[: int(sizes[0])], values[: int(sizes[0])])
 

@@ -12,8 +12,10 @@ they say of arrays, out of memory (`native_compiling`).
 
 import ctypes
 import functools
+import itertools
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import msgspec
@@ -47,8 +49,8 @@ class NativeKernel:
         # Kept: the code goes with what has loaded it.
         self._loader = _loader_of(compiled.code)
         address = self._loader.get_function_address(compiled.symbol)
-        types = [tuple(map(_LeafType.of, leaves_of((argument,)))) for argument in sample]
-        self._packs = tuple(_packer_of(each).packed for each in types)
+        self._count = len(sample)
+        self._packs = [(_packer_for(sample[own]).packed, own) for own in _pieces_of(sample)]
         self._function = ctypes.CFUNCTYPE(None, ctypes.c_char_p)(address)
         self._quick_function = ctypes.PYFUNCTYPE(None, ctypes.c_char_p)(address)
 
@@ -70,7 +72,24 @@ class NativeKernel:
 
     def _packed(self, arguments: tuple[Any, ...]) -> bytes:
         """Return the arguments, cut into numbers, as the code reads them."""
-        return b"".join([packed(argument) for packed, argument in zip(self._packs, arguments, strict=True)])
+        if len(arguments) != self._count:
+            raise TypeError(f"a kernel takes {self._count} arguments, not {len(arguments)}")
+        return b"".join([packed(arguments[own]) for packed, own in self._packs])
+
+
+def _pieces_of(sample: tuple[Any, ...]) -> Iterator[int | slice]:
+    """Yield what of some arguments is packed at once: each tuple alone, and what comes between them."""
+    begin = 0
+    for end, argument in enumerate((*sample, ())):
+        if isinstance(argument, tuple):
+            if begin < end:
+                yield slice(begin, end)
+            if end < len(sample):
+                yield end
+            begin = end + 1
+
+
+_ARRAY_TYPE = attrgetter("dtype", "ndim", "flags.c_contiguous")
 
 
 class _LeafType(NamedTuple):
@@ -89,15 +108,16 @@ class _LeafType(NamedTuple):
 
 
 class _Packer:
-    """Cuts arguments of some types into eight bytes for each of their leaves."""
+    """Cuts tuples of some types into eight bytes for each of their leaves."""
 
-    def __init__(self, types: tuple[_LeafType, ...]) -> None:
-        self._arrays = [
-            (place, each.dtype, each.dimensions) for place, each in enumerate(types) if each.dtype is not None
-        ]
+    def __init__(self, types: tuple[_LeafType, ...], *, is_nested: bool) -> None:
+        self._leaves_of: Callable[[tuple[Any, ...]], list[Any]] = leaves_of if is_nested else list
+        self._are_arrays = [each.dtype is not None for each in types]
+        self._arrays = [(each.dtype, each.dimensions, True) for each in types if each.dtype is not None]
+        self._numbers = [place for place, is_array in enumerate(self._are_arrays) if not is_array]
         self._struct = struct.Struct("=" + "".join("d" if each.is_real else "q" for each in types))
 
-    def packed(self, argument: Any) -> bytes:
+    def packed(self, argument: tuple[Any, ...]) -> bytes:
         """Return an argument as bytes: of `LastingArrays` those that were found before.
 
         Raises:
@@ -110,19 +130,25 @@ class _Packer:
             found = argument.packed[self] = self._pack(argument)
         return found
 
-    def _pack(self, argument: Any) -> bytes:
-        leaves = leaves_of(argument) if isinstance(argument, tuple) else [argument]
-        for place, dtype, dimensions in self._arrays:
-            leaf = leaves[place]
-            # What is not of its type would be read past its end.
-            if leaf.dtype != dtype or leaf.ndim != dimensions or not leaf.flags.c_contiguous:
-                raise TypeError(f"a kernel takes an array of {dtype}, not of {leaf.dtype}")
-            leaves[place] = id(leaf)
-        return self._struct.pack(*leaves)
+    def _pack(self, argument: tuple[Any, ...]) -> bytes:
+        leaves = self._leaves_of(argument)
+        # What is not of its type would be read past its end. Without a step of Python's for each array.
+        arrays = list(map(_ARRAY_TYPE, itertools.compress(leaves, self._are_arrays)))
+        if arrays != self._arrays:
+            raise TypeError(f"a kernel takes arrays of {self._arrays}, not of {arrays}")
+        values = list(map(id, leaves))
+        for place in self._numbers:
+            values[place] = leaves[place]
+        return self._struct.pack(*values)
 
 
 # One for all kernels that take the same: what lasts is packed once for all of them.
 _packer_of = functools.cache(_Packer)
+
+
+def _packer_for(sample: tuple[Any, ...]) -> _Packer:
+    types = tuple(map(_LeafType.of, leaves_of(sample)))
+    return _packer_of(types, is_nested=any(isinstance(member, tuple) for member in sample))
 
 
 def load_kind(kind: Kind, code: Mapping[str, NativeCode]) -> dict[str, NativeKernel]:

@@ -17,6 +17,7 @@ from penchant.index.compiled import engine
 from penchant.index.layout import (
     DIRECT_SCALE,
     LENT_SCALE,
+    NO_SHARES,
     OWN_SCALE,
     SHARE_SCALE,
     FloatArray,
@@ -169,7 +170,7 @@ class Audience:
         """Return part a for the parts of a snapshot, of those pieces that have any, for what a person likes."""
         seeds = self._seeds(parts, likes, use)
         if not len(seeds.rows):
-            return (_NO_SHARES,) * len(parts)
+            return (NO_SHARES,) * len(parts)
         # Read once, since another thread may put somebody else there.
         last = self._shares
         if last is None or last[0] is not seeds or last[1] is not parts:
@@ -266,4 +267,3 @@ class _SpokenShares:
 
 
 _NO_ROWS = np.zeros(0, dtype=np.int64)
-_NO_SHARES = SparseShares.none()

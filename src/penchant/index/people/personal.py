@@ -1,8 +1,8 @@
 """Personal lists: the blend of content, audience and popularity that suits a person (interface, section 6)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from penchant.index.arrays import is_first, merged, run_places
@@ -26,8 +26,7 @@ ROOTS = np.sqrt(np.arange(MAX_WEIGHT + 1, dtype=np.float64))
 """What a keyword's weight counts in a taste, by weight."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class PersonBlend:
+class PersonBlend(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """What s of any piece of a snapshot is made of for one person.
 
     ``liked`` holds part a for each part of the snapshot, ``factors`` say how the parts are mixed.

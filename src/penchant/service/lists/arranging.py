@@ -7,10 +7,12 @@ choice itself is arithmetic (`penchant.ranking.arranged`).
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Protocol
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from penchant.attributes import BOOST_SCALE, Boost, boost_classes
 from penchant.index import Filter, Strings, matches
@@ -51,18 +53,17 @@ class UnmetDemand:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Arrangement:
+class Arrangement(msgspec.Struct, frozen=True):
     """A list, which of its pieces a pin or a quota has put where they are, and what could not be met.
 
     ``preferred`` tells what has put pieces before better ones, ``goes_on`` whether there is more to list after it.
     """
 
     pieces: Sequence[RankedPiece]
-    moved: Mapping[str, Displacement] = field(default_factory=dict)
+    moved: Mapping[str, Displacement] = msgspec.field(default_factory=dict)
     unmet: Sequence[UnmetDemand] = ()
     goes_on: bool = False
-    preferred: Mapping[str, Sequence[Preference]] = field(default_factory=dict)
+    preferred: Mapping[str, Sequence[Preference]] = msgspec.field(default_factory=dict)
 
     def without(self, count: int) -> "Arrangement":
         """Return the list without its first pieces."""

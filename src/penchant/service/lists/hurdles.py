@@ -1,8 +1,11 @@
 """Hurdles: what keeps a piece out of every list of its kind, and the one change that removes each."""
 
+import dataclasses
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
+
+from msgspec.structs import replace
 
 from penchant.index import Availability, matches
 from penchant.live.views import View
@@ -66,7 +69,7 @@ def common_hurdles(view: View, query: Query, piece_id: str, offer: Availability,
 def _without(view: View, piece_id: str) -> View:
     """Return the view as it would be without a piece on the blacklist."""
     blacklist = tuple(each for each in view.blacklist if each != piece_id)
-    return replace(view, blacklist=blacklist, blacklisted=frozenset(blacklist))
+    return dataclasses.replace(view, blacklist=blacklist, blacklisted=frozenset(blacklist))
 
 
 def _outside(view: View, query: Query, offer: Availability) -> Hurdle[Query]:

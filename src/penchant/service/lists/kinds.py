@@ -4,8 +4,11 @@ A new kind is a class of `ListRanking`, a row of `KINDS`, and its document.
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypedDict
+
+import msgspec
+from msgspec.structs import replace
 
 from penchant.attributes import AttributeFilter, Boost
 from penchant.errors import invalid_parameter
@@ -118,8 +121,7 @@ def counts_trend(half_life_days: int | None) -> bool:
     return half_life_days not in {None, HALF_LIFE_DAYS}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlacementRequest:
+class PlacementRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A request for the list of a placement, for a person, beside a piece, for both or for nobody.
 
     ``explain`` adds reasons to its entries. One that goes on after some pieces has their marks in ``listed``, and says

@@ -1,14 +1,16 @@
 """Recommendations: the pieces that a person may like, by the blend of all parts or by overlap with the taste alone."""
 
+import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from penchant import ranking
 from penchant.computed import computed
 from penchant.index import (
+    NO_SHARES,
     Audience,
     Availability,
     BlendFactors,
@@ -23,7 +25,6 @@ from penchant.index import (
     PersonFigures,
     Popularity,
     ScoreParts,
-    SparseShares,
     Strings,
     blended_parts,
     count_before,
@@ -71,6 +72,8 @@ def popular_at(view: View, moment: int, audience: Audience) -> Popularity:
     )
 
 
+_NOTHING_BESIDE = ranking.Diversity()
+"""What a list has beside the best where nobody asks for more."""
 PersonalResult = RecommendationResult | AnonymousResult | ExplainedResult | RankResult
 """The list of a person, with reasons or without; of nobody; or given pieces as they suit a person."""
 
@@ -206,6 +209,8 @@ class PersonalRanking(ListRanking[PersonalRequest]):
     def varied(self, most: Mapping[str, int]) -> ranking.Diversity:
         """Return what the request and the person's tastes make of a list, with so many of the same at most."""
         request, tastes = self.request, dict[str, int]()
+        if not (request.diversity or request.calibration or most):
+            return _NOTHING_BESIDE
         if request.calibration:
             tastes = keyword_parts(
                 self.view.snapshot.parts, self.person.likes, request.calibration_category, ranking.WHOLE_PIECE
@@ -232,7 +237,7 @@ class PersonalRanking(ListRanking[PersonalRequest]):
         if unhidden and person.hidden:
             parts = zip(self.view.snapshot.parts, person.hidden, strict=True)
             hidden = tuple(np.setdiff1d(rows, rows_of(part.segment, unhidden)) for part, rows in parts)
-            person = replace(person, hidden=hidden)
+            person = dataclasses.replace(person, hidden=hidden)
         return person.left_out(with_seen=self._includes_seen)
 
     @computed
@@ -241,7 +246,7 @@ class PersonalRanking(ListRanking[PersonalRequest]):
         factors = blending_of(view.settings, self.request.algorithm, audience.figures.content_factor(person.met))
         parts = view.snapshot.parts
         # Nothing of people where they do not count.
-        none = (SparseShares.none(),) * len(parts)
+        none = (NO_SHARES,) * len(parts)
         return PersonBlend(
             taste=person.taste,
             popular=popular_at(view, self.shown.moment, audience),
@@ -295,7 +300,7 @@ class PersonalRanking(ListRanking[PersonalRequest]):
 
     def raised(self, best: Sequence[RankedPiece]) -> list[RankedPiece]:
         """Return those on the whitelist that something speaks for, in its order."""
-        return super().raised([each for each in best if each.units > 0])
+        return super().raised([each for each in best if each.units > 0]) if self.view.whitelist else []
 
     _scores_of = staticmethod(ranking.scores_of)
 
@@ -319,7 +324,7 @@ class PersonalRanking(ListRanking[PersonalRequest]):
         others = {name: number for name, number in most.items() if name != category}
         change = Remedy(
             remedy={"remove": "maxPerValue", "category": category},
-            view=replace(view, settings=replace(view.settings, max_per_value=others)),
+            view=dataclasses.replace(view, settings=dataclasses.replace(view.settings, max_per_value=others)),
             query=request,
         )
         detail = f"{most[category]} of the listed pieces have {category} {keyword!r}, as many as may."

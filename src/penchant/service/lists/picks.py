@@ -6,11 +6,11 @@ to be shown; those of a placement do.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from operator import attrgetter
 
 import numpy as np
+from msgspec.structs import replace
 
 from penchant import ranking
 from penchant.computed import computed

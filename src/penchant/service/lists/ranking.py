@@ -7,7 +7,6 @@ A ranking orders pieces by a whole number, its key, the least one first: a dista
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import repeat
 from operator import attrgetter, sub
 from types import MappingProxyType
@@ -15,7 +14,7 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
 from msgspec import UNSET, UnsetType
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from penchant import ranking
 from penchant.attributes import BOOST_SCALE
@@ -288,7 +287,7 @@ class ListRanking(ABC, Generic[Query]):
             return "unknown-piece"
         return next((each.code for each in self.barriers(piece_id, offer)), None)
 
-    @property
+    @computed
     def listed(self) -> Sequence[RankedPiece]:
         """The pieces that are answered."""
         return self.arrangement.pieces[: self.request.take]

@@ -5,7 +5,9 @@
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+
+import msgspec
 
 from penchant.attributes import AttributeFilter, Boost
 from penchant.model import DAY_MS, MAX_TAKE, Algorithm, Basis
@@ -56,8 +58,7 @@ class ListDemands:
 NO_DEMANDS = ListDemands()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SimilarRequest:
+class SimilarRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A request for similar content; ``at`` is the last millisecond of a day, or ``None`` for now.
 
     What people like, where it goes ``by`` that, is as of ``min_audience_version`` of the interactions at least.
@@ -78,8 +79,7 @@ class SimilarRequest:
     min_audience_version: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlainRequest:
+class PlainRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A request for a list that is the same for everybody; ``at`` is as in `SimilarRequest`.
 
     ``half_life_days`` of ``None`` leaves it to the list.
@@ -98,8 +98,7 @@ class PlainRequest:
     min_audience_version: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PersonalRequest:
+class PersonalRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A request for recommendations; ``include_seen`` of ``None`` leaves it to the source's settings.
 
     ``diversity`` from 0 to 1 tells how much pieces are to be unlike each other, ``calibration`` how much the list is to
@@ -124,13 +123,12 @@ class PersonalRequest:
     calibration_category: str = ""
     demands: ListDemands = NO_DEMANDS
     listed: bytes = b""
-    sinking: Mapping[str, float] = field(default_factory=dict)
+    sinking: Mapping[str, float] = msgspec.field(default_factory=dict)
     unhidden: frozenset[str] = frozenset()
     min_audience_version: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RankRequest(PersonalRequest):
+class RankRequest(PersonalRequest, frozen=True, kw_only=True):
     """A request for pieces that somebody else chose, in the order of ``content``, ranked for a person.
 
     ``weight``, from 0 to 1, tells how much the person counts for the order, and the order as given otherwise.

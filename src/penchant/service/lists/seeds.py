@@ -7,9 +7,11 @@ hash of day, person and seed are chosen, and stand in the order of the seeds.
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from penchant.computed import computed
 from penchant.index import (

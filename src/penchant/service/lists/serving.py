@@ -10,7 +10,7 @@ Where a piece stands in a list is found in this order, all from one view:
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
@@ -177,7 +177,7 @@ class Lists:
             for user_id in user_ids:
                 # A remembered person's list is made without waiting for anything: let others in between.
                 await asyncio.sleep(0)
-                ranking = await self.personal(view, replace(request, user_id=user_id))
+                ranking = await self.personal(view, structs.replace(request, user_id=user_id))
                 results.append(await self.answer(ranking))
                 versions.append(ranking.audience_version or 0)
         return results, min(versions, default=0)

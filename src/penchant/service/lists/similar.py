@@ -6,10 +6,11 @@ version, or until a window opens or closes (D74 of docs/decisions.md).
 """
 
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
 
 from penchant.bounded_cache import BoundedCache
 from penchant.computed import computed

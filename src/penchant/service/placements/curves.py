@@ -72,12 +72,7 @@ class _CountedMonth:
 class CurveCounter:
     """Counts the days of sources."""
 
-    def __init__(
-        self,
-        database: AsyncStorage,
-        *,
-        clock: Clock = SYSTEM_CLOCK,
-    ) -> None:
+    def __init__(self, database: AsyncStorage, *, clock: Clock = SYSTEM_CLOCK) -> None:
         self._database = database
         self._clock = clock
         self._counted: BoundedCache[tuple[int, int, str], _CountedMonth] = BoundedCache(MAX_MONTHS)

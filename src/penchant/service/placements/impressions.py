@@ -18,7 +18,7 @@ from penchant.model import DAY_MS, IMPRESSION_DAYS, ListIdentity, NewImpression,
 from penchant.service.access import Access
 from penchant.storage import Outcome, RecordImpressions, SourceHead, list_person, user_key
 from penchant.telemetry import Metrics
-from penchant.wire import decode_list_id, decode_settings, encode_list_id
+from penchant.wire import decode_list_id, decode_stored_settings, encode_list_id
 from penchant.wire.list_ids import CHANCE_BYTES, NO_RULES, ProvenPosition, position_in_list
 
 LIST_HEADER = "x-penchant-list"
@@ -109,7 +109,7 @@ class Impressions:
     async def settings(self, head: SourceHead) -> SourceSettings:
         """Return the settings of a source as they are stored, for which no view of it is needed."""
         stored = await self._database.read(self._database.storage.sources.read_settings, head.source_id)
-        return decode_settings(stored or b"{}")
+        return decode_stored_settings(stored)
 
     def reported_list(self, head: SourceHead, settings: SourceSettings, text: str, user_id: str | None) -> ListIdentity:
         """Return the list of which something is reported.

@@ -14,11 +14,12 @@ Previews of placements: lists of chosen people as they are, and as they would be
 """
 
 import asyncio
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
 from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
 
 from penchant.attributes import Attribute
 from penchant.bounded_cache import BoundedCache
@@ -71,12 +72,7 @@ _Key = tuple[int, int, str, int]
 class VariantGuard:
     """Knows which variants are stopped; for the event loop only."""
 
-    def __init__(
-        self,
-        database: AsyncStorage,
-        *,
-        clock: Clock = SYSTEM_CLOCK,
-    ) -> None:
+    def __init__(self, database: AsyncStorage, *, clock: Clock = SYSTEM_CLOCK) -> None:
         self._database = database
         self._clock = clock
         self._stopped: BoundedCache[_Key, tuple[float, frozenset[str]]] = BoundedCache(MAX_REMEMBERED)
@@ -397,7 +393,7 @@ def under_rules(view: View, rules: ListRules) -> View:
     settings = rules.settings(view.settings)
     if settings is view.settings and rules.whitelist is None and rules.blacklist is None:
         return view
-    return replace(
+    return dataclasses.replace(
         view,
         settings=settings,
         overridden=view.source_settings,

@@ -274,6 +274,10 @@ class PostgresqlDatabase:
         chosen: Any = select(*map(column, names)).select_from(table(staged))
         connection.execute(statements.upsert(self.insert, into).from_select(names, chosen))
 
+    def insert_missing_rows(self, connection: Connection, into: Table, rows: Sequence[Sequence[Any]]) -> int:
+        """Insert those rows whose keys are new, and return how many they are."""
+        return connection.execute(statements.insert_missing(self.insert, into), _named(into, rows)).rowcount
+
     def append_rows(self, connection: Connection, table: Table, rows: Sequence[Sequence[Any]]) -> None:
         """Insert rows, their values in the order of the table's columns, whose keys are new."""
         if len(rows) < COPY_FROM_ROWS:

@@ -15,57 +15,22 @@ from penchant.storage.databases.opening import AnyDatabase
 from penchant.storage.interaction_writes import delete_interactions
 from penchant.storage.schema import (
     ERASURE_CODE,
-    accounts,
-    audit,
+    FEED_TABLES,
+    SHARED_TABLES,
+    SMALL_TABLES,
+    SOURCE_TABLES,
     counters,
-    dictionaries,
-    drafts,
     event_ids,
-    impressions,
     interactions,
-    keys,
-    lists,
     pieces,
-    placement_counts,
-    placement_people,
-    placement_pieces,
-    placement_versions,
-    placements,
     preferences,
-    pull_runs,
-    pulls,
-    secrets,
-    sessions,
     sources,
-    taken_back,
     unfinished_move,
-    usage,
 )
 from penchant.storage.secrets import ERASURES, read_secret, reveal_key
 
 CHUNK_ROWS = 500
 """Rows held at a time, and keys in one statement: bodies may be large."""
-SHARED = (accounts, keys, sessions, usage, audit, secrets, pulls, pull_runs)
-"""The tables that belong to no source, copied whole each time: they are small, or few."""
-HEAD_TABLES = (sources, counters)
-FEED_TABLES = (pieces, interactions, event_ids, preferences)
-"""The tables whose new rows the version tells."""
-SMALL_TABLES = (
-    taken_back,
-    lists,
-    placements,
-    placement_versions,
-    drafts,
-    impressions,
-    placement_people,
-    placement_counts,
-    placement_pieces,
-    dictionaries,
-)
-"""The tables that are copied whole each time: they have no versions of their own that a feed tells."""
-SOURCE_TABLES = (*HEAD_TABLES, *FEED_TABLES, *SMALL_TABLES)
-"""The tables of a source."""
-
 _HISTORY = (
     "created_at",
     "incarnation",
@@ -125,7 +90,7 @@ def copy_shared(old: AnyDatabase, new: AnyDatabase) -> None:
     """
     with old.reading_engine.connect() as reading, new.exclusive(), new.writing_engine.begin() as writing:
         require_mark(writing)
-        for table in SHARED:
+        for table in SHARED_TABLES:
             writing.execute(delete(table))
             for rows in stream(reading, select(table).order_by(*table.primary_key.columns)):
                 new.append_rows(writing, table, rows)

@@ -30,22 +30,18 @@ from penchant.storage.schema import (
     CONTENT,
     ERASURE_CODE,
     INTERACTIONS,
+    SOURCE_TABLES,
     accounts,
     audit,
     counters,
-    dictionaries,
-    drafts,
     event_ids,
     impressions,
     interactions,
     keys,
-    lists,
     pieces,
     placement_counts,
     placement_people,
     placement_pieces,
-    placement_versions,
-    placements,
     preferences,
     sources,
     taken_back,
@@ -308,8 +304,8 @@ def _purge_deleted_source(connection: Connection, source: int, now: int) -> int:
     floor = versions[CONTENT]
     is_lower = or_(accounts.c.version_floor.is_(None), accounts.c.version_floor < floor)
     connection.execute(update(accounts).where(accounts.c.account_id == account, is_lower).values(version_floor=floor))
-    tables = (lists, placements, placement_versions, drafts, dictionaries, event_ids, taken_back, counters, sources)
-    return sum(connection.execute(delete(table).where(table.c.source_id == source)).rowcount for table in tables)
+    own = (delete(table).where(table.c.source_id == source) for table in SOURCE_TABLES)
+    return sum(connection.execute(statement).rowcount for statement in own)
 
 
 def _body_problems(connection: Connection, source: int, cleared: int) -> list[str]:

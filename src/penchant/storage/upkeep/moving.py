@@ -22,8 +22,8 @@ from sqlalchemy import Connection, Table, insert, inspect, select
 from penchant.errors import Refused
 from penchant.storage.databases.connections import ServerOptions, driver_errors
 from penchant.storage.databases.opening import AnyDatabase, now_ms, open_database
-from penchant.storage.schema import accounts, metadata, secrets, sources, unfinished_move
-from penchant.storage.upkeep.copying import SHARED, SOURCE_TABLES, copy_shared, copy_source, standings, stream
+from penchant.storage.schema import SHARED_TABLES, SOURCE_TABLES, accounts, metadata, secrets, sources, unfinished_move
+from penchant.storage.upkeep.copying import copy_shared, copy_source, standings, stream
 
 PASSES = 5
 """How often what has changed meanwhile is copied again, before the writers have to be stopped."""
@@ -192,17 +192,12 @@ def compare(old: AnyDatabase, new: AnyDatabase) -> Iterator[TableComparison]:
     named = source_names(new) | source_names(old)
     for number, name in sorted(named.items(), key=lambda item: item[1]):
         yield from compare_source(old, new, number, name)
-    yield from compare_shared(old, new)
+    yield from _compare(old, new, SHARED_TABLES, None, SHARED_NAME)
 
 
 def compare_source(old: AnyDatabase, new: AnyDatabase, source: int, name: str) -> list[TableComparison]:
     """Return the tables of a source; the epoch, which rises on the way, is left out."""
     return _compare(old, new, SOURCE_TABLES, source, name)
-
-
-def compare_shared(old: AnyDatabase, new: AnyDatabase) -> list[TableComparison]:
-    """Return the tables that belong to no source."""
-    return _compare(old, new, SHARED, None, SHARED_NAME)
 
 
 def source_names(database: AnyDatabase) -> dict[int, str]:

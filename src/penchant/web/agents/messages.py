@@ -32,7 +32,6 @@ _METHOD_HEADER, _NAME_HEADER = "mcp-method", "mcp-name"
 _VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 _CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
 _BASE64 = "=?base64?"
-_STATELESS_STATUS = {UNKNOWN_METHOD: 404, INVALID_PARAMS: 400}
 
 
 class MessageError(Exception):
@@ -79,7 +78,7 @@ class Post:
     def status(self, error: MessageError) -> int:
         """Return the status of an answer that is an error alone; 200 where it is one of a method."""
         if error.code in {UNKNOWN_METHOD, INVALID_PARAMS}:
-            return _STATELESS_STATUS[error.code] if self.is_stateless else 200
+            return {UNKNOWN_METHOD: 404, INVALID_PARAMS: 400}[error.code] if self.is_stateless else 200
         return 400
 
 

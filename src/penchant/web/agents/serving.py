@@ -52,7 +52,6 @@ from penchant.web.resource import Resource, authenticate, count_request
 from penchant.wire import encode
 
 PATH = "/-/mcp"
-CHALLENGE = 'Bearer realm="penchant"'
 _NO_STORE = {"cache-control": "no-store"}
 _LIST_LIFE_MS = 300_000
 """How long clients may keep the list of tools, which only another version of the service changes."""
@@ -271,7 +270,7 @@ async def _admit(exchange: RequestExchange) -> Access:
     Raises:
         Unauthenticated, RateExceeded, OriginNotAllowed: it is not let in.
     """
-    exchange.challenge = CHALLENGE
+    exchange.challenge = 'Bearer realm="penchant"'
     given = exchange.headers.getlist("authorization")
     bearers = [text.partition(" ")[2].strip() for text in given if text.lower().startswith("bearer ")]
     keys = [*bearers, *exchange.headers.getlist(KEY_HEADER)]

@@ -5,14 +5,13 @@ Their arguments are records, of which follow the schema that agents see and the 
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import msgspec
 
 from penchant.errors import InvalidInput
 from penchant.model import MAX_TAKE
 
-Arguments = TypeVar("Arguments", bound="SourceArguments")
 TAKEN = 10
 """Pieces of a list, unless a call says otherwise."""
 

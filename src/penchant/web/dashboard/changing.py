@@ -12,7 +12,6 @@ from penchant.live.views import View
 from penchant.model import Feature, ListKind
 from penchant.service.placements.versions import with_pins
 from penchant.web.dashboard.rows.drafting import (
-    PIECES,
     PIECES_TITLE,
     chosen_draft,
     keep_in_draft,
@@ -61,7 +60,7 @@ async def change_piece(visit: Visit, site: DashboardSite) -> PageAnswer | Redire
         UnknownPiece: there is no such piece; a hidden one that is gone can be shown again all the same.
     """
     view, piece_id, do = await visit.view(), visit.id(), visit.form.text("do")
-    row, into = "", chosen_draft(visit, view, PIECES)
+    row, into = "", chosen_draft(visit, view)
     if do in _LISTS:
         await _edit_list(visit, view, piece_id, do, into)
     elif do in {"pin", "unpin"}:

@@ -132,7 +132,7 @@ async def desk(visit: Visit, site: DashboardSite) -> PageAnswer:
         *_examples(findings),
         *unseen,
         *(each.piece_id for each in figures.ending),
-        *_changed(view, changes),
+        *(_name_in(view, each) for each in changes if each.action in _PIECE_CHANGES),
     ]
     cards, drafts = await visit.cards(view, ids), await visit.services.drafts.list(visit.access, visit.source)
     titles = {each.name: each.title for each in figures.rows}
@@ -188,9 +188,8 @@ def _lead(figures: DeskFigures) -> Sequence[tuple[str, Sequence[RowStanding]]]:
     sentences: list[tuple[str, Sequence[RowStanding]]] = []
     if most is not None and most.succeeded.week and len(figures.rows) > 1:
         sentences.append(("Most of what was opened came from", [most]))
-    for verdict, words in ((RowVerdict.FELL, "Opened less often than the week before:"),):
-        if found := [each for each in figures.rows if each.verdict is verdict]:
-            sentences.append((words, found))
+    if fallen := [each for each in figures.rows if each.verdict is RowVerdict.FELL]:
+        sentences.append(("Opened less often than the week before:", fallen))
     return sentences
 
 
@@ -245,10 +244,6 @@ def _examples(findings: Findings) -> Iterable[str]:
         yield from findings.unreached.pieces[:EXAMPLES]
     if findings.vocabulary is not None:
         yield from findings.vocabulary.lonely[:EXAMPLES]
-
-
-def _changed(view: View, changes: Iterable[AuditEntry]) -> Iterable[str]:
-    return (_name_in(view, each) for each in changes if each.action in _PIECE_CHANGES)
 
 
 def _name_in(view: View, entry: AuditEntry) -> str:

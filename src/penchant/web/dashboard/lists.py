@@ -10,7 +10,6 @@ from penchant.service.browsing import LabelledPiece
 from penchant.web.dashboard.forms import Form
 from penchant.web.dashboard.reasons import NEAR
 from penchant.web.dashboard.rows.drafting import (
-    PIECES,
     PIECES_TITLE,
     chosen_draft,
     draft_choice,
@@ -62,7 +61,7 @@ async def change_list(visit: Visit, site: DashboardSite) -> PageAnswer | Redirec
     changed = rearranged(ids, start, visit.form, added)
     if changed is None:
         return await _shown(visit, view, fault=_STALE, status=409)
-    into = chosen_draft(visit, view, PIECES)
+    into = chosen_draft(visit, view)
     if changed != ids:
         try:
             # Through the interface's own reader, so that a page accepts no more than it does.
@@ -181,7 +180,7 @@ async def _shown(
         "unknown": unknown,
         "typed": _known_lines(visit, unknown),
         "draft": visit.text("draft"),
-        "choice": await draft_choice(visit, view, PIECES),
+        "choice": await draft_choice(visit, view),
         "titles": await visit.titles(view),
     }
     return PageAnswer(template="lists.html", values=values, status=status)

@@ -16,7 +16,7 @@ from penchant.service.lists.requests import SimilarRequest
 from penchant.web.dashboard.changing import done_notice
 from penchant.web.dashboard.desk import who
 from penchant.web.dashboard.reasons import ListEntry, explained, list_values
-from penchant.web.dashboard.rows.drafting import PIECES, draft_choice
+from penchant.web.dashboard.rows.drafting import draft_choice
 from penchant.web.dashboard.shown import moment
 from penchant.web.dashboard.site import DashboardSite, PageAnswer, PageSection, Visit, section
 from penchant.wire import PlacementVersion, decode_draft, words_of_piece
@@ -88,7 +88,7 @@ async def piece(visit: Visit, site: DashboardSite) -> PageAnswer:
         "numbers": visit.text("view") == "numbers",
         "most": MAX_TAKE,
         "titles": await visit.titles(view),
-        "choice": await draft_choice(visit, view, PIECES),
+        "choice": await draft_choice(visit, view),
         "seen": await visit.services.desk.seen(view) if visit.may(Feature.PLACEMENTS) else None,
     }
     values |= await _words(visit, view, piece_id, body, has_own=CATEGORY in stored.get("categories", {}))
@@ -100,8 +100,6 @@ async def piece(visit: Visit, site: DashboardSite) -> PageAnswer:
         ),
         shown=MAX_TAKE if values["numbers"] else SHELF,
     )
-    listed = () if values["numbers"] else values["listed"].value or ()
-    values["cards"] = await visit.cards(view, [each.id for each in listed])
     return PageAnswer(template="piece.html", values=values)
 
 

@@ -261,11 +261,13 @@ async def list_values(
     near: Sequence[LabelledPiece] = ()
     if other and await visit.services.browsing.piece_called(view, other) is None:
         near = (await visit.services.browsing.called_like(view, other))[:NEAR]
+    listed = await section(visit, lambda: explained(visit, view, ranking(shown), relative=relative), *needed, counted=1)
+    # As numbers a list is a table, which has no cards.
+    with_cards = () if visit.text("view") == "numbers" else listed.value or ()
     return {
         "near": near,
-        "listed": await section(
-            visit, lambda: explained(visit, view, ranking(shown), relative=relative), *needed, counted=1
-        ),
+        "listed": listed,
+        "cards": await visit.cards(view, [each.id for each in with_cards]),
         "chosen": {"algo": algorithm, "catalogs": catalogs, "other": other},
         "why": await section(visit, lambda: _standing_of(visit, view, ranking()), *needed) if other else None,
     }

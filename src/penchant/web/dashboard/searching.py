@@ -67,13 +67,10 @@ async def _rows(visit: Visit, view: View, query: str) -> Sequence[PlacementVersi
     return [each for each in listing.placements if wanted in f"{each.name}\n{title_of(each)}".casefold()]
 
 
-_WAYS = {"id": "id", "label": "label", "keyword": "keyword"}
-
-
 async def pieces(visit: Visit) -> PageAnswer:
     """Show a page of the source's pieces, and the keywords that were looked for."""
     view = await visit.view()
-    way = _WAYS.get(visit.text("by"), "label")
+    way = {"id": "id", "label": "label", "keyword": "keyword"}.get(visit.text("by"), "label")
     query = visit.text("q")
     hits, more = await _found(visit, view, way, query)
     fields = {"by": way, "q": query, "category": visit.text("category"), "keyword": visit.text("keyword")}

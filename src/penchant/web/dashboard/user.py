@@ -35,7 +35,6 @@ _SAID = {
     "off": "Personal lists are off: this person sees what somebody unknown sees, and nothing new is stored.",
     "on": "Personal lists are on again.",
 }
-ERASED = "All that was stored of this person is erased."
 _DEEDS = {
     InteractionType.PURCHASE: "bought",
     InteractionType.RATE_LIKE: "liked",
@@ -106,7 +105,7 @@ async def user(visit: Visit, site: DashboardSite) -> PageAnswer:
     view = await visit.view()
     if not visit.text("id"):
         people = await section(visit, lambda: visit.services.search.people_to_try(view), Feature.INTERACTIONS_LISTING)
-        notice = ERASED if visit.text("said") == "erased" else None
+        notice = "All that was stored of this person is erased." if visit.text("said") == "erased" else None
         asked = {"source": view.head.name, "people": people.value, "faults": people.faults, "notice": notice}
         return PageAnswer(template="user_search.html", values=asked)
     user_id = visit.id()
@@ -139,8 +138,6 @@ async def user(visit: Visit, site: DashboardSite) -> PageAnswer:
         shown=MAX_TAKE if numbers else SHELF,
         relative=True,
     )
-    listed = () if values["numbers"] else values["listed"].value or ()
-    values["cards"] = await visit.cards(view, [each.id for each in listed])
     return PageAnswer(template="user.html", values=values)
 
 

@@ -80,7 +80,6 @@ _SHELF: Mapping[str, Sequence[str]] = {
 }
 PICTURES = "docs/pictures"
 """Where the pictures lie that documents show."""
-_ATTACHED_SUFFIXES = {".cfg", ".conf", ".json", ".service", ".yaml", ".yml"}
 _SUMMARY_CHARACTERS = 180
 
 
@@ -138,7 +137,7 @@ class Library:
         attached = sorted(
             str(path.relative_to(self.root))
             for path in (self.root / "deploy").glob("*.*")
-            if path.suffix in _ATTACHED_SUFFIXES
+            if path.suffix in {".cfg", ".conf", ".json", ".service", ".yaml", ".yml"}
         )
         kinds = {path: kind for kind, paths in _SHELF.items() for path in paths}
         kinds |= dict.fromkeys(attached, "")

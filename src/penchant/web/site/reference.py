@@ -28,7 +28,6 @@ TAG_TITLES = {
 _EXAMPLE = re.compile(r"```http\n(.*?)```", re.DOTALL)
 _CODE = re.compile(r"`([^`]+)`")
 _PROBLEM = re.compile(r"`([a-z-]+)`: ([^;]+)")
-_KEY_VARIABLES = {"x-api-key": "$KEY"}
 _MAX_DEPTH = 4
 """Levels of a body's members that are listed; categories may nest without end."""
 
@@ -91,7 +90,7 @@ def curl(request: str) -> str:
     method, path = first.split(" ", 1)
     headers = dict(line.split(": ", 1) for line in lines)
     if not path.startswith("/-/"):
-        headers = _KEY_VARIABLES | headers
+        headers = {"x-api-key": "$KEY"} | headers
     words = ["curl -s"]
     if method != ("POST" if body else "GET"):
         words.append(f"-X {method}")

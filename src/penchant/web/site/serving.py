@@ -117,7 +117,6 @@ def _excerpt(text: str, patterns: Sequence[re.Pattern[str]]) -> Markup:
 
 
 _HERE = Path(__file__).parent
-_MARKDOWN = "text/markdown; charset=utf-8"
 _LINK = re.compile(r"\]\((?P<target>[^)#\s:]+)(?P<anchor>#[^)\s]*)?\)")
 """A link of Markdown to a file of the project."""
 _GUIDE_TITLE = """# penchant
@@ -259,7 +258,7 @@ class DocumentSite:
 
     def _made_markdown(self, name: str) -> DocumentPage:
         text = self._guide() if name == GUIDE else self._as_written(name.removesuffix(".md"))
-        return _page(text.encode(), media_type=_MARKDOWN)
+        return _page(text.encode(), media_type="text/markdown; charset=utf-8")
 
     def _as_written(self, name: str) -> str:
         """Return a document in Markdown, with links that lead to others in Markdown.

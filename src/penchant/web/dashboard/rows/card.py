@@ -5,7 +5,7 @@ account, since another account may have a source of the same name. Nothing else 
 there is an account, source or row that is not public is not told.
 """
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from penchant.errors import UnknownPlacement
 from penchant.live.views import View

@@ -28,7 +28,6 @@ CONDITIONS: Mapping[str, str] = {
 _LISTS = ("any", "all")
 _BOUNDS = ("gt", "gte", "lt", "lte")
 _YES = {"yes": True, "true": True, "no": False, "false": False}
-_NUMERIC = (AttributeType.INTEGER, AttributeType.NUMBER)
 
 
 class ClauseRow(NamedTuple):
@@ -172,7 +171,7 @@ def _text(value: Any) -> str:
 
 def _typed(text: str, type_: AttributeType) -> Any:
     """Return a value as the type of its attribute has it; otherwise the text, which the interface then refuses."""
-    if type_ in _NUMERIC:
+    if type_ in (AttributeType.INTEGER, AttributeType.NUMBER):
         return number_in(text)
     return _YES.get(text.casefold(), text) if type_ is AttributeType.BOOLEAN else text
 

@@ -21,12 +21,10 @@ SECTIONS: Sequence[tuple[str, Sequence[str]]] = (
     ("Tried on some people", ("variants", "autoStop", "experiment")),
 )
 """Where members stand; those that are named nowhere come last."""
-FURTHER = "Further"
 ALWAYS_OPEN = frozenset(
     {"title", "purpose", "kind", "catalogs", "filter", "pins", "quotas", "diversity", "fallback", "content"}
 )
 """Members that are not folded away while they say nothing."""
-_FILTERED = frozenset({Widget.FILTER})
 HINTS: Mapping[str, str] = {
     "catalogs": "Several with commas; none: any.",
     "filter": "All together have to hold. Several values with commas.",
@@ -89,7 +87,7 @@ def described(
     named = {key for _, keys in SECTIONS for key in keys}
     others = tuple(key for key in PLACEMENT.members if key not in named)
     sections = []
-    for title, keys in (*SECTIONS, (FURTHER, others)):
+    for title, keys in (*SECTIONS, ("Further", others)):
         fields = [_field(PLACEMENT.members[key], texts, faults, places.get(key, ()), kept) for key in keys]
         shown = [
             each

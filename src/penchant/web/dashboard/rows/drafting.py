@@ -83,9 +83,9 @@ class DraftChoice:
     may_be_live: bool
 
 
-async def draft_choice(visit: Visit, view: View, subject: str) -> DraftChoice:
-    """Return where a form about a subject can keep a change; a draft that the page is shown of is chosen."""
-    own, shown = own_draft(visit, subject), visit.text("draft")
+async def draft_choice(visit: Visit, view: View) -> DraftChoice:
+    """Return where a form about pieces can keep a change; a draft that the page is shown of is chosen."""
+    own, shown = own_draft(visit, PIECES), visit.text("draft")
     return DraftChoice(
         own=own,
         open=[(each.name, each.title or each.name) for each in await open_drafts(visit) if each.name != own],
@@ -94,10 +94,10 @@ async def draft_choice(visit: Visit, view: View, subject: str) -> DraftChoice:
     )
 
 
-def chosen_draft(visit: Visit, view: View, subject: str) -> str:
-    """Return the draft that a form's change goes into; "" where it is live at once."""
+def chosen_draft(visit: Visit, view: View) -> str:
+    """Return the draft that a form's change of pieces goes into; "" where it is live at once."""
     given = visit.form.text("into") or visit.text("draft")
-    return given or (own_draft(visit, subject) if view.settings.four_eyes else "")
+    return given or (own_draft(visit, PIECES) if view.settings.four_eyes else "")
 
 
 async def keep_in_draft(visit: Visit, view: View, name: str, edits: DraftEdits) -> DraftRow:

@@ -160,7 +160,7 @@ def read_fields(texts: Texts, base: Mapping[str, Any], context: FieldContext) ->
         if not is_shown or _said(widget, given) == _said(widget, _rows(written, names)):
             value: Any = base.get(key)
             if widget is Widget.FILTER and given:
-                places[key] = _filter_places(given, context)
+                places[key] = filter_of([ClauseRow(*row) for row in given], context.attributes)[1]
         elif widget in COLUMNS:
             value = _read_rows(widget, key, given, base.get(key), context, faults, places)
         else:
@@ -277,10 +277,6 @@ def _read_filter(
         return {}
     found, places[key] = filter_of(rows, context.attributes)
     return found
-
-
-def _filter_places(rows: Sequence[tuple[str, ...]], context: FieldContext) -> Sequence[str]:
-    return filter_of([ClauseRow(*row) for row in rows], context.attributes)[1]
 
 
 def _clause(row: ClauseRow, where: str, context: FieldContext, faults: list[Fault]) -> dict[str, Any]:

@@ -61,7 +61,6 @@ _SAID = {
     "drafted": "The draft is kept. Nothing of it is live.",
     "deleted": "The row is deleted.",
 }
-_LASTING = frozenset({"publish", "draft", "compare", "schedule"})
 _BOTH = (
     "Both the fields and the JSON were changed, so it is not clear which of them counts. "
     "Press “Take over the JSON”, or put the JSON back as it was."
@@ -138,7 +137,7 @@ async def change_placement(visit: Visit, site: DashboardSite) -> PageAnswer | Re
     if do == "delete" or form.text("back").isdecimal():
         return await _remove_or_lead_back(visit, view, name, site)
     draft = await read_row_form(visit, view)
-    if do not in _LASTING or draft.spec is None:
+    if do not in {"publish", "draft", "compare", "schedule"} or draft.spec is None:
         return await shown_row(visit, view, draft, status=422 if draft.faults else 200)
     # Where nobody publishes alone, what was to be published is a draft.
     if do != "publish" or view.settings.four_eyes:
@@ -207,20 +206,7 @@ async def read_row_form(visit: Visit, view: View) -> RowDraft:
             if isinstance(taken, RowDraft):
                 return taken
             faults = list(taken)
-    if not faults:
-        spec = await _checked(visit, view, name, members, faults)
-        if spec is not None:
-            return RowDraft(
-                name=name,
-                base=base,
-                texts=texts,
-                members=spec.members,
-                context=context,
-                json=pretty(spec.members),
-                places=read.places,
-                spec=spec,
-            )
-    return RowDraft(
+    draft = RowDraft(
         name=name,
         base=base,
         texts=texts,
@@ -232,6 +218,10 @@ async def read_row_form(visit: Visit, view: View) -> RowDraft:
         places=read.places,
         faults=faults,
     )
+    spec = None if faults else await _checked(visit, view, name, members, faults)
+    if spec is None:
+        return draft
+    return replace(draft, members=spec.members, json=pretty(spec.members), json_seen="", spec=spec)
 
 
 async def _taken_over(
@@ -242,17 +232,7 @@ async def _taken_over(
     spec = await _checked(visit, view, name, json, faults)
     if spec is None:
         return [Fault(pointer=f"/json{each.pointer or ''}", detail=_placed(each)) for each in faults]
-    draft = await written(visit, view, name, spec.members)
-    return RowDraft(
-        name=name,
-        base=base,
-        texts=draft.texts,
-        members=spec.members,
-        context=draft.context,
-        json=pretty(spec.members),
-        places=draft.places,
-        spec=spec,
-    )
+    return replace(await written(visit, view, name, spec.members), base=base, spec=spec)
 
 
 def _placed(fault: Fault) -> str:

@@ -21,7 +21,6 @@ from penchant.web.parameters import BASE_VARIANT, FROM, SUCCESS, TO
 from penchant.wire import BASE, Interval, PlacementResults, VariantResult, decode_placement, encode, parse_timestamp
 
 _ASKED = (FROM, TO, SUCCESS, BASE_VARIANT)
-AS_IT_IS = "the row as it is"
 _DOUBTS = {
     "few-people": "Ten people could have made {:.0%} of it.",
     "one-group": "One group of people made {:.0%} of it.",
@@ -203,7 +202,7 @@ def _variant(
 def _told(result: VariantResult, difference: Interval, results: PlacementResults) -> VariantStatement:
     """Return what may be said of a variant of which there is enough."""
     name, what = result.variant, _what(results.counted)
-    against = AS_IT_IS if results.base == BASE else f"“{results.base}”"
+    against = "the row as it is" if results.base == BASE else f"“{results.base}”"
     lower, value, upper = (round(each * _MILLE) for each in (difference.lower, difference.value, difference.upper))
     behind = (
         f"It is {_between(lower, upper)} than with {against}, by {result.shown:,} pieces shown since {results.first}. "

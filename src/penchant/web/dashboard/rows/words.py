@@ -8,6 +8,7 @@ from penchant.attributes import Attribute
 from penchant.model import IMPRESSION_DAYS, Basis, PlacementKind, SourceSettings
 from penchant.web.dashboard.rows.clauses import CONDITIONS, ClauseRow, clause_row, filter_rows
 from penchant.wire import BASE, BUCKETS, ListRules, PlacementSpec
+from penchant.wire.fields import is_number
 
 
 class KindWords(NamedTuple):
@@ -197,7 +198,7 @@ def difference_in_words(before: Mapping[str, Any], after: Mapping[str, Any], lab
 
 def _changed(key: str, label: str, old: Any, new: Any) -> Iterator[str]:
     weights = [{} if each is None else each for each in (old, new)]
-    if all(isinstance(each, dict) and all(map(_is_number, each.values())) for each in weights):
+    if all(isinstance(each, dict) and all(map(is_number, each.values())) for each in weights):
         before, after = ({name: f"{value:g}" for name, value in each.items()} for each in weights)
         for name in {**before, **after}:
             if before.get(name) != after.get(name):
@@ -220,12 +221,8 @@ def _short_value(key: str, value: Any) -> str | None:
     """Return a value in words; ``None`` for one that is not short, or is not there."""
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if _is_number(value):
+    if is_number(value):
         return STEPS[key][value] if value in STEPS.get(key, ()) else f"{value:g}"
     if isinstance(value, str) and len(value) <= MAX_TOLD:
         return next((words.name for kind, words in KIND_WORDS.items() if kind.value == value), f"“{value}”")
     return None
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
