@@ -11,7 +11,7 @@ import tempfile
 import time
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import hypothesis
 import pytest
@@ -223,6 +223,14 @@ def cluster() -> "Iterator[Cluster]":
     made = new_cluster()
     yield made
     made.remove()
+
+
+@pytest.fixture(scope="session")
+def client_of() -> Callable[..., Any]:
+    """The official client of agents, `agent_clients.client_of`, which takes two seconds to import."""
+    from agent_clients import client_of
+
+    return client_of
 
 
 @pytest.fixture

@@ -3,16 +3,16 @@
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
 from acceptance.processes import children_of, holders_of, wait_until, workers_of
 from acceptance.servers import WITHOUT_TLS, Server, command
-from agent_clients import client_of
 from factories import piece
 
 pytestmark = [
@@ -224,7 +224,7 @@ def test_housekeeping_is_done_by_one_worker_and_taken_over_when_that_dies(server
     assert len(housekeepers(server)) == 1
 
 
-async def test_an_agent_is_answered_by_whichever_worker_it_meets(server: Server) -> None:
+async def test_an_agent_is_answered_by_whichever_worker_it_meets(server: Server, client_of: Callable[..., Any]) -> None:
     limits = httpx.Limits(max_keepalive_connections=0)
     with httpx.Client(base_url=server.url, limits=limits, timeout=300) as client:
         for mode in ("legacy", "2026-07-28"):

@@ -20,6 +20,8 @@ from penchant.model import DAY_MS, WHOLE, Algorithm, IndexedPiece, InteractionTy
 from penchant.wire import decode_stored_piece, encode, format_timestamp
 from serving import Service
 
+pytestmark = pytest.mark.slow
+
 PLAIN = ("random", "popular", "content", PENCHANT, "item-kNN", "RP3beta", "EASE", "iALS")
 
 
@@ -28,7 +30,6 @@ def report(alike: SourceHistory) -> Evaluation:
     return evaluate(alike, EvaluationRequest(split=SplitRule(cold=0.1)))
 
 
-@pytest.mark.slow
 def test_who_shares_likes_is_found_by_all_that_look_at_people(report: Evaluation) -> None:
     gains = {each.name: each.warm_people.ndcg10.value for each in report.methods if each.warm_people.ndcg10}
 
@@ -37,7 +38,6 @@ def test_who_shares_likes_is_found_by_all_that_look_at_people(report: Evaluation
         assert gains[method] > 2 * max(gains["random"], gains["popular"], gains["content"])
 
 
-@pytest.mark.slow
 def test_the_same_wish_gives_the_same_figures(alike: SourceHistory, report: Evaluation) -> None:
     again = evaluate(alike, EvaluationRequest(split=SplitRule(cold=0.1)))
 
@@ -47,7 +47,6 @@ def test_the_same_wish_gives_the_same_figures(alike: SourceHistory, report: Eval
     assert figures(again) == figures(report)
 
 
-@pytest.mark.slow
 def test_warm_and_cold_people_and_pieces_are_told_apart(report: Evaluation) -> None:
     ease, content = report.method("EASE"), report.method("content")
 
@@ -133,7 +132,6 @@ def test_new_pieces_count_as_new_at_the_moment_and_others_not() -> None:
 WORDS = ("love", "war", "tea", "rain", "ships", "bees")
 
 
-@pytest.mark.slow
 def test_penchant_is_what_the_service_serves(service: Service) -> None:
     """From the known part of a history, asked for at the same moment."""
     now = int(time.time() * 1000)

@@ -26,6 +26,8 @@ from penchant.settings import NodeSettings
 from penchant.storage import SessionRecord, restore
 from penchant.storage.schema import metadata
 
+pytestmark = pytest.mark.slow
+
 KEPT = Path(__file__).parent / "of_0_1_0"
 FACTS = json.loads((KEPT / "facts.json").read_text())
 ADMINISTRATION = {"x-api-key": FACTS["admin"]}
@@ -107,7 +109,6 @@ def covers(new: Any, old: Any) -> bool:
     return bool(new == old)
 
 
-@pytest.mark.slow
 def test_everything_reads_as_it_did(client: TestClient) -> None:
     for path, answer in FACTS["answers"].items():
         assert covers(client.get(f"/{path}").json(), answer), path

@@ -5,13 +5,12 @@ messages that no client sends.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agent_clients import client_of
 from factories import piece
 from penchant.model import Feature, Scope
 from penchant.settings import NodeSettings, PlanSettings
@@ -94,7 +93,7 @@ def data_of(text: str) -> Any:
 
 
 @pytest.mark.parametrize("mode", MODES)
-async def test_the_official_client_calls_every_tool(filled: Service, mode: str) -> None:
+async def test_the_official_client_calls_every_tool(filled: Service, client_of: Callable[..., Any], mode: str) -> None:
     async with client_of(filled.client, filled.key, mode) as client:
         tools = (await client.list_tools()).tools
         results = {tool.name: await client.call_tool(tool.name, {"source": "s"} | CALLS[tool.name]) for tool in tools}
@@ -105,18 +104,20 @@ async def test_the_official_client_calls_every_tool(filled: Service, mode: str) 
     assert len(tools) <= 10
     for name, result in results.items():
         assert not result.is_error, (name, result)
-        data_of(result.content[0].text)  # type: ignore[union-attr]
+        data_of(result.content[0].text)
 
 
 @pytest.mark.parametrize("mode", MODES)
-async def test_the_official_client_is_told_what_is_wrong(filled: Service, mode: str) -> None:
+async def test_the_official_client_is_told_what_is_wrong(
+    filled: Service, client_of: Callable[..., Any], mode: str
+) -> None:
     async with client_of(filled.client, filled.key, mode) as client:
         wrong = await client.call_tool("similar", {"source": "s", "id": 7})
         with pytest.raises(Exception, match="No tool has this name"):
             await client.call_tool("publish", {"source": "s"})
 
     assert wrong.is_error
-    assert data_of(wrong.content[0].text)["code"] == "invalid-input"  # type: ignore[union-attr]
+    assert data_of(wrong.content[0].text)["code"] == "invalid-input"
 
 
 @pytest.mark.parametrize("version", ("2025-03-26", "2025-06-18", "2025-11-25"))
