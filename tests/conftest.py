@@ -32,6 +32,8 @@ sys.modules["httpx2"] = None  # type: ignore[assignment]  # until `agent_clients
 
 MIN_VERSION_TIMEOUT_S = 0.2
 RETRY_TIMEOUT_S = 30
+FETCHING = ("clients", "generators")
+"""Folders whose tests fetch packages."""
 
 # Properties take their time on a busy machine; how many examples are tried is for whoever waits for them (D224).
 for _profile, _examples in (("quick", 10), ("usual", 30), ("long", 100)):
@@ -57,9 +59,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     Where another service than usual is asked (``--on``, ``--through``), tests that ask none are left out.
     """
     for item in items:
-        if "postgresql" in fixtures_of(item):
+        if uses_postgresql(item):
             item.add_marker("postgresql")
-        if item.get_closest_marker("stress"):
+        if uses_postgresql(item) or is_asked_property(item) or item.get_closest_marker("stress"):
             item.add_marker("slow")
     if config.getoption("--on") != "file" or config.getoption("--through") != "http":
         elsewhere = [item for item in items if "applications" not in fixtures_of(item)]
@@ -111,12 +113,36 @@ def fixtures_of(item: pytest.Item) -> list[str]:
     return item.fixturenames if isinstance(item, pytest.Function) else []
 
 
+def uses_postgresql(item: pytest.Item) -> bool:
+    """Return whether a test asks for a PostgreSQL server, by a fixture or by a parameter."""
+    return "postgresql" in fixtures_of(item) or "postgresql" in item.name.partition("[")[2]
+
+
+def is_asked_property(item: pytest.Item) -> bool:
+    """Return whether a test asks a service anew for each example of Hypothesis."""
+    is_property = isinstance(item, pytest.Function) and hypothesis.is_hypothesis_test(item.obj)
+    return is_property and "applications" in fixtures_of(item)
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Tell what was asked through the client."""
     if config.getoption("--through") != "http":
         from client.through import ClientService
 
         terminalreporter.write_line(f"through the client: {json.dumps(ClientService.asked)}")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def no_authorities(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Have no client read the certificates of the system's authorities, which takes each of them 20 ms.
+
+    Tests speak plain HTTP, or TLS by certificates of their own; what packages are fetched by keeps them.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        if request.path.parent.name not in FETCHING:
+            patch.delenv("SSL_CERT_FILE", raising=False)
+            patch.setenv("SSL_CERT_DIR", str(Path(__file__).parent))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Dialect, Engine, event
 
 from penchant.storage.databases.opening import open_database
 from penchant.storage.databases.sqlite import FILE_NAME
@@ -23,6 +23,17 @@ POSTGRESQL_TRIES = 3
 """Its own tool gives up on a start after 10 seconds, now and then although the server is up."""
 
 ENDING_S = 60
+
+_DIALECTS: dict[object, Dialect] = {}
+_COMPILED: Any = {}
+
+
+@event.listens_for(Engine, "engine_connect")
+def share_statements(connection: Connection) -> None:
+    """Compile a statement once for all databases of a kind: each has its own cache, and most tests a database."""
+    own = connection.dialect
+    connection.dialect = _DIALECTS.setdefault((type(own), own.server_version_info), own)
+    connection.execution_options(compiled_cache=_COMPILED)
 
 
 @contextlib.contextmanager

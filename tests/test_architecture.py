@@ -87,6 +87,7 @@ def test_the_client_stands_apart() -> None:
     assert {"client", "wire"} <= imported <= CLIENT_IMPORTS
 
 
+@pytest.mark.slow
 def test_files_are_described_and_functions_stay_short() -> None:
     for name, path in zip(NAMES, FILES, strict=True):
         assert ast.get_docstring(tree_of(path)), name
@@ -94,6 +95,7 @@ def test_files_are_described_and_functions_stay_short() -> None:
             assert (function.end_lineno or 0) - function.lineno < MAX_FUNCTION_LINES, f"{name}: {function.name}"
 
 
+@pytest.mark.slow
 def test_only_extras_and_slow_packages_are_imported_in_functions_one_for_each_with_a_reason() -> None:
     for home, path in zip(NAMES, FILES, strict=True):
         lines = path.read_text().splitlines()
@@ -161,6 +163,7 @@ def test_pure_parts_know_no_clock_thread_or_file(part: str) -> None:
         assert not imports & {"time", "datetime", "threading", "asyncio", "os", "pathlib", "random"}
 
 
+@pytest.mark.slow
 def test_a_class_name_exists_once_and_is_a_noun() -> None:
     homes = defaultdict(list)
     for name, path in zip(NAMES, FILES, strict=True):

@@ -95,6 +95,7 @@ def test_housekeeping_removes_what_ended_before_the_days_of_the_settings(
         assert "penchant_rows_purged_total" in client.get("/-/metrics").text
 
 
+@pytest.mark.slow
 def test_a_source_that_is_deleted_meanwhile_is_no_fault_of_what_builds(settings: NodeSettings) -> None:
     with shared_metrics(settings), closing(storage_of(settings)) as storage:
         account, piece = storage.accounts.ensure("one"), EncodedPiece(id="a", body=b'{"id":"a","categories":{}}')

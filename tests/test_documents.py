@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 import yaml  # type: ignore[import-untyped]
 from prometheus_client.metrics import MetricWrapperBase
 
@@ -30,6 +31,7 @@ def examples() -> list[tuple[str, int, str]]:
     return [(request, int(status or 200), answer) for request, status, answer in EXAMPLE.findall(page)]
 
 
+@pytest.mark.slow
 def test_every_example_of_the_interface_is_answered_as_printed(service: Service) -> None:
     texts = {"$ADMIN_KEY": service.new_key(admin=True)}
     for printed_request, status, answer in examples():
@@ -60,6 +62,7 @@ def test_every_operation_is_described_and_has_an_example() -> None:
             assert any(re.fullmatch(pattern, line) for line in asked), operation.name
 
 
+@pytest.mark.slow
 def test_what_a_key_needs_for_an_operation_stands_in_its_row_alone() -> None:
     for operation in OPERATIONS:
         description = description_of(operation, Library().interface)

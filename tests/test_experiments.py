@@ -59,6 +59,7 @@ def test_without_groups_of_people_equal_variants_differ_far_too_often() -> None:
     assert coins > 5 * ALPHA
 
 
+@pytest.mark.slow
 def test_the_true_difference_is_inside_at_all_looks() -> None:
     trial = Trial(experiments=500, days=60, people=10, lift=0.2)
     rate = trial.rate * (1 + trial.lift)
@@ -70,6 +71,7 @@ def test_the_true_difference_is_inside_at_all_looks() -> None:
     assert np.all(np.any([misses(*pair) for pair in days_of(trial)], axis=0).mean(-1) <= ALPHA)
 
 
+@pytest.mark.slow
 def test_a_variant_that_is_worse_is_found() -> None:
     trial = Trial(experiments=200, days=60, people=40, lift=-0.2)
 
@@ -83,6 +85,7 @@ def ever(trial: Trial, side: int, attack: Attack | None = None, *, tailed: bool 
     return float(np.mean(np.any(found, axis=0)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tailed", (False, True))
 def test_of_equal_variants_hardly_any_differ_where_nobody_outweighs_others(tailed: bool) -> None:  # noqa: FBT001  # a case
     trial = Trial(experiments=200, days=30, rate=0.15)
@@ -90,6 +93,7 @@ def test_of_equal_variants_hardly_any_differ_where_nobody_outweighs_others(taile
     assert ever(trial, 1, tailed=tailed) + ever(trial, -1, tailed=tailed) <= ALPHA
 
 
+@pytest.mark.slow
 def test_who_has_only_a_part_hides_no_lift() -> None:
     trial = Trial(experiments=200, days=30, lift=0.5)
     *_, last = staged_days_of(trial)
@@ -105,6 +109,7 @@ REVIEWED = Trial(experiments=100, days=30, people=3, visits=0.07, rate=0.156, li
 """400 people, 8,000 pieces, rates of 15.6 and 29.6 %."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("people", (1, 10))
 @pytest.mark.parametrize("arm", (0, 1))
 @pytest.mark.parametrize("succeeds", (True, False))
@@ -144,6 +149,7 @@ def test_stages_count_as_far_as_people_fill_them() -> None:
     assert bounded_arms([arm(0, 0, 0, 0)], pieces).arms[0].n == 0
 
 
+@pytest.mark.slow
 def test_shares_that_are_kept_raise_no_alarm_and_others_do() -> None:
     def is_off(base: Arm, other: Arm, kept: float) -> Flags:
         lists = base.shown / PIECES, kept * other.shown / PIECES

@@ -30,6 +30,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "data"
 
 
+@pytest.mark.slow
 def test_an_index_that_agrees_is_well_and_nothing_is_left(data: Path) -> None:
     before = set((data / "index").rglob("*"))
 

@@ -118,6 +118,7 @@ def test_without_data_it_makes_none(tmp_path: Path) -> None:
     assert not (tmp_path / "data").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quiet_log")
 def test_the_file_of_errors_stays_small_and_has_the_newest(tmp_path: Path) -> None:
     settings = NodeSettings(data=str(tmp_path))

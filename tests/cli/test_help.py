@@ -42,6 +42,7 @@ def test_the_help_has_every_command_below_its_heading_in_whole_sentences() -> No
     assert all(told(group, "--help").count("...") == 1 for group in ("keys", "pull", "keywords"))
 
 
+@pytest.mark.slow
 def test_help_and_completion_of_names_import_no_command() -> None:
     helped = "from penchant.cli import commands; commands(['--help'], standalone_mode=False)"
     completed = (
@@ -76,6 +77,7 @@ def typed(shell: list[str], lines: list[str], awaited: str) -> str:
         os.close(ours)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shell", SHELLS)
 def test_a_shell_completes_commands_and_options(shell: str, tmp_path: Path) -> None:
     program(shell)

@@ -65,6 +65,7 @@ def test_a_dry_run_has_exit_code_1_where_rows_are_invalid_and_makes_no_folder(im
     assert not (tmp_path / "data").exists()
 
 
+@pytest.mark.slow
 def test_an_import_that_stops_reports_as_far_as_it_came_and_goes_on_later(imported: Run, tmp_path: Path) -> None:
     rows = [piece(f"p{number}", "x") for number in range(BATCH_ROWS)]
     file = write(tmp_path / "a.ndjson", *rows, "{}", piece("last", "x"))
@@ -120,6 +121,7 @@ def test_standard_input_is_read(tmp_path: Path) -> None:
     assert not (tmp_path / "data" / "imports").exists() or not list((tmp_path / "data" / "imports").iterdir())
 
 
+@pytest.mark.slow
 def test_restart_and_a_file_that_has_changed_begin_anew(imported: Run, tmp_path: Path) -> None:
     rows = [piece(f"p{number}", "x") for number in range(BATCH_ROWS)]
     file, state = write(tmp_path / "a.ndjson", *rows, "{}"), tmp_path / "state"
@@ -284,6 +286,7 @@ def test_members_of_words_are_checked_before_anything_is_read(imported: Run, tmp
     assert "--words:" in many.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_served", (False, True))
 def test_an_import_without_a_service_leaves_the_file_from_which_one_starts(
     imported: Run, tmp_path: Path, *, is_served: bool

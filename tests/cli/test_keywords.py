@@ -86,6 +86,7 @@ def test_what_cannot_be_is_told_and_changes_nothing(varied: Service, refused: Ru
         assert refused("keywords", *words, "--source", "nobody", *data)[0] == 1
 
 
+@pytest.mark.slow
 def test_an_import_brings_a_vocabulary_along(service: Service, tmp_path: Path) -> None:
     rows, thesaurus = tmp_path / "p.ndjson", tmp_path / "v.ttl"
     rows.write_text("\n".join((json.dumps(piece("a", "noir")), json.dumps(piece("b", "film noir")))))

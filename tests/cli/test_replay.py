@@ -13,6 +13,8 @@ from penchant.errors import PenchantError
 from serving import Service
 from shown import lists_of
 
+pytestmark = pytest.mark.slow
+
 FRESH = {"name": "fresh", "share": 0.25, "kind": "new"}
 PLACEMENT = {"kind": "popular", "variants": [FRESH]}
 Replaying = Callable[..., str]

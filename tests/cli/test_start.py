@@ -4,8 +4,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from penchant.storage import open_storage
 from penchant.storage.migrations import PRESENT, revisions
+
+pytestmark = pytest.mark.slow
 
 LATE = {
     "alembic",

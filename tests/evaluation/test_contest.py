@@ -47,6 +47,7 @@ def test_the_same_wish_gives_the_same_figures(alike: SourceHistory, report: Eval
     assert figures(again) == figures(report)
 
 
+@pytest.mark.slow
 def test_warm_and_cold_people_and_pieces_are_told_apart(report: Evaluation) -> None:
     ease, content = report.method("EASE"), report.method("content")
 
@@ -132,6 +133,7 @@ def test_new_pieces_count_as_new_at_the_moment_and_others_not() -> None:
 WORDS = ("love", "war", "tea", "rain", "ships", "bees")
 
 
+@pytest.mark.slow
 def test_penchant_is_what_the_service_serves(service: Service) -> None:
     """From the known part of a history, asked for at the same moment."""
     now = int(time.time() * 1000)

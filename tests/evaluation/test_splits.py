@@ -226,6 +226,7 @@ def figures(alike: SourceHistory) -> dict[tuple[int, int], dict[str, float]]:
     }
 
 
+@pytest.mark.slow
 def test_where_others_are_known_one_like_leads_to_what_they_like(
     figures: dict[tuple[int, int], dict[str, float]],
 ) -> None:

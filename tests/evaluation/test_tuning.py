@@ -58,6 +58,7 @@ def found(misled: SourceHistory) -> TuningResult:
     return tuned(misled)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "is_tried"), (("time", True), ("random", False)))
 def test_the_order_of_likes_is_tried_unless_interactions_are_held_out_at_random(
     many_alike: SourceHistory, kind: Kind, *, is_tried: bool
@@ -278,6 +279,7 @@ def test_a_source_whose_people_like_what_is_new_gets_it_shown(monkeypatch: pytes
     assert found.settings.new_piece_half_life_days > 0
 
 
+@pytest.mark.slow
 def test_it_ends_in_time(misled: SourceHistory) -> None:
     clock = itertools.count(step=20.0)
 
@@ -286,6 +288,7 @@ def test_it_ends_in_time(misled: SourceHistory) -> None:
     assert found.tried <= 3
 
 
+@pytest.mark.slow
 def test_it_tries_no_more_than_it_may(misled: SourceHistory) -> None:
     assert tuned(misled, replace(QUICK, candidates=2)).tried == 2
 
@@ -302,6 +305,7 @@ def test_one_person_cannot_choose_and_judge() -> None:
         tuned(made([("u", each, "RateLike", day) for day, each in enumerate(pieces)], pieces))
 
 
+@pytest.mark.slow
 def test_nothing_is_tried_where_too_few_could_judge(alike: SourceHistory) -> None:
     found = tuned(alike)
 
@@ -310,6 +314,7 @@ def test_nothing_is_tried_where_too_few_could_judge(alike: SourceHistory) -> Non
     assert found.gain == Estimate(0, 0, 0)
 
 
+@pytest.mark.slow
 def test_nothing_is_tried_under_settings_that_could_not_be_proposed(misled: SourceHistory) -> None:
     found = tuned(replace(misled, settings=weighing(Watch=0)))
 

@@ -118,6 +118,7 @@ def test_long_rows_are_counted_one_by_one(tmp_path: Path, monkeypatch: pytest.Mo
         rows(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ("csv.gz", "zip", "zip of gz"))
 def test_packed_files_are_read_as_ever(tmp_path: Path, form: str) -> None:
     text = "id,title\n" + "".join(f"{n},title {n % 7}\n" for n in range(50_000))

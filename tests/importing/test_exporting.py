@@ -95,6 +95,7 @@ def target(storage: Storage, source: str = "s") -> StoredTarget:
     return StoredTarget(storage, account="default", source=source, actor="me")
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(ids=st.lists(IDS, max_size=5), listed=st.lists(IDS, unique=True, max_size=3), interactions=INTERACTIONS)
 def test_export_import_export_gives_equal_bytes(
@@ -167,6 +168,7 @@ def test_what_is_imported_while_the_service_runs_counts_in_the_next_request(
     assert service.get("/s/content/b/similar").json()["content"] == [{"id": "a", "score": 0.0}]
 
 
+@pytest.mark.slow
 def test_every_table_that_holds_what_people_gave_comes_back(
     service: Service, told: Callable[..., Any], tmp_path: Path
 ) -> None:

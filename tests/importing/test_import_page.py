@@ -21,6 +21,7 @@ FILE = re.compile(r"```\w+ (\S+)\n(.*?)```", re.DOTALL)
 CONSOLE = re.compile(r"```console\n(.*?)```", re.DOTALL)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(FORMATS.keys() - {"parquet", "calibre"}))  # whose files no page can show
 def test_each_format_s_example_gives_what_is_printed(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -40,6 +41,7 @@ def test_each_format_s_example_gives_what_is_printed(
     assert [words.split()[0] for words, _, _ in asked] == ["import", "export"]
 
 
+@pytest.mark.slow
 def test_each_command_of_the_guide_ends_with_a_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     guide = SECTIONS["What you have"]

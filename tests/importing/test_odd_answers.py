@@ -43,6 +43,7 @@ def read(name: str, answer: Any) -> list[Draft]:
         return list(read_drafts(name, Files(gather([Path(folder)])), ImportOptions(user="ann"), Notes()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "answer"), (("jellyfin", {"Items": ITEMS}), ("trakt", TRAKT)))
 @given(data=st.data())
 def test_whatever_stands_in_an_entry_others_are_read(name: str, answer: dict[str, Any], data: st.DataObject) -> None:

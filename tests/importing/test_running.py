@@ -128,6 +128,7 @@ def test_the_same_row_twice_is_one(folder: Folder, storage: Storage, target: Sto
     assert len(recorded(storage, "u")) == 1
 
 
+@pytest.mark.slow
 def test_an_import_that_was_ended_goes_on_where_it_was(folder: Folder, storage: Storage, tmp_path: Path) -> None:
     folder.write("a.ndjson", *lines(3 * BATCH_ROWS + 5), "{}")
     state = CheckpointFile(tmp_path / "state" / "x.json")
@@ -245,6 +246,7 @@ def test_a_report_tells_all_in_lines_for_people(folder: Folder, target: StoredTa
     assert told[-1] == "5 rows in 2.0 s, 2 rows/s"
 
 
+@pytest.mark.slow
 def test_large_pieces_come_in_smaller_batches(folder: Folder, storage: Storage, target: StoredTarget) -> None:
     text = "x" * 900_000
     folder.write("a.ndjson", *[json.dumps(piece(f"p{n}", "x", extras={"text": text})) for n in range(20)])

@@ -3,6 +3,7 @@
 from fractions import Fraction
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -17,6 +18,7 @@ KEYS = st.lists(st.integers(-7, 7), min_size=12, max_size=12)
 BOOSTS = st.lists(st.tuples(FILTERS, st.sampled_from([1, 33, 50, 100, 150, 200, 10_000])), max_size=4)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=examples(200))
 @given(PHASES, FILTERS, BOOSTS, KEYS, st.sampled_from([0, 5, 10**12]), st.integers(1, 12))
 def test_the_best_are_those_of_greatest_s_by_factor(

@@ -69,6 +69,7 @@ def changed(pieces: dict[str, Any], kind: str, values: list[Any]) -> tuple[dict[
     return {key: piece for key, piece in pieces.items() if key not in gone}, dict.fromkeys(gone)
 
 
+@pytest.mark.slow
 @given(CATALOGUES, CATALOGUES)
 def test_merging_gives_the_arrays_of_a_build(first: list[dict[str, Any]], then: list[dict[str, Any]]) -> None:
     pieces = {piece["id"]: piece for piece in first + then}

@@ -28,6 +28,7 @@ def came(number: int, days: int) -> int:
     return (TODAY - number * 7_919 % days) * DAY_MS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("days", (1, 40, COUNT))
 @pytest.mark.parametrize("neutral", (range(COUNT), range(0, COUNT, 17), range(COUNT - 5, COUNT)))
 def test_the_first_to_fill_are_those_of_a_sort_of_all(days: int, neutral: Sequence[int]) -> None:

@@ -74,6 +74,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 SELECTIVITIES = st.sampled_from([1.0, 0.5, 0.01])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ("uint8", "int16", "int32"))
 @pytest.mark.parametrize("greatest", (3, 1000))
 @settings(max_examples=examples(25), deadline=None)
@@ -107,6 +108,7 @@ def test_nearest_is_the_same_bits(  # noqa: PLR0917  # fixtures and strategies a
             assert same(found, exact.nearest(query, segment.postings, norm, choice))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("greatest", (3, 1000))
 @settings(max_examples=examples(25), deadline=None)
 @given(n=SIZES, seed=SEEDS, selectivity=SELECTIVITIES, limit=st.sampled_from([NOWHERE, 0]))

@@ -37,6 +37,7 @@ def same(one: LikenessMap, other: LikenessMap) -> bool:
     return all(np.array_equal(*each) for each in arrays) and told[0] == told[1] and groups[0] == groups[1]
 
 
+@pytest.mark.slow
 @settings(max_examples=8, deadline=None)
 @given(st.integers(0, 1_000_000), st.integers(3, 8))
 def test_alike_pieces_stand_nearer_than_unlike_ones(seed: int, groups: int) -> None:
@@ -52,6 +53,7 @@ def test_alike_pieces_stand_nearer_than_unlike_ones(seed: int, groups: int) -> N
     assert apart[alike].mean() < apart[~alike].mean() / 2
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(changed())
 def test_a_map_depends_on_the_pieces_alone(state: tuple[Snapshot, list[IndexedPiece]]) -> None:

@@ -58,6 +58,7 @@ def made(phases: list[Any], attributes: tuple[Attribute, ...]) -> tuple[Snapshot
     return snapshot, pieces
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=examples(200))
 @given(PHASES, FILTERS, HISTORIES)
 def test_a_filter_lets_through_what_it_holds_for(

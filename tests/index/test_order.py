@@ -309,6 +309,7 @@ def unordered() -> tuple[Segment, IntArray, IntArray, NDArray[np.uint8]]:
     return build_segment(pieces), people, rows, chance.choice(np.asarray([1, 4, 9, 16], dtype=np.uint8), len(rows))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("searching")
 @pytest.mark.parametrize("use", OrderUse)
 def test_without_order_lists_are_those_of_the_revision_before_byte_for_byte(use: OrderUse) -> None:

@@ -90,6 +90,7 @@ def test_a_part_keeps_the_dot_products_of_the_tastes_that_were_used_last() -> No
     assert part.nbytes == before + MAX_TASTES * 8
 
 
+@pytest.mark.slow
 @given(CATALOGUES, CATEGORY_WEIGHTS)
 def test_all_lists_of_a_person_are_what_each_is_alone(
     kernels: object, pieces: list[dict[str, Any]], weights: dict[str, float]
@@ -113,6 +114,7 @@ def test_all_lists_of_a_person_are_what_each_is_alone(
         assert found == best_of(alone.parts, BlendQuery(alone, blend, fill=True), shown, 30)
 
 
+@pytest.mark.slow
 @given(CATALOGUES, PIECES, ALGORITHMS, CATEGORY_WEIGHTS)
 def test_a_draft_is_as_near_as_it_is_once_stored(
     pieces: list[dict[str, Any]], draft: dict[str, Any], algorithm: Algorithm | None, weights: dict[str, float]

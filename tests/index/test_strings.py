@@ -56,6 +56,7 @@ def test_strings_that_are_long_are_not_remembered() -> None:
     assert not table._places  # a bound that no answer shows
 
 
+@pytest.mark.slow
 def test_uniting_takes_little_memory_beside_its_result(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(strings, "RANGE", 1_000)
     halves = [Strings.of(f"{number:06}" for number in range(half, 200_000, 2)) for half in (0, 1)]

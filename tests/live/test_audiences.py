@@ -190,6 +190,7 @@ def test_a_worker_that_starts_reads_only_what_came_since_the_file(sources: Sourc
     assert worker.metrics.registry.get_sample_value("penchant_likes_mapped_total") == 1
 
 
+@pytest.mark.slow
 def test_a_few_interactions_more_of_the_same_day_are_quickly_counted(
     sources: Sources, monkeypatch: pytest.MonkeyPatch
 ) -> None:

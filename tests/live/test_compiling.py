@@ -96,6 +96,7 @@ def test_what_was_planted_where_others_can_write_is_not_run(tmp_path: Path) -> N
     assert compiles(tmp_path)
 
 
+@pytest.mark.slow
 def test_where_numba_is_of_an_unknown_release_numpy_searches(tmp_path: Path) -> None:
     (tmp_path / "numba").mkdir()
     (tmp_path / "numba" / "__init__.py").write_text("__version__ = '99.0'")

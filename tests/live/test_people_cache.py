@@ -264,6 +264,7 @@ async def test_what_housekeeping_removed_does_not_come_back_with_the_old_setting
         assert after[0] == after[1] != before[0]
 
 
+@pytest.mark.slow
 async def test_an_interaction_while_a_person_is_read_is_in_the_next_list(settings: NodeSettings) -> None:
     async with opened(settings) as scene:
         request = PersonalRequest(user_id="kim")

@@ -68,6 +68,7 @@ def test_what_is_written_is_read(tmp_path: Path, pieces: list[dict[str, Any]]) -
     assert same(read_file(SEGMENT, path, STAMP), segment)
 
 
+@pytest.mark.slow
 @IN_ONE_FOLDER
 @given(CATALOGUES)
 def test_a_mapped_segment_answers_as_one_in_memory(tmp_path: Path, pieces: list[dict[str, Any]]) -> None:

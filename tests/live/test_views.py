@@ -246,6 +246,7 @@ def likes_builder(sources: Sources) -> LikesBuilder:
     return LikesBuilder(sources.storage, LikesFiles(sources.folder / "index"), Metrics())
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("elected")
 def test_a_count_goes_over_to_a_file_that_is_published_later(
     likes_builder: LikesBuilder, files: SegmentFiles, sources: Sources

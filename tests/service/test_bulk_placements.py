@@ -215,6 +215,7 @@ def test_everybody_gets_what_a_request_is_answered_with(
     source.delete(f"/s/placements/{name}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "members",
     (
@@ -287,6 +288,7 @@ def test_a_similar_list_that_cannot_be_made_is_filled(source: Service) -> None:
     assert found["u3"] == served(source, "row", "u3").json()
 
 
+@pytest.mark.slow
 def test_lists_for_everybody_go_by_the_order_of_likes(source: Service) -> None:
     chance = random.Random(0)
     moments = [sorted(chance.sample(range(86_400), 9)) for _ in range(150)]
@@ -321,6 +323,7 @@ def liked_pieces(entry: dict[str, Any]) -> list[dict[str, Any]]:
     return [piece for part in entry["why"]["parts"] for piece in part.get("pieces", ())]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("changed", ({}, {"maxPerValue": {"genre": 2}}, {"excludeSeen": False}))
 @pytest.mark.parametrize("whitelist", ([], ["p08", "p01"]))
 def test_recommendations_are_the_bytes_of_answers(source: Service, changed: Any, whitelist: list[str]) -> None:

@@ -72,6 +72,7 @@ async def test_previews_past_those_under_way_are_turned_away(tenant: Tenant) -> 
     assert (await tenant.services.previews.settings(view, wish)).pieces[0].moves == []
 
 
+@pytest.mark.slow
 async def test_a_preview_counts_so_many_interactions_anew(tenant: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audience_follower, "MAX_COUNTED", 2)
     click = ("u", "a", None)

@@ -52,6 +52,7 @@ async def listed(people: People, view: View) -> list[StoredInteraction]:
     return await people.listed(view, "kim", selection)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("read", (exported, listed))
 @pytest.mark.parametrize("erases", (True, False))
 async def test_a_change_in_between_neither_repeats_nor_halves_what_is_read(

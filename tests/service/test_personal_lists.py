@@ -271,6 +271,7 @@ def test_a_list_that_limits_never_let_fill_takes_few_searches_of_few_pieces() ->
     assert max(query.taken) == arranging.CANDIDATES
 
 
+@pytest.mark.slow
 def test_each_search_adds_a_piece_where_every_piece_fills_a_keyword() -> None:
     """Hundreds of pieces share a keyword with the piece that was just listed, so that each search finds one more."""
     pieces = {f"p{genre:02}.{number:03}": {"genre": [f"g{genre:02}"]} for genre in range(40) for number in range(130)}

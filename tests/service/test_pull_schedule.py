@@ -6,6 +6,8 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack, closing
 from pathlib import Path
 
+import pytest
+
 from client.answering import Answer, Script, answering
 from databases import prepared_database
 from penchant.bootstrap import open_services, storage_of
@@ -53,6 +55,7 @@ async def test_of_two_nodes_one_pulls_and_both_have_it(tmp_path: Path, postgresq
     assert len(server.asked) == 1
 
 
+@pytest.mark.slow
 async def test_a_failure_is_a_warning_of_health_until_it_is_none(tmp_path: Path) -> None:
     with answering(Answer(500), SHOP) as server:
         settings = node(tmp_path, server)
@@ -68,6 +71,7 @@ async def test_a_failure_is_a_warning_of_health_until_it_is_none(tmp_path: Path)
             assert gauge("penchant_failing_pulls") == 0
 
 
+@pytest.mark.slow
 async def test_a_service_that_ends_gives_a_pull_under_way_up(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         settings = NodeSettings(data=str(tmp_path), pull_hosts=(f"127.0.0.1:{server.getsockname()[1]}",))

@@ -107,6 +107,7 @@ def test_processes_together_let_exactly_the_limit_through(path: Path) -> None:
     assert sum(passed) == 5_000
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_inside_leaves_the_lock_free(path: Path, rates: SharedRates) -> None:
     assert subprocess.run([sys.executable, "-c", HOLDER, str(path)], check=False).returncode == -9
 

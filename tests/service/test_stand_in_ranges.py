@@ -37,6 +37,7 @@ def lists_of(weights: AudienceWeights) -> dict[str, list[object]]:
     return {name: array.tolist() for name, array in weights.arrays().items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("least", "ranges"), ((PIECES, [5]), (PIECES + 1, [])))
 def test_ranges_of_many_pieces_give_the_weights_that_one_process_makes(
     monkeypatch: pytest.MonkeyPatch, least: int, ranges: list[int]

@@ -50,6 +50,7 @@ def asked(services: Services, view: View, who: str) -> list[Awaitable[Any]]:
     ]
 
 
+@pytest.mark.slow
 async def test_a_taste_of_many_keywords_waits_for_the_account_s_turn(
     tenant: Tenant, monkeypatch: pytest.MonkeyPatch
 ) -> None:

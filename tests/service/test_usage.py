@@ -240,6 +240,7 @@ async def test_a_worker_that_ends_leaves_its_counts_to_the_others(tmp_path: Path
         assert database.storage.accounts.count_answers(7, MONTH) == QUOTA
 
 
+@pytest.mark.slow
 async def test_what_a_killed_worker_was_counting_is_counted_once(tmp_path: Path) -> None:
     killed = await asyncio.create_subprocess_exec(
         sys.executable, "-c", KILLED, str(tmp_path), env={"PYTHONPATH": TESTS}

@@ -57,15 +57,15 @@ def account(storage: Storage) -> int:
 
 
 @pytest.fixture(params=("to PostgreSQL", "to SQLite"))
-def sides(request: pytest.FixtureRequest, tmp_path: Path) -> Sides:
+def sides(request: pytest.FixtureRequest, tmp_path: Path, postgresql: str) -> Sides:
     """An old and a new side, of different kinds, without anything in them."""
-    return _sides(tmp_path, request.getfixturevalue("postgresql"), request.param)
+    return _sides(tmp_path, postgresql, request.param)
 
 
 @pytest.fixture(params=("to PostgreSQL", "to SQLite"))
-def filled_sides(request: pytest.FixtureRequest, tmp_path: Path) -> Sides:
+def filled_sides(request: pytest.FixtureRequest, tmp_path: Path, postgresql: str) -> Sides:
     """An old and a new side, of different kinds; the old one has something of every kind."""
-    return _sides(tmp_path, request.getfixturevalue("postgresql"), request.param, filled=True)
+    return _sides(tmp_path, postgresql, request.param, filled=True)
 
 
 def _sides(folder: Path, postgresql: str, direction: str, *, filled: bool = False) -> Sides:

@@ -248,6 +248,7 @@ def test_a_database_is_replaced_only_when_it_may(folder: Path, backup: Path) -> 
     assert pieces_in(folder) == ["a", "b"]
 
 
+@pytest.mark.slow
 def test_a_database_that_another_process_has_open_is_not_replaced(folder: Path, backup: Path) -> None:
     holder = subprocess.Popen(
         [sys.executable, "-c", HOLDER, str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

@@ -98,6 +98,7 @@ def test_bodies_too_much_alike_for_a_dictionary_are_stored_all_the_same(storage:
     assert read(storage, account) == alike
 
 
+@pytest.mark.slow
 def test_a_dictionary_goes_when_its_source_is_cleared(opening: Opening) -> None:
     for command in (ClearPieces, DeleteSource):
         with closing(opening()) as storage:
@@ -131,6 +132,7 @@ def test_a_dictionary_of_a_lost_history_is_taken_for_none_of_the_new_one(opening
         assert read(storage, account) == after
 
 
+@pytest.mark.slow
 def test_a_missing_dictionary_is_found_by_the_check(opening: Opening) -> None:
 
     with closing(opening()) as storage:

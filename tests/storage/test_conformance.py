@@ -237,6 +237,7 @@ def test_a_refused_first_submission_makes_no_source(storage: Storage, account: i
     assert done(storage, submitting(account, "a", max_pieces=1, max_sources=1)).created == 1
 
 
+@pytest.mark.slow
 def test_a_failing_command_does_not_fail_its_group(storage: Storage, account: int) -> None:
     futures = [storage.submit(submitting(account, str(number), source=f"s{number % 7}")) for number in range(60)]
     bad = [storage.submit(DeletePieces(account_id=account, source="no", ids=["x"])) for _ in range(10)]
@@ -246,6 +247,7 @@ def test_a_failing_command_does_not_fail_its_group(storage: Storage, account: in
     assert all(isinstance(future.exception(timeout=120), UnknownSource) for future in bad)
 
 
+@pytest.mark.slow
 def test_commands_of_a_source_keep_their_order(storage: Storage, account: int) -> None:
     futures = [storage.submit(submitting(account, "a", body=str(number).encode())) for number in range(200)]
 
@@ -315,6 +317,7 @@ def test_long_and_strange_ids_are_kept(storage: Storage, account: int) -> None:
     assert all(of_user(storage, account, user) == [ids[0]] for user in ids)
 
 
+@pytest.mark.slow
 def test_a_reader_never_sees_half_a_submission(storage: Storage, account: int) -> None:
     names = [str(number) for number in range(50)]
     done(storage, submitting(account, *names, body=b"0"))

@@ -249,6 +249,7 @@ def test_of_a_person_twenty_lists_of_a_day_count(storage: Storage, account: int)
     assert counted(storage, account) == {SHOWN: 22, LISTS: 21, 1: 1, SUCCEEDED: 1}
 
 
+@pytest.mark.slow
 def test_the_next_day_has_lists_of_its_own_and_no_day_before_it_has(storage: Storage, account: int) -> None:
     for days_ago in (3, 2, 3):
         lists = [identity(storage, account, days_ago=days_ago) for _ in range(LISTS_A_DAY)]

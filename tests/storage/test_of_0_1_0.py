@@ -107,6 +107,7 @@ def covers(new: Any, old: Any) -> bool:
     return bool(new == old)
 
 
+@pytest.mark.slow
 def test_everything_reads_as_it_did(client: TestClient) -> None:
     for path, answer in FACTS["answers"].items():
         assert covers(client.get(f"/{path}").json(), answer), path

@@ -77,6 +77,7 @@ def test_its_browser_key_is_answered_for_who_is_signed(client: TestClient) -> No
     assert asked.status_code == 200
 
 
+@pytest.mark.slow
 def test_people_keep_their_variants(client: TestClient) -> None:
     found = [
         client.get("/shop/placements/grown/list", params={"user": user}).json()["variant"] for user in FACTS["people"]
@@ -85,6 +86,7 @@ def test_people_keep_their_variants(client: TestClient) -> None:
     assert found == FACTS["grown"]
 
 
+@pytest.mark.slow
 def test_it_agrees_with_itself_and_its_export_is_taken_by_an_import(client: TestClient, data: Path) -> None:
     file = data.parent / "shop.ndjson"
     words = ["--source", "shop", "--with", "all", "--output", str(file)]

@@ -35,6 +35,7 @@ def client(tmp_path: Path, clock: Callable[[], float]) -> Iterator[TestClient]:
         yield opened
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("clock", (WRITTEN_DOWN.timestamp,), ids=("then",))
 def test_it_answers_as_it_did(client: TestClient) -> None:
     for path, answer in FACTS["answers"].items():

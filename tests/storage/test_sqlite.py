@@ -104,6 +104,7 @@ def test_a_connection_opened_while_the_file_is_read_only_is_not_kept(tmp_path: P
     database.close()
 
 
+@pytest.mark.slow
 def test_a_change_by_any_process_leaves_a_mark(tmp_path: Path) -> None:
     storage = open_storage(folder=tmp_path)
     account = storage.accounts.ensure("one")

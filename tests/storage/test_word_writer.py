@@ -174,6 +174,7 @@ def test_words_of_an_older_rule_are_worked_out_anew(storage: Storage, account: i
     assert keeper.renew() == []
 
 
+@pytest.mark.slow
 def test_submissions_and_changes_of_the_rule_at_once_end_with_words_by_the_last(storage: Storage, account: int) -> None:
     WordWriter(storage).submit(labelled(account, *ALL))
     rules = [RULE, FEWER, replace(RULE, keep=2), None, RULE]

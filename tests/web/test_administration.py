@@ -47,6 +47,7 @@ def conforms(service: Service, answer: Any) -> bool:
     return has_promised_form(service.client.get("/-/openapi.json").json(), answer)
 
 
+@pytest.mark.slow
 def test_only_keys_with_the_admin_role_are_let_in(service: Service) -> None:
     for method, path in ASKED:
         refused = service.request(method, path)
@@ -190,6 +191,7 @@ def test_a_wish_of_another_type_or_without_syntax_is_refused(service: Service, a
     assert service.post("/-/admin/keys", content=b"{", headers=json_type, key=admin).status_code == 400
 
 
+@pytest.mark.slow
 def test_usage_counts_answers_sources_and_pieces_by_account(service: Service, admin: str) -> None:
     service.submit("s", piece("a", "x"), piece("b", "x"))
     service.submit("t")
@@ -221,6 +223,7 @@ def test_a_month_is_written_in_one_way(service: Service, admin: str, query: str)
     assert (answer.status_code, answer.json()["errors"][0]["parameter"]) == (422, "month")
 
 
+@pytest.mark.slow
 def test_the_audit_log_names_the_acting_key_newest_first(service: Service, admin: str) -> None:
     made = created(service, admin, account="press")
     service.submit("s", piece("a"), key=made["key"])

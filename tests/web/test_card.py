@@ -198,6 +198,7 @@ def test_of_too_much_an_equal_part_of_each_hour_is_read(shop: Service) -> None:
     assert len(some) < len(everything)
 
 
+@pytest.mark.slow
 def test_anybody_reads_cards_and_nothing_else_where_the_source_says_so(shop: Service) -> None:
     address = f"/-/cards/{shop.account}/s/home"
     page = {"accept": "text/html"}

@@ -260,6 +260,7 @@ def test_an_account_without_sources_is_told_how_to_begin(filled: Service) -> Non
     assert "has no source yet" in text_of(visitor.get().text)
 
 
+@pytest.mark.slow
 def test_sources_are_paged(filled: Service) -> None:
     for number in range(21):
         filled.submit(f"s{number:02}")
@@ -272,6 +273,7 @@ def test_sources_are_paged(filled: Service) -> None:
     assert "s20" in second.text
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("alone")
 def test_pages_are_made_beside_the_event_loop(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[str] = []

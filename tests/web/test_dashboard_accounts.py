@@ -11,6 +11,7 @@ from visitors import HOME, Visitor, fields_of, text_of
 ADMIN_PAGES = ("keys", "usage", "audit")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("alone")
 def test_an_admin_sees_keys_and_no_source(filled: Service) -> None:
     visitor = Visitor(filled, filled.new_key(account="operators", admin=True))

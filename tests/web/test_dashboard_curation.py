@@ -17,6 +17,7 @@ def whitelist(service: Service) -> Any:
     return service.get("/s/whitelist").json()
 
 
+@pytest.mark.slow
 def test_a_list_is_ordered_shortened_and_added_to(visitor: Visitor, filled: Service) -> None:
     filled.put("/s/whitelist", json=["a", "b", "c"])
     for step, expected in (

@@ -70,6 +70,7 @@ def test_what_placements_showed_and_led_to_is_told(visitor: Visitor, filled: Ser
     assert (listed["lists"] > 0, listed["successes"]) == (True, 5)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("alone")
 def test_what_is_not_counted_in_time_comes_with_a_later_page(
     visitor: Visitor, filled: Service, monkeypatch: pytest.MonkeyPatch

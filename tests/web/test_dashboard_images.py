@@ -61,6 +61,7 @@ def test_a_policy_names_the_allowed_hosts_alone() -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_hostile_catalogue_gets_nothing_loaded_and_nothing_run(service: Service) -> None:
     quoted = 'https://img.example/"onerror="alert(1)'
     given = [GOOD[0], quoted, 7, [GOOD[0]], *BAD]

@@ -91,6 +91,7 @@ def test_areas_are_told_in_a_table_and_shown_by_themselves(mapped: Visitor) -> N
     assert text_of(shown(mapped, area=99).text) == text_of(shown(mapped).text)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("alone")
 def test_of_many_pieces_the_areas_hold_the_links(mapped: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(map_picture, "MAX_LINKS", 2)
@@ -99,6 +100,7 @@ def test_of_many_pieces_the_areas_hold_the_links(mapped: Visitor, monkeypatch: p
     assert shown(mapped, area=1).text.partition("<main")[2].count("<title>") <= 2
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("alone")
 def test_who_comes_early_is_told(mapped: Visitor, filled: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service_maps, "WAIT_S", 0)
@@ -119,6 +121,7 @@ def test_who_comes_early_is_told(mapped: Visitor, filled: Service, monkeypatch: 
     assert "Area 1" in shown(mapped).text
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("alone")
 def test_a_browser_asks_no_more_in_the_end(mapped: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service_maps, "WAIT_S", 0)

@@ -123,6 +123,7 @@ def test_reasons_past_some_are_one(visitor: Visitor, filled: Service) -> None:
     assert "another keyword 14%" in shown
 
 
+@pytest.mark.slow
 def test_why_and_why_not_are_told_with_the_remedy(visitor: Visitor, filled: Service) -> None:
     filled.submit("s", piece("f", "x", filters={"catalogs": ["books", "films"]}))
     filled.put("/s/blacklist", json=["b"])
@@ -236,6 +237,7 @@ def test_what_a_stand_in_lends_is_told_as_such(visitor: Visitor, filled: Service
     assert "Other, its nearest, is liked" in told
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("fresh")
 def test_a_piece_tells_what_rows_showed_of_it_and_health_what_nobody_saw(visitor: Visitor, filled: Service) -> None:
     filled.put("/s/placements/home", json={"kind": "popular"})

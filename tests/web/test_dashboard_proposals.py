@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 import msgspec
+import pytest
 
 from factories import piece
 from penchant.web.dashboard.rows.words import difference_in_words
@@ -34,6 +35,7 @@ def draft_of_row(visitor: Visitor, **given: str) -> Any:
     return follow(visitor, visitor.fill(page, ROW, do="draft", **given))
 
 
+@pytest.mark.slow
 def test_a_row_is_kept_as_a_draft_and_found_again(visitor: Visitor, filled: Service) -> None:
     put(filled, kind="new")
 
@@ -82,6 +84,7 @@ def test_a_draft_is_compared_published_and_undone(visitor: Visitor, filled: Serv
     assert stored(filled) == {"kind": "new"}
 
 
+@pytest.mark.slow
 def test_lists_of_few_people_are_compared_at_first_and_all_of_them_on_a_click(
     visitor: Visitor, filled: Service
 ) -> None:
@@ -136,6 +139,7 @@ def test_a_proposal_gathers_several_rows_under_a_title(visitor: Visitor, filled:
     assert "After Halloween" in words(visitor.get("proposals", source="s"), "over")
 
 
+@pytest.mark.slow
 def test_another_editor_accepts_or_sends_back_where_four_eyes_are_asked_for(visitor: Visitor, filled: Service) -> None:
     put(filled, kind="new")
     filled.put("/s/settings", json={"fourEyes": True})
@@ -225,6 +229,7 @@ def test_a_draft_of_lists_settings_and_pieces_is_told_in_words(visitor: Visitor,
     assert "The draft is deleted" in text_of(deleted.text)
 
 
+@pytest.mark.slow
 def test_changes_of_pieces_gather_in_a_proposal_and_are_taken_out_again(visitor: Visitor, filled: Service) -> None:
     put(filled, kind="new")
     page = visitor.get("piece", source="s", id="a")

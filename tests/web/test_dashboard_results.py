@@ -20,6 +20,7 @@ def home(filled: Service) -> Service:
     return filled
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("home")
 def test_of_what_showed_nothing_one_sentence_is_told_and_no_rate(visitor: Visitor) -> None:
     page = visitor.get("results", source="s", name="home")
@@ -72,6 +73,7 @@ def test_a_row_without_variants_says_what_it_showed(visitor: Visitor, home: Serv
     assert "2 of them led to something" in words(page, "alone")
 
 
+@pytest.mark.slow
 def test_a_variant_takes_the_place_of_its_row_or_ends(visitor: Visitor, home: Service) -> None:
     two = [*VARIANTS, {"name": "b", "share": 0.1, "diversity": None, "pins": []}]
     home.put("/s/placements/home", json={"kind": "popular", "diversity": 0.5, "variants": two})

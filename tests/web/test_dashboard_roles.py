@@ -18,7 +18,7 @@ from penchant.web.dashboard.entering import ACCOUNT_COOKIE
 from serving import PromptClient, Service, ok
 from visitors import HOME, VisitedService, Visitor, fields_of, text_of
 
-pytestmark = pytest.mark.usefixtures("alone")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("alone")]
 
 
 def names(method: str) -> set[str]:

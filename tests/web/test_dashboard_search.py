@@ -76,6 +76,7 @@ def test_what_no_piece_can_have_is_refused(visitor: Visitor, text: str, status: 
     assert visitor.get("search", source="s", q=text).status_code == status
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("alone")
 def test_keywords_and_attributes_are_found_behind_what_is_read(
     books: Visitor, filled: Service, monkeypatch: pytest.MonkeyPatch

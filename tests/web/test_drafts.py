@@ -389,6 +389,7 @@ def state(service: Service) -> str:
     return str(ok(service.get("/s/drafts/spring"))["state"])
 
 
+@pytest.mark.slow
 def test_a_scheduled_draft_is_published_at_its_moment(service: Service) -> None:
     fill(service)
     put(service, {"blacklist": ["p1"]})
@@ -401,6 +402,7 @@ def test_a_scheduled_draft_is_published_at_its_moment(service: Service) -> None:
     assert ok(service.get("/s/drafts/spring"))["steps"][0]["by"] == scheduled["by"]
 
 
+@pytest.mark.slow
 def test_what_fails_at_its_moment_is_told_on_the_draft(service: Service) -> None:
     fill(service)
     ok(service.put("/s/blacklist", json=["p0", "p3"]))
@@ -416,6 +418,7 @@ def test_what_fails_at_its_moment_is_told_on_the_draft(service: Service) -> None
     assert ok(service.get("/s/blacklist")) == ["p2"]
 
 
+@pytest.mark.slow
 def test_what_a_revoked_key_has_scheduled_is_not_published(service: Service) -> None:
     fill(service)
     put(service, {"blacklist": ["p1"]})
@@ -451,6 +454,7 @@ def test_writing_a_scheduled_draft_takes_its_schedule_back(service: Service) -> 
     assert (written["state"], "due" in written) == ("draft", False)
 
 
+@pytest.mark.slow
 def test_of_two_who_publish_at_once_one_does(service: Service) -> None:
     fill(service)
     for number in range(5):
@@ -531,6 +535,7 @@ def test_browser_keys_know_no_drafts(service: Service) -> None:
         assert answer.status_code == 403
 
 
+@pytest.mark.slow
 def test_no_more_drafts_wait_than_a_source_may_have(service: Service) -> None:
     fill(service)
     for number in range(100):

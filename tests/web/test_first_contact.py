@@ -17,6 +17,7 @@ def settings(settings: NodeSettings, base: str) -> NodeSettings:
     return NodeSettings(data=settings.data, base_path=base, cors_origins=("https://editor.example",))
 
 
+@pytest.mark.slow
 def test_the_root_names_addresses_that_answer(service: Service, base: str) -> None:
     answer = service.client.get(f"{base}/")
 

@@ -69,6 +69,7 @@ def results(shop: Service, placement: str = "home") -> tuple[str, list[str], Any
     return next(each["verdict"] for each in found["variants"] if each["variant"] == "b"), found["stopped"], found
 
 
+@pytest.mark.slow
 def test_one_person_of_the_base_who_reports_successes_does_not_turn_a_verdict(shop: Service) -> None:
     show(shop, 300, clicks={"base": 60, "b": 180})
     assert results(shop)[:2] == ("better", [])
@@ -85,6 +86,7 @@ def test_one_person_of_the_base_who_reports_successes_does_not_turn_a_verdict(sh
     assert base["rate"]["value"] == pytest.approx(64 / 1_216)
 
 
+@pytest.mark.slow
 def test_one_person_of_a_variant_who_reports_no_success_does_not_turn_a_verdict(shop: Service) -> None:
     show(shop, 300, clicks={"base": 60, "b": 180})
     mallory = Visitor(shop, "b")
@@ -94,6 +96,7 @@ def test_one_person_of_a_variant_who_reports_no_success_does_not_turn_a_verdict(
     assert results(shop)[:2] == ("better", [])
 
 
+@pytest.mark.slow
 def test_ten_people_of_the_base_who_report_successes_do_not_turn_a_verdict(shop: Service) -> None:
     assert shop.put("/s/placements/home", json=PLACEMENT | {"autoStop": True}).status_code == 200
     show(shop, 300, clicks={"base": 60, "b": 180})
@@ -130,6 +133,7 @@ STOPPING: dict[str, tuple[dict[str, bool], list[str], list[str]]] = {
 """By placement what it says, and what is stopped by what servers report, and by what pages do."""
 
 
+@pytest.mark.slow
 def test_what_stops_a_variant_says_the_placement(shop: Service) -> None:
     for name, (own, *_) in STOPPING.items():
         members = {"kind": "new", **own, "variants": VARIANTS}

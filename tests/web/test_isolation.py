@@ -125,6 +125,7 @@ def owned(service: Service) -> list[bytes]:
     return [service.get(f"/mine/{path}").content for path in paths] + [service.get("/mine").content]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind", [kind if kind in QUICK else pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS]
 )
@@ -145,6 +146,7 @@ def test_a_foreign_source_is_answered_as_a_missing_one(foreign: Service, kind: s
     assert owned(foreign) == before
 
 
+@pytest.mark.slow
 def test_its_owner_is_answered_by_every_operation(foreign: Service) -> None:
     key = {"x-api-key": foreign.key}
 

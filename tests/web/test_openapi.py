@@ -17,6 +17,7 @@ def document(service: Service) -> dict[str, Any]:
     return dict(service.client.get("/-/openapi.json").json())
 
 
+@pytest.mark.slow
 def test_the_document_is_valid_and_complete(document: dict[str, Any]) -> None:
     validate(document)
 
@@ -117,6 +118,7 @@ def described_operations(document: dict[str, Any]) -> list[dict[str, Any]]:
     return [described for methods in document["paths"].values() for described in methods.values()]
 
 
+@pytest.mark.slow
 def test_the_form_for_generators_is_valid_and_has_the_same_operations(
     document: dict[str, Any], generators: dict[str, Any]
 ) -> None:

@@ -211,6 +211,7 @@ def test_a_preview_shows_lists_without_order(parts: Service) -> None:
     assert shown["after"] == listed(parts, "ada", headers) != before
 
 
+@pytest.mark.slow
 def test_whom_a_piece_suits_is_what_their_own_lists_say(parts: Service) -> None:
     headers = record(parts, course(150))
 

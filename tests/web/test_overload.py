@@ -82,6 +82,7 @@ def test_a_listing_whose_client_leaves_gives_its_turn_back(service: Service) -> 
 HEAVY = ("/-/dashboard/search?source=s&q=x", "/-/dashboard/map?source=s", "/-/dashboard/history?source=s")
 
 
+@pytest.mark.slow
 def test_heavy_pages_of_an_account_wait_their_turn_and_are_refused_after_a_while(service: Service) -> None:
     service.submit("s", piece("a", "x"), piece("b", "x"))
     other = service.new_key(account="other")
@@ -110,6 +111,7 @@ def test_heavy_pages_of_an_account_wait_their_turn_and_are_refused_after_a_while
     wait_until(lambda: shares.is_idle)
 
 
+@pytest.mark.slow
 def test_however_many_searches_come_at_once_an_account_has_two_under_way(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,7 +14,7 @@ from nodes import Nodes, service_on_nodes
 from serving import Service, ok
 from strategies import examples
 
-pytestmark = pytest.mark.usefixtures("noon")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("noon")]
 
 COUNT = 330
 PIECES = [f"p{number:03}" for number in range(COUNT)]

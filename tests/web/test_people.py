@@ -228,6 +228,7 @@ def test_interactions_past_their_retention_are_used_for_nothing(service: Service
     assert recommended(service, "nobody", "?fill=false") == []
 
 
+@pytest.mark.slow
 def test_recommendations_at_once_are_those_one_by_one(service: Service) -> None:
     service.submit("s", *(piece(f"p{number:03}", f"k{number % 7}", f"l{number % 3}") for number in range(200)))
     body = [

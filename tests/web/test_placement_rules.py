@@ -80,6 +80,7 @@ def test_a_pin_stands_at_its_place_and_the_others_go_on_around_it(shop: Service,
     assert "unmet" not in found
 
 
+@pytest.mark.slow
 def test_a_pin_that_may_not_be_shown_is_told_and_leaves_its_place(shop: Service) -> None:
     before = plain(shop, "new")
     ok(shop.put("/s/blacklist", json=["p35"]))
@@ -224,6 +225,7 @@ WRONG: tuple[tuple[dict[str, Any], str], ...] = (
 """Members that no placement can have, each with the place of its fault."""
 
 
+@pytest.mark.slow
 def test_what_is_no_rule_is_refused(shop: Service) -> None:
     for members, pointer in WRONG:
         answer = shop.put("/s/placements/home", json={"kind": "new"} | members)

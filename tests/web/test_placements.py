@@ -241,6 +241,7 @@ def test_a_variant_has_what_it_does_not_give_itself_from_the_placement(source: S
     assert ids(listed(source, "?user=ann")) == [f"p{number:02}" for number in range(11, 0, -1)]
 
 
+@pytest.mark.slow
 def test_nobody_sees_another_variant_when_shares_grow(source: Service) -> None:
     def variants(shares: dict[str, float]) -> dict[str, str]:
         put(source, {"kind": "new", "variants": [{"name": name, "share": share} for name, share in shares.items()]})
@@ -269,6 +270,7 @@ def test_versions_tell_who_and_when_and_one_request_leads_back(source: Service) 
     assert len(source.get("/s/placements/home/versions").json()["versions"]) == 4
 
 
+@pytest.mark.slow
 def test_a_rollback_gives_people_the_variants_that_they_had(source: Service) -> None:
     def seen() -> list[str]:
         return [listed(source, f"?user=u{number}&limit=1")["variant"] for number in range(40)]
@@ -503,6 +505,7 @@ def experiment(*shares: tuple[str, float]) -> dict[str, Any]:
     return {"kind": "popular", "experiment": "rows", "variants": variants}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "steps",
     (
@@ -538,6 +541,7 @@ def test_of_unequal_shares_who_sees_a_variant_sees_it_where_it_has_more(service:
     assert small < middle < large
 
 
+@pytest.mark.slow
 def test_placements_of_one_experiment_that_are_put_at_once_agree(service: Service) -> None:
     service.submit("s", piece("a", "x"), piece("b", "x"))
     names = [f"p{n}" for n in range(6)]

@@ -167,6 +167,7 @@ def test_an_empty_source_has_empty_lists(service: Service) -> None:
     assert ids(service, "/s/popular") == ids(service, "/s/popular?halfLifeDays=2") == ids(service, "/s/new") == []
 
 
+@pytest.mark.slow
 def test_many_people_get_the_lists_that_each_of_them_gets(service: Service) -> None:
     service.submit("s", *[piece(f"p{number}", f"w{number % 5}") for number in range(40)])
     for number in range(30):

@@ -181,6 +181,7 @@ def test_what_is_left_out_has_the_code_that_why_has(service: Service) -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("order", "weight"), ((None, 0), ("given", 0), ("personal", 1)))
 @pytest.mark.parametrize("user", PEOPLE)
 def test_a_placement_of_picks_is_their_rank(shop: Service, user: str, order: str | None, weight: int) -> None:

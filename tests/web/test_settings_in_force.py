@@ -12,6 +12,7 @@ def settings(settings: NodeSettings) -> NodeSettings:
     return NodeSettings(data=settings.data, base_path="/below/here", metrics_public=False, log_requests=True)
 
 
+@pytest.mark.slow
 def test_every_path_is_below_the_base_path(service: Service) -> None:
     created = service.post("/below/here/a%2Fb/content", json=[piece("a")])
 

@@ -71,6 +71,7 @@ def site(applications: Applications, tmp_path_factory: pytest.TempPathFactory) -
         return pages(service)
 
 
+@pytest.mark.slow
 def test_every_document_is_a_page_that_the_start_leads_to(site: dict[str, Links]) -> None:
     documents = [path.stem for path in (ROOT / "docs").glob("*.md")]
 
@@ -102,6 +103,7 @@ def test_no_link_and_no_anchor_is_broken(site: dict[str, Links], service: Servic
     assert all(service.client.get(address).status_code == 200 for address in served)
 
 
+@pytest.mark.slow
 def test_no_link_of_a_document_leads_nowhere() -> None:
     library = Library()
     for document in library.documents.values():
@@ -109,6 +111,7 @@ def test_no_link_of_a_document_leads_nowhere() -> None:
         assert broken == [], document.path
 
 
+@pytest.mark.slow
 def test_nothing_is_loaded_from_elsewhere_and_nothing_runs(site: dict[str, Links], service: Service) -> None:
     for address, page in site.items():
         assert all(loaded.startswith("/-/docs/") for loaded in page.loaded), address
@@ -176,6 +179,7 @@ def test_an_unknown_page_is_404_and_no_path_leads_out(service: Service) -> None:
         assert (answer.status_code, answer.json()["code"]) == (404, "unknown-route")
 
 
+@pytest.mark.slow
 def test_links_stay_below_the_base_path(tmp_path: Path) -> None:
     settings = NodeSettings(data=str(tmp_path / "data"), base_path="/under/here")
     with TestClient(web_application(settings)) as client:

@@ -5,6 +5,7 @@ import re
 from contextlib import closing
 from pathlib import Path
 
+import pytest
 from starlette.testclient import TestClient
 
 from factories import piece
@@ -30,6 +31,7 @@ def filled(folder: Path) -> tuple[NodeSettings, str]:
     return settings, key
 
 
+@pytest.mark.slow
 def test_tags_stay_over_a_restart_and_are_another_database_s_never(tmp_path: Path) -> None:
     one, other = filled(tmp_path / "one"), filled(tmp_path / "other")
 

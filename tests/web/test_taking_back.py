@@ -145,6 +145,7 @@ def test_an_erasure_leaves_nothing_of_it(shop: Service) -> None:
     assert left_of(shop) == [("Watch", "e-1")]
 
 
+@pytest.mark.slow
 def test_the_page_of_a_person_takes_one_back(shop: Service) -> None:
     visitor = Visitor(shop, shop.key)
     page = visitor.get("user", source="s", id="kim")

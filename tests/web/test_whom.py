@@ -161,6 +161,7 @@ def told_of(answer: Any, texts: tuple[str, ...]) -> list[str]:
     return [text for text in texts if text in answer.text or text in str(answer.headers)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("signed", (None, "kim", "lee"))
 @pytest.mark.parametrize("user", ("kim", OTHERS[0]))
 def test_a_page_learns_of_nobody_but_the_signed_person(filled: Service, signed: str | None, user: str) -> None:
@@ -182,6 +183,7 @@ def test_a_page_learns_of_nobody_but_the_signed_person(filled: Service, signed: 
             assert (answer.status_code, answer.json()["code"]) == (401, "not-signed"), operation.name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scope", (*Scope, None))
 def test_a_key_of_a_server_needs_personal_to_learn_of_people(filled: Service, scope: Scope | None) -> None:
     key = filled.new_key(scopes=[] if scope is None else [scope])
@@ -202,6 +204,7 @@ def test_a_key_of_a_server_needs_personal_to_learn_of_people(filled: Service, sc
             assert (answer.status_code, answer.json()["code"]) == (403, "outside-scope"), name
 
 
+@pytest.mark.slow
 def test_strangers_learn_of_nobody(filled: Service) -> None:
     foreign, admin = filled.new_key(account="other"), filled.new_key(account="operators", admin=True)
     of_others = Page(filled, account="other")
@@ -215,6 +218,7 @@ def test_strangers_learn_of_nobody(filled: Service) -> None:
             assert told_of(answer, (OTHERS[1], *SECRETS[1:])) == [], name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece_id", ("a", "embargoed-piece"))
 def test_a_page_reads_only_what_may_be_shown_now(filled: Service, piece_id: str) -> None:
     page = Page(filled)
@@ -386,6 +390,7 @@ def usage_of(service: Service) -> tuple[int, int]:
     return 0, 0
 
 
+@pytest.mark.slow
 def test_an_address_has_a_rate_of_its_own(filled: Service) -> None:
     page = Page(filled, requests_per_second=3)
 
@@ -468,6 +473,7 @@ PIECES_AND_DRAFTS = {"deleteSource", "undoDraft", "publishDraft", "acceptDraft",
 """What removes all, and what is done with drafts of others."""
 
 
+@pytest.mark.slow
 def test_where_nobody_publishes_alone_no_operation_of_editors_changes_what_steers_a_source(filled: Service) -> None:
     service, steering = filled, ("settings", "whitelist", "blacklist", "placements")
     service.put("/s/settings", json=service.get("/s/settings").json() | {"fourEyes": True})

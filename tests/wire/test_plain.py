@@ -133,6 +133,7 @@ def assert_same(text: bytes) -> None:
     assert outcome(decode_submission, text) == outcome(decode_by_member, text)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(400), deadline=None)
 @given(SUBMISSIONS.map(str.encode))
 @example(b"[" + b"{}," * 99 + b'{"id":"a"},2]')
@@ -214,6 +215,7 @@ def test_the_unusual_is_not(old: str, new: str) -> None:
     assert_same(b"[" + text + b"]")
 
 
+@pytest.mark.slow
 def test_an_unusual_piece_leaves_the_others_plain() -> None:
     text = f'[{PLAIN},{{"id":"b","categories":{{"g":{{"h":["k"]}}}},"x":1}},{PLAIN}]'.encode()
     submission = decode_submission(text)

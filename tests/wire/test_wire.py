@@ -455,6 +455,7 @@ def test_odd_interactions_are_faults_at_their_members() -> None:
     assert [fault.pointer for fault in half.value.faults] == ["/0/x"]
 
 
+@pytest.mark.slow
 def test_blank_lines_count_for_the_numbers_of_others() -> None:
     good = b'{"userId":"u","type":"Click","contentId":"a"}'
 
