@@ -3,6 +3,8 @@
 import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import filterfalse, repeat
+from operator import attrgetter, itemgetter
 
 import numpy as np
 from msgspec.structs import replace
@@ -76,6 +78,13 @@ _NOTHING_BESIDE = ranking.Diversity()
 """What a list has beside the best where nobody asks for more."""
 PersonalResult = RecommendationResult | AnonymousResult | ExplainedResult | RankResult
 """The list of a person, with reasons or without; of nobody; or given pieces as they suit a person."""
+
+
+def _neutral(ordered: Sequence[RankedPiece]) -> slice:
+    """Return where those of pieces by s stand that nothing speaks for or against."""
+    units = list(map(attrgetter("units"), ordered))
+    begin = units.index(0) if 0 in units else len(units)
+    return slice(begin, begin + units.count(0))
 
 
 class PersonalRanking(ListRanking[PersonalRequest]):
@@ -275,10 +284,9 @@ class PersonalRanking(ListRanking[PersonalRequest]):
         best = super().ranked_in(shown, searched)
         if len(best) == searched and best[-1].units == 0:
             # Searches order by id, and cut off others of this s that come before these.
-            best = [each for each in best if each.units > 0]
+            del best[_neutral(best).start :]
             found = first_to_fill(self.view.snapshot.parts, self.query, shown, self._today, searched - len(best))
-            self._fill_keys |= {key[-1]: key for key in found}
-            best += [RankedPiece(key[-1], 0) for key in found]
+            best += self._filling(found)
         return self.settled(ranking.sunk(best, sinking))[:count]
 
     def in_order(self, pieces: Sequence[RankedPiece]) -> list[RankedPiece]:
@@ -289,14 +297,21 @@ class PersonalRanking(ListRanking[PersonalRequest]):
         """Return pieces that stand by s with what nothing speaks for or against in the order of the day."""
         if ordered and ordered[-1].units > 0:
             return ordered
-        neutral = [number for number, each in enumerate(ordered) if each.units == 0]
-        if len(neutral) > 1:
-            cut = slice(neutral[0], neutral[-1] + 1)
-            missing = [each.id for each in ordered[cut] if each.id not in self._fill_keys]
-            if missing:
-                self._fill_keys |= {key[-1]: key for key in fill_keys(self.view.snapshot, missing, self._today)}
-            ordered[cut] = sorted(ordered[cut], key=lambda each: self._fill_keys[each.id])
+        cut = _neutral(ordered)
+        if cut.stop - cut.start > 1:
+            ids = list(map(attrgetter("id"), ordered[cut]))
+            missing = list(filterfalse(self._fill_keys.__contains__, ids))
+            found = fill_keys(self.view.snapshot, missing, self._today) if missing else []
+            known = map(self._fill_keys.__getitem__, self._fill_keys.keys() & ids)
+            ordered[cut] = self._filling(sorted([*found, *known]))
         return ordered
+
+    def _filling(self, keys: Sequence[FillKey]) -> list[RankedPiece]:
+        """Return pieces that nothing speaks for or against, and remember where they stand."""
+        # Without a step of Python's for each: of given pieces most may be such.
+        ids = list(map(itemgetter(-1), keys))
+        self._fill_keys.update(zip(ids, keys, strict=True))
+        return list(map(RankedPiece, ids, repeat(0)))
 
     def raised(self, best: Sequence[RankedPiece]) -> list[RankedPiece]:
         """Return those on the whitelist that something speaks for, in its order."""
