@@ -33,7 +33,7 @@ FILE_NAME = "penchant.db"
 LOCK_NAME = f"{FILE_NAME}.lock"
 CACHE_KIB = 8_192
 """Page cache of each connection; there are several in every process, and the system caches the file as well."""
-WRITING_CACHE_KIB = 65_536
+WRITING_CACHE_KIB = 32_768
 """Page cache of connections that write: 10,000 interactions change 20 MB of pages, which a smaller one writes twice."""
 LOG_PAGES = 8_192
 """Pages in the write-ahead log from which on a commit copies them into the file: 32 MB.
