@@ -119,5 +119,5 @@ def test_a_kernel_takes_no_array_of_another_type() -> None:
     numbers, text = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.uint8)
 
     for wrong in (numbers.astype(np.int32), np.zeros(8, dtype=np.int64)[::2], np.zeros((1, 1), dtype=np.int64)):
-        with pytest.raises(TypeError, match="an array of int64"):
+        with pytest.raises(TypeError, match=r"takes arrays of .*int64"):
             find(wrong, text, numbers, text, numbers, numbers)
