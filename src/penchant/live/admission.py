@@ -204,7 +204,7 @@ class Admission:
         """Serve a request that has begun; where several accounts came, each step after a wait needs a turn again."""
         if self._accounts.are_several(self._monotonic()):
             return self._steps(account, serving, by_turns=True)
-        # Nobody else is held up: threads are charged alone, since to measure each step takes a twentieth of a request.
+        # Nobody else is held up, so no step is measured (D237 of docs/decisions.md).
         charged.set(account)
         return serving
 
