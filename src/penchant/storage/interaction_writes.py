@@ -61,9 +61,11 @@ def record(
     new = [each for command in commands for each in command.interactions]
     off = off_users(connection, row, {each.user_id for each in new})
     begin = functools.partial(_InteractionRecorder, row, now, keys, off)
-    # As nearly always, none of the event ids is there: to store them tells that, without a look-up of each (D238 of
-    # docs/decisions.md). Of people who are off none is stored, and so nothing told.
-    is_new = row.own_events and not off and not _is_any_taken_back(connection, row.source_id)
+    is_new = all(each.event_id is None for each in new) or (
+        # As nearly always, none of the event ids is there: to store them tells that, without a look-up of each (D238 of
+        # docs/decisions.md). Of people who are off none is stored, and so nothing told.
+        row.own_events and not off and not _is_any_taken_back(connection, row.source_id)
+    )
     if is_new:
         recording = begin({})
         outcomes = [recording.take(command) for command in commands]
