@@ -44,23 +44,23 @@ class SegmentNorms:
 
     ``count`` is of a piece's terms, ``size`` of the sum of factors over its terms, ``dot`` of its vector of
     weight x factor, squared where exact. ``roots`` (n_pieces,) are norms of the vector of the weights' roots x
-    factor.
+    factor, ``scaled`` has them by what they were multiplied with.
     """
 
     count: Norms
     size: Norms
     dot: Norms
     roots: FloatArray
-    _scaled: dict[float, FloatArray] = field(init=False, default_factory=dict)
+    scaled: dict[float, FloatArray] = field(init=False, default_factory=dict)
 
     def scaled_roots(self, unit: float) -> FloatArray:
         """Return ``roots`` times what a factor of 1 stands for; worked out once for each."""
         if unit == 1:
             return self.roots
-        scaled = self._scaled.get(unit)
-        if scaled is None:
-            scaled = self._scaled[unit] = self.roots * unit
-        return scaled
+        roots = self.scaled.get(unit)
+        if roots is None:
+            roots = self.scaled[unit] = self.roots * unit
+        return roots
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -130,7 +130,9 @@ class Segment(ArrayMembers):
         """How much memory the arrays take."""
         kept = [norms for factors, norms in self._norms.items() if set(factors) != {1}]
         extra = sum(each.dot.exact.nbytes * 3 + each.dot.bounds.nbytes * 2 for each in kept)
-        return extra + self._array_bytes
+        # A copy, since another thread may add one.
+        scaled = sum(each.roots.nbytes * len(each.scaled) for each in list(self._norms.values()))
+        return extra + scaled + self._array_bytes
 
     @computed
     def _array_bytes(self) -> int:
