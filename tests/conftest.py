@@ -5,6 +5,7 @@ What they need is imported when one is first used: pure parts are tested without
 
 import gc
 import json
+import re
 import signal
 import sys
 import tempfile
@@ -34,6 +35,8 @@ MIN_VERSION_TIMEOUT_S = 0.2
 RETRY_TIMEOUT_S = 30
 FETCHING = ("clients", "generators")
 """Folders whose tests fetch packages."""
+ALL_SLOW = re.compile(r"^pytestmark = .*mark\.(slow|stress)", re.MULTILINE)
+"""What a file says whose tests are all slow."""
 
 # Properties take their time on a busy machine; how many examples are tried is for whoever waits for them (D224).
 for _profile, _examples in (("quick", 10), ("usual", 30), ("long", 100)):
@@ -51,6 +54,12 @@ def pytest_configure(config: pytest.Config) -> None:
     hypothesis.settings.load_profile(config.getoption("--hypothesis-profile") or "usual")
     config.pluginmanager.register(FailuresAtOnce(config))
     DAY_CLOCK.is_real = config.getoption("--on") == "nodes"
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import no file that has slow tests alone where none of them is run: each process would import it."""
+    is_left_out = config.option.markexpr.startswith("not slow") and collection_path.suffix == ".py"
+    return True if is_left_out and ALL_SLOW.search(collection_path.read_text()) else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

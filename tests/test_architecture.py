@@ -44,12 +44,23 @@ NAMES = [str(path.relative_to(ROOT)) for path in FILES]
 
 
 @functools.cache
+def text_of(path: Path) -> str:
+    return path.read_text()
+
+
+@functools.cache
 def tree_of(path: Path) -> ast.Module:
-    return ast.parse(path.read_text())
+    return ast.parse(text_of(path))
+
+
+@functools.cache
+def definitions_in(path: Path) -> list[ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef]:
+    kinds = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+    return [node for node in ast.walk(tree_of(path)) if isinstance(node, kinds)]
 
 
 def functions_of(path: Path) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
-    return [node for node in ast.walk(tree_of(path)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    return [node for node in definitions_in(path) if not isinstance(node, ast.ClassDef)]
 
 
 def part_of(path: Path) -> str:
@@ -60,29 +71,21 @@ def level_of(part: str) -> int:
     return next(number for number, parts in enumerate(LEVELS) if part in parts)
 
 
-def imported_parts(tree: ast.Module) -> set[str]:
+def imported_parts(path: Path) -> set[str]:
     """Return which of the project's parts a file imports."""
-    modules = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            names = (
-                [f"{node.module}.{alias.name}" for alias in node.names] if node.module == "penchant" else [node.module]
-            )
-            modules |= set(names)
-        elif isinstance(node, ast.Import):
-            modules |= {alias.name for alias in node.names}
-    return {name.split(".")[1] for name in modules if name.startswith("penchant.") and "__version__" not in name}
+    found = re.findall(r"^ *(?:from|import) penchant(?:\.(\w+)| import (.+))", text_of(path), re.MULTILINE)
+    return {part for one, several in found for part in (one or several).split(", ")} - {"__version__"}
 
 
 def test_a_part_imports_itself_and_lower_levels_only() -> None:
     for name, path in zip(NAMES, FILES, strict=True):
         part = part_of(path)
-        for imported in imported_parts(tree_of(path)) if part not in {"__init__", "demo"} else ():
+        for imported in imported_parts(path) if part not in {"__init__", "demo"} else ():
             assert imported == part or level_of(imported) < level_of(part), f"{name} imports {imported}"
 
 
 def test_the_client_stands_apart() -> None:
-    imported = {part for path in (ROOT / "client").glob("*.py") for part in imported_parts(tree_of(path))}
+    imported = {part for path in (ROOT / "client").glob("*.py") for part in imported_parts(path)}
 
     assert {"client", "wire"} <= imported <= CLIENT_IMPORTS
 
@@ -98,7 +101,7 @@ def test_files_are_described_and_functions_stay_short() -> None:
 @pytest.mark.slow
 def test_only_extras_and_slow_packages_are_imported_in_functions_one_for_each_with_a_reason() -> None:
     for home, path in zip(NAMES, FILES, strict=True):
-        lines = path.read_text().splitlines()
+        lines = text_of(path).splitlines()
         importers = defaultdict(set)
         for function in functions_of(path):
             for node in ast.walk(function):
@@ -129,12 +132,13 @@ def test_each_thing_lives_in_its_room(pattern: str, homes: str) -> None:
     strangers = [
         name
         for name, path in zip(NAMES, FILES, strict=True)
-        if re.search(pattern, path.read_text()) and not re.search(homes, name)
+        if re.search(pattern, text_of(path)) and not re.search(homes, name)
     ]
 
     assert strangers == []
 
 
+@pytest.mark.slow
 def test_no_module_is_needed_by_what_it_needs() -> None:
     modules = {".".join(("penchant", *path.relative_to(ROOT).with_suffix("").parts)): path for path in FILES}
     modules = {name.removesuffix(".__init__"): path for name, path in modules.items()}
@@ -167,7 +171,7 @@ def test_pure_parts_know_no_clock_thread_or_file(part: str) -> None:
 def test_a_class_name_exists_once_and_is_a_noun() -> None:
     homes = defaultdict(list)
     for name, path in zip(NAMES, FILES, strict=True):
-        for node in ast.walk(tree_of(path)):
+        for node in definitions_in(path):
             if isinstance(node, ast.ClassDef) and not (name in MIRRORS and node.name in ERRORS):
                 homes[node.name.lstrip("_")].append(name)
 
@@ -184,7 +188,7 @@ def test_decisions_are_short_the_newest_first_and_what_code_cites_exists() -> No
     entries = re.findall(r"^- (.*(?:\n  .*)*)", page, re.MULTILINE)
     numbers = [int(number) for number in re.findall(r"^- \*\*D(\d+)\. ", page, re.MULTILINE)]
     cited = {
-        int(number) for path in FILES for number in re.findall(r"\bD(\d+)\s+of docs/decisions\.md", path.read_text())
+        int(number) for path in FILES for number in re.findall(r"\bD(\d+)\s+of docs/decisions\.md", text_of(path))
     }
 
     assert len(entries) == len(numbers), "a decision begins with its number"

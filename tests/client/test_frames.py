@@ -15,6 +15,8 @@ from penchant import __version__, client
 from penchant.client import Client, ClientError, InvalidArgument, Piece, to_frame
 from serving import Service
 
+pytestmark = pytest.mark.slow  # its libraries take a second to import
+
 COLUMNS: dict[str, Any] = {
     "isbn": [101, 102],
     "name": ["Tides", None],

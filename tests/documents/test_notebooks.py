@@ -10,6 +10,8 @@ from nbclient import NotebookClient
 
 from acceptance.servers import Server
 
+pytestmark = pytest.mark.slow
+
 NOTEBOOKS = Path(__file__).parents[2] / "docs" / "notebooks"
 
 
@@ -18,7 +20,6 @@ def outputs(cell: Any, media_type: str) -> list[str]:
     return [each["data"][media_type] for each in cell.get("outputs", ()) if media_type in each.get("data", {})]
 
 
-@pytest.mark.slow
 def test_the_first_look_leads_from_a_frame_to_a_plot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     server = Server(tmp_path / "data")
     monkeypatch.setenv("PENCHANT_URL", server.url)

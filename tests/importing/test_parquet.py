@@ -12,6 +12,7 @@ from importing.conftest import Folder, drafted, run
 from penchant.errors import Refused
 from penchant.importing import StoredTarget
 
+pytestmark = pytest.mark.slow  # pandas takes a second to import
 
 def pieces() -> pa.Table:
     return pa.table(
