@@ -39,7 +39,7 @@ ALL_SLOW = re.compile(r"^pytestmark = .*mark\.(slow|stress)", re.MULTILINE)
 """What a file says whose tests are all slow."""
 
 # Properties take their time on a busy machine; how many examples are tried is for whoever waits for them (D224).
-for _profile, _examples in (("quick", 10), ("usual", 30), ("long", 100)):
+for _profile, _examples in (("fast", 5), ("quick", 10), ("usual", 30), ("long", 100)):
     hypothesis.settings.register_profile(_profile, deadline=None, max_examples=_examples)
 
 

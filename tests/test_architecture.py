@@ -187,9 +187,7 @@ def test_decisions_are_short_the_newest_first_and_what_code_cites_exists() -> No
     page = (ROOT.parents[1] / "docs" / "decisions.md").read_text()
     entries = re.findall(r"^- (.*(?:\n  .*)*)", page, re.MULTILINE)
     numbers = [int(number) for number in re.findall(r"^- \*\*D(\d+)\. ", page, re.MULTILINE)]
-    cited = {
-        int(number) for path in FILES for number in re.findall(r"\bD(\d+)\s+of docs/decisions\.md", text_of(path))
-    }
+    cited = {int(number) for path in FILES for number in re.findall(r"\bD(\d+)\s+of docs/decisions\.md", text_of(path))}
 
     assert len(entries) == len(numbers), "a decision begins with its number"
     assert numbers == sorted(set(numbers), reverse=True), "a new one takes the next number and stands above all others"

@@ -119,6 +119,7 @@ def test_ten_of_400_people_do_not_turn_a_verdict(people: int, arm: int, succeeds
     assert ever(REVIEWED, -1, attack) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arm", (0, 1))
 def test_a_hundred_of_4_000_people_do_not_turn_a_verdict_once_these_have_come(arm: int) -> None:
     attack = Attack(people=100, arm=arm, succeeds=arm == 0, first_day=20)

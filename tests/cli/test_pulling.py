@@ -21,6 +21,7 @@ def add(data: Path, address: str, *words: str) -> Result:
     return run(data, "add", "shop", address, "--source", "s", "--from", "csv", "--keywords", "kind=kind", *words)
 
 
+@pytest.mark.slow
 def test_a_pull_is_added_listed_run_logged_and_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with answering(Answer(200, SHOP, {"etag": '"1"'}), Answer(304), Answer(500)) as server:
         monkeypatch.setenv("PENCHANT_PULL_HOSTS", server.address.removeprefix("http://"))

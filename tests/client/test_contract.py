@@ -196,6 +196,7 @@ PAGES = re.compile(r"/-/(?:dashboard|docs/)")
 """What is for people with a browser."""
 
 
+@functools.cache
 def requests() -> dict[str, Request[Any]]:
     """Return the request that each method sends first, with a value for every parameter that it has."""
     return {name: _request(name, build) for name, build in inspect.getmembers(Methods, inspect.isfunction)}
@@ -280,6 +281,7 @@ def _first_schema(schema: Mapping[str, Any], document: Mapping[str, Any]) -> Map
     return resolved(schema["items"], document) if schema["type"] == "array" else schema
 
 
+@pytest.mark.slow
 def test_every_member_of_an_answer_is_read(operations: dict[str, Any], document: dict[str, Any]) -> None:
     for name, operation in operations.items():
         answer = requests()[name].answer

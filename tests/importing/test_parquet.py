@@ -14,6 +14,7 @@ from penchant.importing import StoredTarget
 
 pytestmark = pytest.mark.slow  # pandas takes a second to import
 
+
 def pieces() -> pa.Table:
     return pa.table(
         {

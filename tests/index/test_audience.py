@@ -140,6 +140,7 @@ def test_likes_and_grades_are_those_of_the_definition(
     ]
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(200), deadline=None)
 @given(events=EVENTS, told=SETTINGS)
 def test_popularity_is_that_of_the_definition(events: list[tuple[Any, ...]], told: dict[str, Any]) -> None:
@@ -233,6 +234,7 @@ def test_an_audience_without_counts_has_no_popularity() -> None:
     assert (popular.shares[0].tolist(), popular.median) == ([0.0], 0.0)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(100), deadline=None)
 @given(events=EVENTS, own=st.lists(st.sampled_from(PIECES), max_size=4, unique=True))
 def test_shares_of_likes_add_up_to_the_part(events: list[tuple[Any, ...]], own: list[str]) -> None:

@@ -118,6 +118,7 @@ def figures_of(everyone: list[dict[str, Like]]) -> SourceFigures:
     return weights_of(tally_of({f"u{number}": liked for number, liked in enumerate(everyone)})).source_figures
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("searching", "_few_pairs_tell")
 @settings(max_examples=examples(200), deadline=None)
 @given(everyone=EVERYONE, threads=st.sampled_from([1, 3]))

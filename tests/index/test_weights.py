@@ -70,6 +70,7 @@ def interactions_in(pieces: list[dict[str, Any]], events: list[dict[str, Any]]) 
     return [each | {"contentId": ids[each["piece"] % len(ids)]} for each in events]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("searching")
 @settings(max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(pieces=CATALOGUES, events=EVENTS, weights=CATEGORY_WEIGHTS, k=st.sampled_from([1, 2, 3, 80]))

@@ -106,6 +106,7 @@ def spin() -> None:
         pass
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_in_thread", (False, True))
 def test_an_account_is_charged_with_its_steps_and_its_threads(*, sources: Sources, is_in_thread: bool) -> None:
     clock = SetClock(1.0)

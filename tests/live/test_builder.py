@@ -112,6 +112,7 @@ def test_nothing_is_built_twice(builder: Builder, sources: Sources, metrics: Met
     assert metrics.registry.get_sample_value("penchant_segments_built_total") == 2
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=examples(40))
 @given(CHANGES)
 def test_any_changes_between_files_are_a_rebuild(

@@ -26,6 +26,7 @@ def published(builder: Builder, files: SegmentFiles, sources: Sources) -> Publis
     return newest_file(files, sources)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("published")
 def test_a_file_and_the_changes_since_are_what_is_stored(sources: Sources) -> None:
     sources.submit(3, 11, categories={"new": ["x"]})

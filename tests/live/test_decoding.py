@@ -74,6 +74,7 @@ def assert_same(arrays: dict[str, Any], others: dict[str, Any]) -> None:
         assert np.array_equal(array, others[name]), name
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(100), deadline=None)
 @given(st.lists(PIECES, min_size=1, max_size=8), st.sampled_from([(), ATTRIBUTES]), st.integers(1, 8))
 def test_pieces_make_the_segment_of_their_definition(

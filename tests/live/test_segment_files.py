@@ -136,6 +136,7 @@ def padding_of(segment: Segment, encoded: bytes) -> int:
     return len(encoded) - header - sum(array.nbytes for array in segment.arrays().values())
 
 
+@pytest.mark.slow
 def test_a_file_that_is_cut_short_anywhere_is_seen(published: PublishedFile) -> None:
     sound = published.path.read_bytes()
     last = len(sound) - ALIGNMENT

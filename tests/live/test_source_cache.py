@@ -364,7 +364,7 @@ def _ids(view: View) -> Iterator[str]:
         yield from (each for number, each in enumerate(part.segment.ids) if part.live[number])
 
 
-TestRequestsBesideChanges = RequestsBesideChanges.TestCase
+TestRequestsBesideChanges = pytest.mark.slow(RequestsBesideChanges.TestCase)
 TestRequestsBesideChanges.settings = settings(
     max_examples=examples(25), stateful_step_count=40, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )

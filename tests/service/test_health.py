@@ -152,6 +152,7 @@ def test_an_account_with_many_sources_displaces_its_own_findings_alone(health: C
     assert health.findings(other).done
 
 
+@pytest.mark.slow
 def test_accounts_take_turns(health: CatalogueHealth, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service_health, "LEAST_S", 0.0)
     large = [view_of(MANY, source=number) for number in range(3)]

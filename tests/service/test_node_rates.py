@@ -87,6 +87,7 @@ async def within_a_window(scene: Callable[[], Awaitable[Found]]) -> Found:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("patient")
 async def test_nodes_count_together(redis: Redis) -> None:
     async def scene() -> list[int | None]:

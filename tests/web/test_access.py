@@ -92,6 +92,7 @@ def test_a_monthly_quota_counts_only_answers_with_200(service: Service) -> None:
     assert int(over.headers["retry-after"]) > 0
 
 
+@pytest.mark.slow
 def test_lists_count_one_by_one_wherever_they_are_given(service: Service) -> None:
     key = service.new_key(plan="seven", account="seven")
     service.submit("s", piece("a", "x"), piece("b", "x"), key=key)

@@ -92,6 +92,7 @@ def data_of(text: str) -> Any:
 # The protocol
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 async def test_the_official_client_calls_every_tool(filled: Service, client_of: Callable[..., Any], mode: str) -> None:
     async with client_of(filled.client, filled.key, mode) as client:
@@ -107,6 +108,7 @@ async def test_the_official_client_calls_every_tool(filled: Service, client_of: 
         data_of(result.content[0].text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 async def test_the_official_client_is_told_what_is_wrong(
     filled: Service, client_of: Callable[..., Any], mode: str
@@ -210,6 +212,7 @@ def test_without_sessions_there_is_nothing_to_stream_or_to_end(service: Service,
     assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
 
 
+@pytest.mark.slow
 def test_tools_are_off_unless_they_are_turned_on(applications: Any, tmp_path: Path) -> None:
     with applications.service(NodeSettings(data=str(tmp_path / "data"))) as plain:
         assert post(plain, asked("ping")).status_code == 404
@@ -265,6 +268,7 @@ def expected(kind: str, tool: str) -> str | None:
     }[kind]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ("server", "read-only", "signed page", "page", "other tenant", "spent", "admin"))
 def test_every_tool_tells_a_key_what_its_operation_would(filled: Service, kind: str) -> None:
     page = Page(filled)

@@ -107,6 +107,7 @@ class TestLargeBodies:
         """The usual limits, and memory for the decoding of two lists."""
         return NodeSettings(data=str(tmp_path / "data"), body_memory_bytes=2 * LIST_BODY.growth * 200_000)
 
+    @pytest.mark.slow
     def test_they_are_decoded_as_small_ones_are(self, service: Service) -> None:
         service.submit("s", piece("a", "x"))
         ids = [f"{number:020}" for number in range(5_000)]
@@ -120,6 +121,7 @@ class TestLargeBodies:
         shares = service.client.app.services.decoder._shares  # type: ignore[attr-defined]
         wait_until(lambda: shares.is_idle)
 
+    @pytest.mark.slow
     def test_a_body_is_charged_with_what_it_becomes(self, service: Service) -> None:
         service.submit("s", piece("a", "x"))
         text = b"[" + b"[]," * 140_000 + b"0]"
@@ -130,6 +132,7 @@ class TestLargeBodies:
         assert fitting.status_code == 400
 
 
+@pytest.mark.slow
 def test_long_headers_are_read_and_not_remembered() -> None:
     tracemalloc.start()
     try:

@@ -132,6 +132,7 @@ def test_a_gzip_body_is_taken_and_another_encoding_is_not(service: Service) -> N
     assert service.post("/s/content", content=body, headers=headers | {"content-encoding": "br"}).status_code == 415
 
 
+@pytest.mark.slow
 def test_a_body_past_the_limit_is_refused_also_when_it_was_compressed(service: Service) -> None:
     headers = {"content-type": "application/json", "content-encoding": "gzip"}
     body = gzip.compress(b"[" + b" " * (33 * 1024 * 1024) + b"]")

@@ -85,6 +85,7 @@ def test_a_hostile_catalogue_gets_nothing_loaded_and_nothing_run(service: Servic
     assert "img.example" not in str(service.get("/s").headers)
 
 
+@pytest.mark.slow
 def test_a_pointer_is_checked_kept_and_given_up(service: Service) -> None:
     service.submit("s", piece("a", "x", extras={"images": [GOOD[0]]}))
     visitor = Visitor(service, service.key)

@@ -107,6 +107,7 @@ def test_reading_goes_on_where_it_stopped(books: Visitor, monkeypatch: pytest.Mo
     assert 'rel="next"' not in second.text
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("alone")
 def test_texts_are_read_once_at_least_however_long_the_rest_has_taken(
     books: Visitor, monkeypatch: pytest.MonkeyPatch

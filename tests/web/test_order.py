@@ -72,6 +72,7 @@ def parts(service: Service) -> Service:
     return service
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("use", ("auto", "on", "off"))
 def test_lists_and_their_reasons_are_those_of_the_definition(parts: Service, use: str) -> None:
     ok(parts.put("/s/settings", json={"order": use}))

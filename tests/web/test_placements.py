@@ -390,6 +390,7 @@ def previewed(service: Service, placement: Any, **members: Any) -> Any:
     return answer.json()["lists"]
 
 
+@pytest.mark.slow
 def test_a_preview_shows_the_lists_as_they_will_be(source: Service) -> None:
     put(source, {"kind": "new"})
     draft = {"kind": "popular", "halfLifeDays": 0, "variants": [{"name": "b", "share": 0.5, "kind": "new"}]}
@@ -530,6 +531,7 @@ def test_placements_of_one_experiment_show_a_person_the_same_variant(service: Se
     assert agree(service, "one", "two")
 
 
+@pytest.mark.slow
 def test_of_unequal_shares_who_sees_a_variant_sees_it_where_it_has_more(service: Service) -> None:
     service.submit("s", piece("a", "x"), piece("b", "x"))
     for name, share in (("small", 0.2), ("large", 0.5), ("middle", 0.3)):

@@ -289,6 +289,7 @@ def test_a_value_that_is_unacceptable_is_refused_and_its_parameter_named(source:
     assert stored(source) == before
 
 
+@pytest.mark.slow
 def test_what_is_not_there_and_what_is_too_much_has_its_code(source: Service) -> None:
     before = stored(source)
 

@@ -89,6 +89,7 @@ def test_what_a_quota_raised_is_told_apart_and_counts_all_the_same(shop: Service
     assert found["pinned"]["shown"] == 0
 
 
+@pytest.mark.slow
 def test_pins_decide_no_verdict(shop: Service) -> None:
     pins = [{"id": "d", "position": 1}]
     variants = [{"name": "b", "share": 0.5, "kind": "popular", "pins": pins}]

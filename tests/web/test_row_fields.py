@@ -54,6 +54,7 @@ def test_a_change_of_one_field_leaves_all_others_to_the_last_byte(members: dict[
         ]
 
 
+@pytest.mark.slow
 @given(PLACEMENTS)
 def test_a_form_alone_means_the_same_but_for_what_it_says_it_cannot_show(members: dict[str, Any]) -> None:
     alone = read_fields(write_fields(members, CONTEXT), {}, CONTEXT)

@@ -361,6 +361,7 @@ def test_a_page_neither_learns_from_event_ids_of_others_nor_takes_them(filled: S
     assert len(filled.get(f"{alice}?type=Purchase").json()) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("alone")
 def test_pages_use_up_no_answers_of_servers(filled: Service) -> None:
     page = Page(filled, requests_per_month=5)
