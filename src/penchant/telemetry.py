@@ -140,6 +140,9 @@ class Metrics:
         self.read_wait_seconds = histogram("penchant_read_wait_seconds", "How long reads waited for a thread.")
         self.key_checks = counter("penchant_key_checks", "Keys looked up, remembered or read.", "cache")
         self.similar_answers = counter("penchant_similar_answers", "Similar lists, remembered or searched.", "cache")
+        self.personal_lists = counter(
+            "penchant_personal_lists", "Lists of recommendations for people, remembered or searched.", "cache"
+        )
         self.filtered_lists = counter("penchant_filtered_lists", "Lists with a filter or boosts.", "parameter")
         self.agent_calls = counter(
             "penchant_agent_calls", "Calls of tools by agents: ok, or the code of the error.", "tool", "outcome"

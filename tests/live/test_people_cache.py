@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as budget
 from hypothesis import strategies as st
+from msgspec import Raw
 
 from clocks import DAY_CLOCK, SetClock
 from factories import piece
@@ -22,16 +24,16 @@ from penchant.live.heads import SourceWatch
 from penchant.live.people_cache import PeopleCache
 from penchant.live.recent_changes import RecentChanges
 from penchant.live.views import View
-from penchant.model import DAY_MS, FULL_PLAN, InteractionType, NewInteraction, SourceSettings
+from penchant.model import DAY_MS, FULL_PLAN, InteractionType, ListKind, NewInteraction, SourceSettings
 from penchant.service import Services
 from penchant.service.access import Access
 from penchant.service.lists import inputs
 from penchant.service.lists.inputs import LiveInputs
-from penchant.service.lists.personal import PersonalRanking
+from penchant.service.lists.personal import KEPT_BYTES, LARGEST_KEPT_BYTES, MOST_KEPT, PersonalLists, PersonalRanking
 from penchant.service.lists.requests import PersonalRequest
 from penchant.settings import CurrentSettings, NodeSettings
 from penchant.telemetry import Metrics
-from penchant.wire import decode_preferences, decode_submission, stored_retention_days
+from penchant.wire import decode_preferences, decode_submission, encode, stored_retention_days
 from strategies import CATEGORY_WEIGHTS, PIECE_IDS, PIECES, SAID, examples
 
 USERS = ("kim", "lee", "é")
@@ -78,7 +80,8 @@ REQUESTS = st.builds(
     user_id=st.sampled_from(USERS),
     include_seen=st.sampled_from([None, True]),
     fill=st.booleans(),
-    exclude=st.frozensets(PIECE_IDS, max_size=2),
+    exclude=st.sampled_from([frozenset(), frozenset({"p0"})]),
+    take=st.sampled_from([1, 30]),
 )
 CATALOGUE = [piece("p0", "a", "b"), piece("p1", "a"), piece("p2", "b", "c"), piece("é", "c", "d"), piece("p8", "e")]
 
@@ -90,13 +93,15 @@ class Scene:
         account_id = services.database.storage.accounts.ensure("one")
         self.services, self.clock = services, clock
         self.access = Access(key_id="k", account_id=account_id, plan=FULL_PLAN, admin=False)
-        self.people = self.remembering(limit_bytes)
+        self.remember(limit_bytes)
         self.inputs = LiveInputs(services.database, services.views, people=self.people, clock=clock)
 
-    def remembering(self, limit_bytes: int) -> PeopleCache:
-        """Return a cache of people that reads what the audience is counted from, as requests do."""
+    def remember(self, limit_bytes: int) -> None:
+        """Begin anew with caches of people and their lists, which read what the audience is counted from."""
         services = self.services
-        return PeopleCache(services.database, limit_bytes=limit_bytes, recent_changes=services.views.recent_changes)
+        recent = services.views.recent_changes
+        self.people = PeopleCache(services.database, limit_bytes=limit_bytes, recent_changes=recent)
+        self.lists = PersonalLists(self.people)
 
     async def step(self, name: str, value: Any) -> None:
         """Carry out a step of the test."""
@@ -130,15 +135,17 @@ class Scene:
         return await self.services.views.view(self.access.account_id, "s")
 
     async def both(self, request: PersonalRequest) -> tuple[Any, Any]:
-        """Return a list as it follows from what is remembered, and from what is stored."""
+        """Return the entries of a list as they are remembered or follow from that, and from what is stored."""
         view, now = await self.view(), int(self.clock() * 1000)
         # In the order of a request: what was read for the person is counted for all.
         figures = await self.people.figures(view, request.user_id, now // DAY_MS)
         audience = await self.services.views.audience(view, now // DAY_MS)
         history = await self.inputs.history(view, request, now)
         stored = history.figures(view, now // DAY_MS)
-        first, second = (PersonalRanking(view, request, now, each, audience).result() for each in (figures, stored))
-        return first, second
+        remembered, anew = (PersonalRanking(view, request, now, each, audience) for each in (figures, stored))
+        key = (request.include_seen, request.fill, request.exclude, request.take)
+        encoded = await self.lists.encoded(remembered, key, self.services.lists.answer)
+        return (encoded.content, encoded.listed), (Raw(encode(anew.content())), anew.next_marks)
 
     async def counts(self) -> tuple[list[list[float]], list[list[float]]]:
         """Return how many people like each piece as it was counted step by step, and out of all that is stored."""
@@ -194,7 +201,7 @@ def test_whatever_happens_a_remembered_list_is_that_of_what_is_stored(
     limit_bytes: int,
 ) -> None:
     async def run() -> None:
-        scene.people = scene.remembering(limit_bytes)
+        scene.remember(limit_bytes)
         await scene.step("restart", None)
         for (name, value), requests in steps:
             await scene.step(name, value)
@@ -338,3 +345,82 @@ async def test_an_erased_person_is_forgotten_at_once(settings: NodeSettings) -> 
         cache.forget_person(scene.access.account_id, "s", "kim")
 
         assert not cache.nbytes
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    (
+        ("record", [("kim", InteractionType.WATCH, "p8", 0)]),
+        ("record", [("lee", InteractionType.WATCH, "p8", 0)]),
+        ("prefer", ("kim", {"hidden": ["p0"]})),
+        ("erase", "kim"),
+        ("set", SourceSettings(exclude_seen=False)),
+        ("submit", [piece("p9", "a")]),
+        ("wait", 1),
+    ),
+)
+async def test_a_list_is_remembered_until_something_changes_that_it_was_made_of(
+    settings: NodeSettings, monkeypatch: pytest.MonkeyPatch, name: str, value: Any
+) -> None:
+    monkeypatch.setattr(counting, "REST_RATIO", 0)
+
+    async with opened(settings) as scene:
+        request = PersonalRequest(user_id="kim")
+        await scene.step("record", [("kim", InteractionType.WATCH, "p1", 0)])
+        for _ in range(3):
+            remembered, stored = await scene.both(request)
+            assert remembered == stored
+        assert (scene.lists.hits, scene.lists.misses) == (2, 1)
+        await scene.step(name, value)
+        remembered, stored = await scene.both(request)
+
+        assert remembered == stored
+        assert (scene.lists.hits, scene.lists.misses) == (2, 2)
+
+
+async def test_a_list_ends_with_the_window_of_a_piece(settings: NodeSettings) -> None:
+    async with opened(settings) as scene:
+        opens = scene.clock() + 60
+        window = {"availableFrom": datetime.fromtimestamp(opens, UTC).isoformat()}
+        await scene.step("submit", [piece("p9", "a", filters=window)])
+        lists = []
+        for moment in (opens - 30, opens - 1, opens + 1, opens + 2):
+            scene.clock.now = moment
+            remembered, stored = await scene.both(PersonalRequest(user_id="kim"))
+            assert remembered == stored
+            lists.append([each["id"] for each in msgspec.json.decode(remembered[0])])
+
+        assert ["p9" in each for each in lists] == [False, False, True, True]
+        assert (scene.lists.hits, scene.lists.misses) == (2, 2)
+
+
+async def test_people_of_whom_nothing_is_stored_share_their_list(settings: NodeSettings) -> None:
+    async with opened(settings) as scene:
+        kim, lee = [(await scene.both(PersonalRequest(user_id=user)))[0] for user in USERS[:2]]
+        assert kim == lee
+        assert (scene.lists.hits, scene.lists.misses) == (1, 1)
+        # No new snapshot, and so the same figures.
+        await scene.services.curation.replace_list(scene.access, "s", ListKind.BLACKLIST, ["p0"])
+        remembered, stored = await scene.both(PersonalRequest(user_id="kim"))
+
+        assert remembered == stored != kim
+
+
+async def test_lists_are_bounded_and_go_with_the_person(settings: NodeSettings) -> None:
+    async with opened(settings) as scene:
+        names = [f"{number}" * 90 for number in range(10, 70)]
+        await scene.step("submit", [piece(name, "a") for name in names])
+        await scene.step("record", [("kim", InteractionType.WATCH, "p1", 0)])
+        before = scene.people.nbytes
+        sizes = []
+        for take in (1, 2, *range(1, 31)):
+            await scene.both(PersonalRequest(user_id="kim", take=take))
+            sizes.append(scene.people.nbytes)
+        view, today = await scene.view(), int(scene.clock()) // 86_400
+        kept = (await scene.people.figures(view, "kim", today)).derived
+        scene.people.forget_person(scene.access.account_id, "s", "kim")
+
+        assert len(kept) == MOST_KEPT
+        assert before < sizes[0] < sizes[1] < max(sizes)
+        assert max(size for size, _ in kept.values()) <= LARGEST_KEPT_BYTES + KEPT_BYTES < sum(map(len, names))
+        assert not scene.people.nbytes

@@ -43,6 +43,7 @@ from penchant.service.effects import DraftEffects
 from penchant.service.health import AudienceHealth, CatalogueHealth
 from penchant.service.lists.inclusion import PieceInclusion
 from penchant.service.lists.inputs import LiveInputs
+from penchant.service.lists.personal import PersonalLists
 from penchant.service.lists.previews import Previews
 from penchant.service.lists.prospects import Prospects
 from penchant.service.lists.serving import Lists
@@ -252,6 +253,7 @@ def wire(
     lists, placements = Lists(database, inputs, shares := page_shares()), Placements(database)
     placement_lists = PlacementLists(placements, lists, VariantGuard(database, clock=present), metrics)
     similar_answers = SimilarAnswers(limit_bytes=settings.answer_memory_bytes)
+    personal_lists = PersonalLists(people_cache)
     access = _access(database, current, rates, metrics, present)
     words, list_ids = WordTasks(database, WordWriter(database.storage)), ListIds(storage.list_secret(), clock=present)
     content, health = Content(database, views, metrics, current, words), CatalogueHealth(metrics, clock=present)
@@ -275,6 +277,7 @@ def wire(
         effects=DraftEffects(database, lists, placements, previews),
         lists=lists,
         similar_answers=similar_answers,
+        personal_lists=personal_lists,
         page_shares=shares,
         inclusion=PieceInclusion(database, limit_bytes=settings.answer_memory_bytes),
         previews=previews,
@@ -283,7 +286,18 @@ def wire(
         placement_lists=placement_lists,
         placement_previews=PlacementPreviews(placements, placement_lists),
         administration=Administration(database, current),
-        measuring=GaugeUpdater(storage, views, metrics, access=access, answers=similar_answers, people=people_cache),
+        measuring=GaugeUpdater(
+            storage,
+            views,
+            metrics,
+            caches=[
+                (access, metrics.key_checks),
+                (similar_answers, metrics.similar_answers),
+                (personal_lists, metrics.personal_lists),
+                (people_cache, metrics.remembered_people),
+            ],
+            people=people_cache,
+        ),
         browsing=SourceBrowser(database, views, metrics, clock=present),
         search=SourceSearch(database, clock=present),
         health=health,

@@ -62,7 +62,9 @@ class _RememberedPerson:
     @property
     def nbytes(self) -> int:
         """How much memory it takes."""
-        figures_bytes = 0 if self.figures is None else self.figures.nbytes
+        # Those of whom nothing is stored share their figures.
+        is_own = self.figures is not None and (len(self.interactions) or self.preferences_bytes)
+        figures_bytes = self.figures.nbytes if self.figures is not None and is_own else 0
         return ENTRY_BYTES + self.preferences_bytes + self.interactions.nbytes + figures_bytes
 
     def grow(self, changes: Sequence[InteractionChange]) -> None:
@@ -155,6 +157,13 @@ class PeopleCache:
             person.put(figures, view.snapshot)
             self._people.reweigh(key, person.nbytes)
         return figures
+
+    def reweigh(self, view: View, user_id: str) -> None:
+        """Note that something more is kept with the figures of a person, if that is remembered."""
+        key = (view.head.source_id, user_key(view.head.source_id, user_id))
+        person = self._people.peek(key)
+        if person is not None:
+            self._people.reweigh(key, person.nbytes)
 
     def watched(self) -> set[SourceName]:
         """Return the sources of the people who are remembered."""

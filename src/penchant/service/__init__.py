@@ -17,6 +17,7 @@ from penchant.service.drafts import Drafts
 from penchant.service.effects import DraftEffects
 from penchant.service.health import AudienceHealth, CatalogueHealth
 from penchant.service.lists.inclusion import PieceInclusion
+from penchant.service.lists.personal import PersonalLists
 from penchant.service.lists.previews import Previews
 from penchant.service.lists.prospects import Prospects
 from penchant.service.lists.serving import Lists
@@ -59,6 +60,7 @@ class Services:
     lists: Lists
     inclusion: PieceInclusion
     similar_answers: SimilarAnswers
+    personal_lists: PersonalLists
     page_shares: AccountShares
     previews: Previews
     prospects: Prospects

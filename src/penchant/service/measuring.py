@@ -6,18 +6,25 @@ changed is written where the processes of a service count together.
 
 import asyncio
 import time
+from collections.abc import Sequence
+from typing import Protocol
 
 from prometheus_client import Counter
 
 from penchant.live.people_cache import PeopleCache
 from penchant.live.views import Views
-from penchant.service.access import AccessControl
-from penchant.service.lists.similar import SimilarAnswers
 from penchant.storage import Storage
 from penchant.telemetry import Metrics
 
 TEXT_LIFE_S = 1.0
 """How old the metrics in text may be: to make them costs as much as a hundred lists, and they need no key."""
+
+
+class CountingCache(Protocol):
+    """What counts how often it had what was asked of it, and how often not."""
+
+    hits: int
+    misses: int
 
 
 class GaugeUpdater:
@@ -29,18 +36,13 @@ class GaugeUpdater:
         views: Views,
         metrics: Metrics,
         *,
-        access: AccessControl,
-        answers: SimilarAnswers,
+        caches: Sequence[tuple[CountingCache, Counter]],
         people: PeopleCache,
     ) -> None:
         self._storage = storage
         self._views = views
         self._metrics = metrics
-        self._caches: list[tuple[AccessControl | SimilarAnswers | PeopleCache, Counter]] = [
-            (access, metrics.key_checks),
-            (answers, metrics.similar_answers),
-            (people, metrics.remembered_people),
-        ]
+        self._caches = caches
         self._people = people
         self._counted = [(0, 0) for _ in self._caches]
         self._measured: object = None

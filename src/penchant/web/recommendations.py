@@ -3,7 +3,6 @@
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from operator import attrgetter
 from typing import Any, TypedDict, TypeVar
 
 import msgspec
@@ -12,8 +11,8 @@ from penchant.attributes import Attribute, AttributeFilter, Boost
 from penchant.errors import InvalidInput, invalid_parameter
 from penchant.live.views import View
 from penchant.model import MAX_LISTED, Basis, Feature, Scope
-from penchant.service.lists.paging import NEXT_HEADER, mark_count, marks_of
-from penchant.service.lists.personal import PersonalRanking
+from penchant.service.lists.paging import NEXT_HEADER, mark_count
+from penchant.service.lists.personal import EncodedList, PersonalRanking
 from penchant.service.lists.plain import NewRanking, PopularRanking
 from penchant.service.lists.prospects import ProspectsRequest
 from penchant.service.lists.ranking import ListRanking
@@ -55,12 +54,19 @@ from penchant.web.parameters import (
     TAKE,
 )
 from penchant.web.query import Values
-from penchant.wire import ListCursor, decode_asked, decode_boosts, decode_filter, decode_rank_wish, encode
+from penchant.wire import (
+    EncodedResult,
+    ListCursor,
+    decode_asked,
+    decode_boosts,
+    decode_filter,
+    decode_rank_wish,
+    encode,
+)
 
 RECOMMENDATIONS = OperationTable(Operation, "recommendations")
 
 Decoded = TypeVar("Decoded")
-_ID = attrgetter("id")
 _FREE_ON_PAGES = frozenset(each.name for each in (AFTER, LIMIT, TAKE, INCLUDE, EXPLAIN, MIN_VERSION))
 """What may differ from page to page of a list."""
 
@@ -84,22 +90,24 @@ class ListChoice(PieceChoice):
 
 def piece_choice(call: Call, values: Values, view: View) -> PieceChoice:
     """Return which pieces of a source a query lets through, and which it boosts."""
+    known = values.known
     return PieceChoice(
-        catalogs=values["catalogs"],
+        catalogs=known["catalogs"],
         matching=_by_attributes(call, "filter", values, view, decode_filter),
         boosts=_by_attributes(call, "boost", values, view, decode_boosts) or (),
-        at=values["at"],
+        at=known["at"],
     )
 
 
 def list_choice(call: Call, values: Values, view: View) -> ListChoice:
     """Return what a query says of any list of a source."""
+    known = values.known
     # The new name wins over the old one.
-    take = values["limit"] or values["take"]
+    take = known["limit"] or known["take"]
     listed = _cursor(call, values, view).listed
     return ListChoice(
         take=min(take, MAX_LISTED - mark_count(listed)),
-        exclude=values["exclude"],
+        exclude=known["exclude"],
         listed=listed,
         **piece_choice(call, values, view),
     )
@@ -132,12 +140,16 @@ def _cursor(call: Call, values: Values, view: View) -> ListCursor:
         raise invalid_parameter(AFTER.name, str(error)) from None
 
 
-def list_headers(call: Call, values: Values, ranking: ListRanking[Any]) -> dict[str, str]:
+def list_headers(
+    call: Call, values: Values, ranking: ListRanking[Any], encoded: EncodedList | None = None
+) -> dict[str, str]:
     """Return the headers of a list that was made: how much it knows of what people did, and where it goes on."""
     headers = audience_headers(ranking.audience_version)
-    if AFTER in call.operation.parameters and ranking.goes_on:
-        cursor = ListCursor(listed=ranking.request.listed + marks_of(map(_ID, ranking.listed)))
-        headers[NEXT_HEADER] = call.services.lists.pages.cursor(ranking.view.head, _asked(call, values), cursor)
+    if AFTER in call.operation.parameters:
+        listed = ranking.next_marks if encoded is None else encoded.listed
+        if listed is not None:
+            cursor = ListCursor(listed=listed)
+            headers[NEXT_HEADER] = call.services.lists.pages.cursor(ranking.view.head, _asked(call, values), cursor)
     return headers
 
 
@@ -180,16 +192,17 @@ def audience_headers(version: int | None) -> dict[str, str]:
 
 def personal_query(call: Call, user_id: str, values: Values, view: View) -> PersonalRequest:
     """Return the request for a person's recommendations, from a query's values."""
-    calibration, category = values["calibration"], values["calibration-category"]
+    known = values.known
+    calibration, category = known["calibration"], known["calibration-category"]
     if (category is None) is not (calibration is None) and (calibration or category):
         given, missing = sorted(("calibration", "calibration-category"), reverse=calibration is None)
         raise invalid_parameter(given, f"Found it without {missing}; both together are accepted.")
     return PersonalRequest(
         user_id=user_id,
-        algorithm=values["algo"],
-        include_seen=values["include-seen"],
-        fill=values["fill"],
-        diversity=values["diversity"],
+        algorithm=known["algo"],
+        include_seen=known["include-seen"],
+        fill=known["fill"],
+        diversity=known["diversity"],
         calibration=calibration or 0.0,
         calibration_category=category or "",
         min_audience_version=call.min_audience_version(),
@@ -254,7 +267,11 @@ async def recommend(call: Call) -> Answer:
     view = await call.view()
     query = personal_query(call, call.path["userID"], values, view)
     ranking = await call.services.lists.personal(view, query)
-    return await personal_answer(call, values, ranking)
+    if values["explain"] or query.at is not None:
+        return await personal_answer(call, values, ranking)
+    encoded = await call.services.personal_lists.encoded(ranking, values, call.services.lists.answer)
+    body = encode(EncodedResult(id=query.user_id, content=encoded.content))
+    return Answer(body=body, version=view.head.version, headers=list_headers(call, values, ranking, encoded))
 
 
 @RECOMMENDATIONS.operation(

@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import functools
 from collections.abc import Collection, Mapping
+from operator import methodcaller
 from urllib.parse import quote
 
 from msgspec.structs import replace
@@ -41,6 +42,9 @@ INCLUDE_PAUSE_S = 0.01
 """How often a list is made whose pieces change while they are read, and the pause between."""
 MAX_IGNORED = 20
 """Unknown parameters that the header ``x-penchant-ignored`` names."""
+
+
+_ENCODED = methodcaller("encode", "latin-1")
 
 
 class Resource:
@@ -304,7 +308,7 @@ async def _respond(call: Call, answer: Answer) -> None:
 
 
 async def _send_whole(exchange: RequestExchange, status: int, headers: Mapping[str, str], body: bytes) -> None:
-    raw = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
+    raw = list(zip(map(_ENCODED, headers), map(_ENCODED, headers.values()), strict=True))
     await exchange.send({"type": "http.response.start", "status": status, "headers": raw})
     await exchange.send({"type": "http.response.body", "body": body})
 

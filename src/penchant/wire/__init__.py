@@ -25,6 +25,7 @@ from penchant.wire.answers import (
     Addresses,
     AnonymousResult,
     BulkReceipt,
+    EncodedResult,
     ExportedImpression,
     ExportedInteraction,
     InteractionAnswer,

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any, Generic, TypeVar
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Raw, UnsetType
 
 from penchant.wire.fields import Number, stated
 from penchant.wire.frames import Record, RecordList
@@ -55,6 +55,13 @@ class RecommendationResult(Record, frozen=True, kw_only=True, rename="camel"):
 
     id: str
     content: list[RecommendedPiece]
+
+
+class EncodedResult(Record, frozen=True, kw_only=True):
+    """A `RecommendationResult` whose entries are JSON already."""
+
+    id: str
+    content: Raw
 
 
 class AnonymousResult(Record, frozen=True, kw_only=True, rename="camel"):

@@ -1,15 +1,23 @@
-"""Recommendations: the pieces that a person may like, by the blend of all parts or by overlap with the taste alone."""
+"""Recommendations: the pieces that a person may like, by the blend of all parts or by overlap with the taste alone.
+
+A list follows from the person's figures, the audience, the source's version, the request, the day and the availability
+windows. While all of these stay, it is remembered (`PersonalLists`, D240 of docs/decisions.md).
+"""
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping, Sequence
 from itertools import filterfalse, repeat
 from operator import attrgetter, itemgetter
+from typing import NamedTuple
+from weakref import ReferenceType, ref
 
 import numpy as np
+from msgspec import Raw
 from msgspec.structs import replace
 
 from penchant import ranking
+from penchant.bounded_cache import keep_latest
 from penchant.computed import computed
 from penchant.index import (
     NO_SHARES,
@@ -37,6 +45,7 @@ from penchant.index import (
     overlap_parts,
     rows_of,
 )
+from penchant.live.people_cache import PeopleCache
 from penchant.live.views import View
 from penchant.model import DAY_MS, MAX_TAKE, Algorithm, SourceSettings
 from penchant.ranking import RankedPiece
@@ -50,6 +59,7 @@ from penchant.wire import (
     PersonalWhy,
     RankResult,
     RecommendationResult,
+    encode,
 )
 
 
@@ -379,3 +389,71 @@ class PersonalRanking(ListRanking[PersonalRequest]):
         """Return a piece's s in its unit; one that is not listed costs a scan."""
         units = self._listed.get(piece_id)
         return units if units is not None else self.units_of(piece_id)
+
+
+MOST_KEPT = 8
+"""Lists that are remembered of a person, and of all people together of whom nothing is stored."""
+LARGEST_KEPT_BYTES = 4_096
+"""Of the entries of a list that is remembered: thirty take half of it."""
+KEPT_BYTES = 600
+"""Memory of a list that is remembered beside its entries."""
+
+
+class EncodedList(NamedTuple):
+    """The entries of a list as JSON, and the marks of all that was listed, where the list goes on."""
+
+    content: Raw
+    listed: bytes | None
+
+
+class _KeptList(NamedTuple):
+    """A list, what it was made of beside the person, and the moments, from and until, for which it holds."""
+
+    encoded: EncodedList
+    version: int
+    audience: ReferenceType[Audience]
+    since: int
+    until: int
+
+    def holds_for(self, ranking: PersonalRanking) -> bool:
+        """Return whether the list of the same person by the same request would be the same."""
+        is_same = self.audience() is ranking.audience and self.version == ranking.view.head.version
+        return is_same and self.since <= ranking.now < self.until
+
+
+class PersonalLists:
+    """The latest lists of people, each kept with the figures that it was made of, and gone with these.
+
+    For the event loop only. What it remembers changes no answer. ``hits`` and ``misses`` count what was and what was
+    not remembered.
+    """
+
+    def __init__(self, people: PeopleCache) -> None:
+        self._people = people
+        self.hits = 0
+        self.misses = 0
+
+    async def encoded(
+        self, ranking: PersonalRanking, key: Hashable, answer: Callable[[PersonalRanking], Awaitable[PersonalResult]]
+    ) -> EncodedList:
+        """Return a list without reasons for the present, as ``answer`` makes it, whose request ``key`` says in full."""
+        kept = ranking.person.derived.get(key)
+        if kept is not None and kept[1].holds_for(ranking):
+            self.hits += 1
+            encoded: EncodedList = kept[1].encoded
+            return encoded
+        self.misses += 1
+        encoded = EncodedList(Raw(encode((await answer(ranking)).content)), ranking.next_marks)
+        self._keep(ranking, key, encoded)
+        return encoded
+
+    def _keep(self, ranking: PersonalRanking, key: Hashable, encoded: EncodedList) -> None:
+        size = len(bytes(encoded.content))
+        if size > LARGEST_KEPT_BYTES:
+            return
+        view, day = ranking.view, ranking.now // DAY_MS
+        since, until = view.snapshot.window(ranking.now)
+        since, until = max(since, day * DAY_MS), min(until, (day + 1) * DAY_MS)
+        kept = _KeptList(encoded, view.head.version, ref(ranking.audience), since, until)
+        keep_latest(ranking.person.derived, key, (KEPT_BYTES + size, kept), MOST_KEPT)
+        self._people.reweigh(view, ranking.request.user_id)

@@ -234,6 +234,11 @@ class ListRanking(ABC, Generic[Query]):
         count = mark_count(self.request.listed) + len(self.listed)
         return count < MAX_LISTED and (len(self.arrangement.pieces) > len(self.listed) or self.arrangement.goes_on)
 
+    @property
+    def next_marks(self) -> bytes | None:
+        """The marks of all that is listed to the end of the answer, where there is more to list."""
+        return self.request.listed + marks_of(map(_ID, self.listed)) if self.goes_on else None
+
     @computed
     def is_arranged(self) -> bool:
         """Whether the list is more than the best in their order: varied, with pins or quotas."""
