@@ -9,9 +9,13 @@ import runpy
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from multiprocessing import get_context, process
 from pathlib import Path
+from typing import BinaryIO
 
 BEGUN = get_context("forkserver")
 STARTED_ON = os.environ.get("PYTHONPATH")
@@ -19,10 +23,11 @@ STARTED_ON = os.environ.get("PYTHONPATH")
 BEGUN.set_forkserver_preload(["penchant.bootstrap", "penchant.cli.options", "penchant.cli.serve"])
 
 
-def run(words: Sequence[str], folder: str, environment: Mapping[str, str], printed: Mapping[int, str]) -> None:
-    """Run a command in this process, as it is run by its name, with files for what it prints."""
-    for descriptor, path in printed.items():
-        os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), descriptor)
+def run(words: Sequence[str], folder: str, environment: Mapping[str, str], files: Mapping[int, str]) -> None:
+    """Run a command in this process, as it is run by its name, with files for what it reads and prints."""
+    for descriptor, path in files.items():
+        how = os.O_WRONLY | os.O_CREAT | os.O_APPEND if descriptor else os.O_RDONLY
+        os.dup2(os.open(path, how, 0o600), descriptor)
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)
@@ -46,6 +51,53 @@ def carried_out(words: Sequence[str], folder: Path, timeout_s: float) -> tuple[i
         process.kill()
         process.join()
     return code, out.read_text(encoding="utf-8"), err.read_text(encoding="utf-8")
+
+
+_ASKING = """#!/bin/sh
+mkfifo {folder}/$$
+echo $$ >{folder}/asked
+read -r code <{folder}/$$
+exit "$code"
+"""
+"""Has a command carried out for itself: words, folder, environment and files are those of its own process."""
+
+
+@contextmanager
+def on_path() -> Iterator[str]:
+    """Yield a folder for ``PATH``, where shells find a ``penchant`` that is such a fork."""
+    with tempfile.TemporaryDirectory(prefix="penchant-") as folder:
+        program = Path(folder, "penchant")
+        program.write_text(_ASKING.format(folder=folder))
+        program.chmod(0o755)
+        os.mkfifo(f"{folder}/asked")
+        # Held for writing as well, so that it does not end with the first command.
+        asked = os.fdopen(os.open(f"{folder}/asked", os.O_RDWR), "r+b", buffering=0)
+        thread = threading.Thread(target=_carry_out, args=(asked, folder))
+        thread.start()
+        try:
+            yield folder
+        finally:
+            asked.write(b"0\n")
+            thread.join()
+            asked.close()
+
+
+def _carry_out(asked: BinaryIO, folder: str) -> None:
+    """Carry out what shells ask for, each command beside the others, until the process 0 asks."""
+    while asking := int(asked.readline()):
+        threading.Thread(target=_answer, args=(asking, folder)).start()
+
+
+def _answer(asking: int, folder: str) -> None:
+    of_process = Path(f"/proc/{asking}")
+    _shell, _program, *words = (of_process / "cmdline").read_text().split("\0")[:-1]
+    environment = dict(each.split("=", 1) for each in (of_process / "environ").read_text().split("\0")[:-1])
+    files = {number: f"{of_process}/fd/{number}" for number in range(3)}
+    process = BEGUN.Process(target=run, args=(words, str((of_process / "cwd").readlink()), environment, files))
+    process.start()
+    process.join()
+    code = process.exitcode or 0
+    Path(folder, str(asking)).write_text(f"{code if code >= 0 else 128 - code}\n")
 
 
 class Fork:

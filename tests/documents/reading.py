@@ -18,6 +18,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from acceptance.commands import on_path
 from acceptance.servers import Server
 from documents.blocks import Block
 from penchant.settings import load_settings
@@ -37,27 +38,29 @@ class Reader:
         self._key = key
         self._variables = folder / ".variables"
         self._names: dict[str, Any] = {"__name__": "document"}
-        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        self._environment = os.environ | variables | {"PATH": path, "KEY": key}
+        self._environment = os.environ | variables | {"KEY": key}
         self._variables.write_text("")
 
     def follow(self, blocks: Sequence[Block]) -> None:
         """Run all blocks; what differs from what is printed fails, with its place."""
         previous: Block | None = None
         answer: Any = None
-        try:
+        with contextlib.closing(self), on_path() as programs:
+            path = (programs, str(Path(sys.executable).parent), os.environ["PATH"])
+            self._environment["PATH"] = os.pathsep.join(path)
             for block in blocks:
                 if previous is not None and previous.language == "http" and block.language not in {"json", "text"}:
                     assert previous.not_run or answer[0] < 400, f"{previous}: {answer}"
                 if block.not_run is None:
                     answer = self._one(block, previous, answer)
                 previous = block
-        finally:
-            for made in self._names.values():
-                # Clients and the like that a document's Python has left open.
-                close = getattr(made, "close", None)
-                if isinstance(made, contextlib.AbstractContextManager) and callable(close):
-                    close()
+
+    def close(self) -> None:
+        """Close clients and the like that a document's Python has left open."""
+        for made in self._names.values():
+            close = getattr(made, "close", None)
+            if isinstance(made, contextlib.AbstractContextManager) and callable(close):
+                close()
 
     def _one(self, block: Block, previous: Block | None, answer: Any) -> Any:
         """Run a block, and return what a next one may be compared with."""
@@ -103,6 +106,7 @@ class Reader:
             ["bash", "-c", script],
             cwd=self._folder,
             env=self._environment,
+            stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             timeout=_COMMAND_S,
