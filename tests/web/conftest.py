@@ -10,7 +10,7 @@ from clocks import DAY_CLOCK
 from factories import piece, weighted
 from nodes import service_on_nodes
 from penchant.settings import NodeSettings
-from serving import Applications, Service
+from serving import Applications, Service, ok
 from visitors import Visitor
 
 HOSTILE = "<script>alert(1)</script> \"'&amp; \u202eabc " + "😀" * 500
@@ -66,8 +66,8 @@ def filled(service: Service) -> Service:
         weighted("d", heavy=80, light=20),
         weighted("e", heavy=60),
     )
-    for kind, piece_id in (("RateLike", "a"), ("RateDislike", "d"), ("Click", "gone")):
-        assert service.post(f"/s/users/kim/interactions/{kind}/content/{piece_id}").status_code == 200
+    did = (("RateLike", "a"), ("RateDislike", "d"), ("Click", "gone"))
+    ok(service.post("/s/interactions", json=[{"userId": "kim", "type": kind, "contentId": each} for kind, each in did]))
     return service
 
 

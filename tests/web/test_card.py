@@ -68,7 +68,6 @@ def people(count: int, pieces: Sequence[str]) -> dict[str | None, Sequence[str]]
     return {f"u{number}": pieces for number in range(count)}
 
 
-@pytest.mark.usefixtures("fresh")
 def test_a_card_tells_what_a_row_is_in_words(shop: Service) -> None:
     put(
         shop,
@@ -106,7 +105,6 @@ def test_a_card_tells_what_a_row_is_in_words(shop: Service) -> None:
     assert card["weeks"] == []
 
 
-@pytest.mark.usefixtures("fresh")
 def test_figures_of_a_week_are_those_of_their_definitions(shop: Service) -> None:
     shop.post("/s/users/kim/interactions/Purchase/content/a")
     show_in_week(shop, people(LEAST_PEOPLE, ["a", "b"]) | {None: ["c"]})
@@ -125,14 +123,12 @@ def test_figures_of_a_week_are_those_of_their_definitions(shop: Service) -> None
     }
 
 
-@pytest.mark.usefixtures("fresh")
 def test_a_week_that_too_few_people_saw_is_not_told(shop: Service) -> None:
     show_in_week(shop, people(LEAST_PEOPLE - 1, ["a", "b"]) | {None: ["c"]})
 
     assert shop.get(CARD).json()["weeks"] == []
 
 
-@pytest.mark.usefixtures("fresh")
 def test_a_value_that_too_few_people_saw_is_in_no_share(shop: Service) -> None:
     show_in_week(shop, people(LEAST_PEOPLE, ["a"]) | {"somebody": ["b"]})
 
@@ -141,7 +137,6 @@ def test_a_value_that_too_few_people_saw_is_in_no_share(shop: Service) -> None:
     assert set(week["shares"]["language"]) == {"en"}
 
 
-@pytest.mark.usefixtures("fresh")
 def test_what_is_shown_to_nobody_in_particular_is_told_of_any_number(shop: Service) -> None:
     show_in_week(shop, {None: ["a", "b"]})
 
@@ -149,7 +144,6 @@ def test_what_is_shown_to_nobody_in_particular_is_told_of_any_number(shop: Servi
     assert week["shown"] == 2
 
 
-@pytest.mark.usefixtures("fresh")
 def test_pinned_pieces_are_told_apart_and_are_in_no_figure(shop: Service) -> None:
     put(shop, kind="popular", pins=[{"id": "d", "position": 1}])
     show_in_week(shop, people(LEAST_PEOPLE, ["d", "a"]))
@@ -159,7 +153,6 @@ def test_pinned_pieces_are_told_apart_and_are_in_no_figure(shop: Service) -> Non
     assert (week["shown"], week["pinned"], week["coverage"]) == (LEAST_PEOPLE, LEAST_PEOPLE, 0.25)
 
 
-@pytest.mark.usefixtures("fresh")
 def test_only_weeks_that_are_over_are_told(shop: Service) -> None:
     show_in_week(shop, people(LEAST_PEOPLE, ["a"]), day=int(time.time() * 1000) // DAY_MS)
 

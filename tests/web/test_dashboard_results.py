@@ -96,7 +96,7 @@ def test_a_variant_takes_the_place_of_its_row_or_ends(visitor: Visitor, home: Se
 def test_a_variant_that_is_certainly_worse_is_shown_in_words_numbers_and_a_picture(
     visitor: Visitor, home: Service
 ) -> None:
-    show(home, 1_500, clicks={"base": 900, "a": 300})
+    show(home, 300, clicks={"base": 180, "a": 60})
 
     page = visitor.get("results", source="s", name="home")
 
@@ -106,15 +106,15 @@ def test_a_variant_that_is_certainly_worse_is_shown_in_words_numbers_and_a_pictu
     said = words(page, "said-1")
     assert "Certainly worse, stopped by itself" in text_of(page.text)
     assert f"Of every 1,000 pieces that “a” shows {-value} fewer are taken up." in said
-    assert f"It is between {-upper} and {-lower} fewer than with the row as it is, by 6,000 pieces shown" in said
+    assert f"It is between {-upper} and {-lower} fewer than with the row as it is, by 1,200 pieces shown" in said
     assert "So it is off. The people in it see the row as it is again" in said
     # The last row of the table says the same as the picture's description.
-    assert f"12,000 {value:+d} {lower:+d} and {upper:+d}" in said
+    assert f"2,400 {value:+d} {lower:+d} and {upper:+d}" in said
     assert f"at the end {value} of 1,000, between {lower} and {upper}" in page.text
     assert re.search(r'<polygon class="band" points="0\.0,[\d.]+ 600\.0,', page.text)
-    assert f"a stopped 1,500 6,000 300 50 {round(worse['rate']['lower'] * 1000)} to" in words(page, "variants")
-    assert "a 300" in words(page, "interactions")
-    assert "1 900 of 1,500 300 of 1,500 2 0 of" in words(page, "positions")
+    assert f"a stopped 300 1,200 60 50 {round(worse['rate']['lower'] * 1000)} to" in words(page, "variants")
+    assert "a 60" in words(page, "interactions")
+    assert "1 180 of 300 60 of 300 2 0 of" in words(page, "positions")
 
 
 def test_a_difference_that_few_people_made_is_told_in_words(visitor: Visitor, home: Service) -> None:

@@ -31,6 +31,11 @@ def refused(answer: Any, status: int, code: str) -> Any:
     return answer.json()
 
 
+@pytest.fixture(autouse=True)
+def _filled(service: Service) -> None:
+    fill(service)
+
+
 def fill(service: Service) -> None:
     service.submit("s", *[piece(f"p{number}", f"g{number % 3}", f"h{number % 2}") for number in range(6)])
 
@@ -45,7 +50,6 @@ def standing(service: Service) -> Any:
 
 
 def test_a_draft_is_read_as_it_was_written(service: Service) -> None:
-    fill(service)
     edits = {"title": "Spring", "placements": {"home": HOME, "old": None}, "blacklist": ["p1"], "content": [piece("n")]}
 
     written = put(service, edits)
@@ -60,7 +64,6 @@ def test_a_draft_is_read_as_it_was_written(service: Service) -> None:
 
 
 def test_what_was_read_can_be_written_back(service: Service) -> None:
-    fill(service)
     put(service, {"note": "why", "settings": {"halfLifeDays": 7}, "whitelist": ["p2", "p0"]})
     read = ok(service.get("/s/drafts/spring"))
 
@@ -72,7 +75,6 @@ def test_what_was_read_can_be_written_back(service: Service) -> None:
 
 
 def test_nothing_of_a_draft_is_in_force_before_it_is_published(service: Service) -> None:
-    fill(service)
     before, version = standing(service), ok(service.get("/s"))["version"]
 
     put(service, {"placements": {"home": HOME}, "blacklist": ["p1"], "settings": {"halfLifeDays": 7}})
@@ -81,8 +83,8 @@ def test_nothing_of_a_draft_is_in_force_before_it_is_published(service: Service)
 
 
 def test_publishing_puts_everything_in_force_as_one_version(service: Service) -> None:
-    fill(service)
-    service.put("/s/placements/old", json=OTHER)
+    for name in ("old", "home"):
+        service.put(f"/s/placements/{name}", json=OTHER)
     edits = {
         "placements": {"home": HOME, "old": None},
         "blacklist": ["p1"],
@@ -100,22 +102,11 @@ def test_publishing_puts_everything_in_force_as_one_version(service: Service) ->
     assert content["p0"]["categories"] == {"genre": ["other"]}
     assert "n" in content
     assert ok(service.get("/s"))["version"] == version
-    assert ok(service.get("/s/placements/home/versions"))["versions"][0]["version"] == version
-
-
-def test_a_version_of_a_placement_names_the_draft_that_it_came_with(service: Service) -> None:
-    fill(service)
-    service.put("/s/placements/home", json=OTHER)
-    put(service, {"placements": {"home": HOME}})
-    do(service, "publish")
-
     versions = ok(service.get("/s/placements/home/versions"))["versions"]
-
-    assert [each.get("draft") for each in versions] == ["spring", None]
+    assert (versions[0]["version"], [each.get("draft") for each in versions]) == (version, ["spring", None])
 
 
 def test_undoing_puts_back_what_was_there(service: Service) -> None:
-    fill(service)
     service.put("/s/placements/old", json=OTHER)
     service.put("/s/whitelist", json=["p3"])
     before = standing(service)
@@ -129,24 +120,14 @@ def test_undoing_puts_back_what_was_there(service: Service) -> None:
     assert ok(service.get("/s/drafts/spring"))["state"] == "undone"
 
 
-def test_what_is_not_published_cannot_be_undone(service: Service) -> None:
-    fill(service)
-    put(service, {"blacklist": ["p1"]})
-
-    refused(do(service, "undo"), 409, "wrong-draft-state")
-    ok(do(service, "publish"))
-    ok(do(service, "undo"))
-    refused(do(service, "undo"), 409, "wrong-draft-state")
-
-
-def test_what_was_undone_can_be_published_again(service: Service) -> None:
-    fill(service)
+def test_what_is_published_is_undone_once_and_can_be_published_again(service: Service) -> None:
     put(service, {"blacklist": ["p1"], "placements": {"home": HOME}})
+
+    refused(do(service, "undo"), 409, "wrong-draft-state")
     ok(do(service, "publish"))
     ok(do(service, "undo"))
-
+    refused(do(service, "undo"), 409, "wrong-draft-state")
     ok(do(service, "publish"))
-
     assert ok(service.get("/s/blacklist")) == ["p1"]
 
 
@@ -161,7 +142,6 @@ def test_what_was_undone_can_be_published_again(service: Service) -> None:
 def test_what_has_changed_since_is_published_only_by_force(
     service: Service, edits: Any, change: Any, pointer: str
 ) -> None:
-    fill(service)
     ok(service.put("/s/blacklist", json=["p1", "p2"]))
     put(service, edits)
     ok(service.put(change[0], json=change[1]))
@@ -176,7 +156,6 @@ def test_what_has_changed_since_is_published_only_by_force(
 
 
 def test_a_piece_that_was_replaced_since_makes_a_draft_outdated(service: Service) -> None:
-    fill(service)
     put(service, {"content": [piece("p1", "mine")], "blacklist": ["p2"]})
     service.submit("s", piece("p1", "theirs"))
 
@@ -187,7 +166,6 @@ def test_a_piece_that_was_replaced_since_makes_a_draft_outdated(service: Service
 
 
 def test_writing_a_draft_anew_goes_by_what_is_there_now(service: Service) -> None:
-    fill(service)
     put(service, {"blacklist": ["p1"]})
     service.put("/s/blacklist", json=["p2"])
 
@@ -197,7 +175,6 @@ def test_writing_a_draft_anew_goes_by_what_is_there_now(service: Service) -> Non
 
 
 def test_what_has_changed_since_its_publication_is_not_undone(service: Service) -> None:
-    fill(service)
     put(service, {"blacklist": ["p1"], "whitelist": ["p2"]})
     ok(do(service, "publish"))
     service.put("/s/blacklist", json=["p1", "p3"])
@@ -227,8 +204,6 @@ def test_what_has_changed_since_its_publication_is_not_undone(service: Service) 
     ),
 )
 def test_a_draft_is_checked_as_its_routes_do(service: Service, edits: Any, pointer: str | None) -> None:
-    fill(service)
-
     problem = refused(service.put("/s/drafts/spring", json=edits), 422, "invalid-input")
 
     found = [each["pointer"] for each in problem["errors"]]
@@ -237,15 +212,12 @@ def test_a_draft_is_checked_as_its_routes_do(service: Service, edits: Any, point
 
 
 def test_a_draft_of_too_many_pieces_is_refused(service: Service) -> None:
-    fill(service)
-
     answer = service.put("/s/drafts/spring", json={"content": [piece(str(number)) for number in range(2001)]})
 
     refused(answer, 413, "too-many-entries")
 
 
 def test_filters_go_by_the_attributes_that_the_draft_brings(service: Service) -> None:
-    fill(service)
     filtered = {"kind": "popular", "filter": {"must": [{"key": "year", "gte": 2000}]}}
     attributes = {"year": {"pointer": "/year", "type": "integer"}}
 
@@ -256,7 +228,6 @@ def test_filters_go_by_the_attributes_that_the_draft_brings(service: Service) ->
 
 
 def test_a_placement_whose_filter_fits_no_longer_is_not_published(service: Service) -> None:
-    fill(service)
     service.put("/s/settings", json={"attributes": {"year": {"pointer": "/year", "type": "integer"}}})
     filtered = {"kind": "popular", "filter": {"must": [{"key": "year", "gte": 2000}]}}
     put(service, {"placements": {"home": filtered}})
@@ -268,7 +239,6 @@ def test_a_placement_whose_filter_fits_no_longer_is_not_published(service: Servi
 
 
 def test_a_plan_without_a_feature_edits_nothing_by_drafts_that_needs_it(service: Service) -> None:
-    fill(service)
     basic = service.new_key(plan="basic")
 
     for edits in ({"placements": {"home": HOME}}, {"blacklist": ["p1"]}):
@@ -280,7 +250,6 @@ def test_a_plan_without_a_feature_edits_nothing_by_drafts_that_needs_it(service:
 
 
 def test_drafts_are_listed_without_what_they_edit(service: Service) -> None:
-    fill(service)
     put(service, {"title": "One", "blacklist": ["p1"]}, name="one")
     put(service, {"whitelist": ["p1"]}, name="two")
     ok(do(service, "propose", {"note": "look"}, name="one"))
@@ -295,7 +264,6 @@ def test_drafts_are_listed_without_what_they_edit(service: Service) -> None:
 
 
 def test_a_deleted_draft_is_gone_and_what_was_published_with_it_stays(service: Service) -> None:
-    fill(service)
     put(service, {"blacklist": ["p1"]})
     ok(do(service, "publish"))
 
@@ -307,7 +275,6 @@ def test_a_deleted_draft_is_gone_and_what_was_published_with_it_stays(service: S
 
 
 def test_deleting_the_source_deletes_its_drafts(service: Service) -> None:
-    fill(service)
     put(service, {"blacklist": ["p1"]})
 
     service.delete("/s?confirm=s")
@@ -317,7 +284,6 @@ def test_deleting_the_source_deletes_its_drafts(service: Service) -> None:
 
 
 def test_a_proposal_is_sent_back_written_anew_and_accepted(service: Service) -> None:
-    fill(service)
     put(service, {"blacklist": ["p1"]})
     refused(do(service, "accept", {}), 409, "wrong-draft-state")
     ok(do(service, "propose", {"note": "please"}))
@@ -341,7 +307,6 @@ def test_a_proposal_is_sent_back_written_anew_and_accepted(service: Service) -> 
 
 
 def test_with_four_eyes_no_writer_publishes(service: Service) -> None:
-    fill(service)
     service.put("/s/settings", json={"fourEyes": True})
     second, third = service.new_key(), service.new_key()
     put(service, {"blacklist": ["p1"]})
@@ -357,7 +322,6 @@ def test_with_four_eyes_no_writer_publishes(service: Service) -> None:
 
 
 def test_a_draft_that_turns_four_eyes_off_is_under_four_eyes(service: Service) -> None:
-    fill(service)
     service.put("/s/settings", json={"fourEyes": True})
     put(service, {"settings": {"fourEyes": False}})
 
@@ -365,7 +329,6 @@ def test_a_draft_that_turns_four_eyes_off_is_under_four_eyes(service: Service) -
 
 
 def test_writers_count_anew_after_a_publication_but_not_after_an_undo(service: Service) -> None:
-    fill(service)
     service.put("/s/settings", json={"fourEyes": True})
     other = service.new_key()
     put(service, {"blacklist": ["p1"]})
@@ -391,7 +354,6 @@ def state(service: Service) -> str:
 
 @pytest.mark.slow
 def test_a_scheduled_draft_is_published_at_its_moment(service: Service) -> None:
-    fill(service)
     put(service, {"blacklist": ["p1"]})
     scheduled = ok(do(service, "schedule", {"at": moment(seconds=1)}))
     assert (scheduled["state"], scheduled["due"]) == ("scheduled", scheduled["steps"][0]["due"])
@@ -404,7 +366,6 @@ def test_a_scheduled_draft_is_published_at_its_moment(service: Service) -> None:
 
 @pytest.mark.slow
 def test_what_fails_at_its_moment_is_told_on_the_draft(service: Service) -> None:
-    fill(service)
     ok(service.put("/s/blacklist", json=["p0", "p3"]))
     put(service, {"blacklist": ["p3", "p0"]})
     ok(do(service, "schedule", {"at": moment(seconds=1)}))
@@ -420,7 +381,6 @@ def test_what_fails_at_its_moment_is_told_on_the_draft(service: Service) -> None
 
 @pytest.mark.slow
 def test_what_a_revoked_key_has_scheduled_is_not_published(service: Service) -> None:
-    fill(service)
     put(service, {"blacklist": ["p1"]})
     other = service.new_key()
     ok(do(service, "schedule", {"at": moment(seconds=3)}, key=other))
@@ -434,7 +394,6 @@ def test_what_a_revoked_key_has_scheduled_is_not_published(service: Service) -> 
 
 
 def test_a_schedule_can_be_taken_back(service: Service) -> None:
-    fill(service)
     put(service, {"blacklist": ["p1"]})
     ok(do(service, "schedule", {"at": moment(hours=1)}))
 
@@ -445,7 +404,6 @@ def test_a_schedule_can_be_taken_back(service: Service) -> None:
 
 
 def test_writing_a_scheduled_draft_takes_its_schedule_back(service: Service) -> None:
-    fill(service)
     put(service, {"blacklist": ["p1"]})
     ok(do(service, "schedule", {"at": moment(hours=1)}))
 
@@ -456,7 +414,6 @@ def test_writing_a_scheduled_draft_takes_its_schedule_back(service: Service) -> 
 
 @pytest.mark.slow
 def test_of_two_who_publish_at_once_one_does(service: Service) -> None:
-    fill(service)
     for number in range(5):
         put(service, {"blacklist": [f"p{number}"]}, name=f"d{number}")
         with ThreadPoolExecutor(4) as threads:
@@ -467,7 +424,6 @@ def test_of_two_who_publish_at_once_one_does(service: Service) -> None:
 
 
 def test_drafts_that_edit_other_pieces_of_a_list_are_both_published(service: Service) -> None:
-    fill(service)
     ok(service.put("/s/blacklist", json=["p0", "p1"]))
     put(service, {"blacklist": ["p0", "p1", "p2"]}, name="hides")
     put(service, {"blacklist": ["p1"]}, name="shows")
@@ -482,7 +438,6 @@ def test_drafts_that_edit_other_pieces_of_a_list_are_both_published(service: Ser
 
 
 def test_what_a_draft_of_a_list_reads_as_can_be_written_back_after_others_have_changed_it(service: Service) -> None:
-    fill(service)
     put(service, {"blacklist": ["p1"]})
     ok(service.put("/s/blacklist", json=["p2"]))
 
@@ -494,7 +449,6 @@ def test_what_a_draft_of_a_list_reads_as_can_be_written_back_after_others_have_c
 
 
 def test_drafts_that_edit_the_same_are_published_one_after_the_other(service: Service) -> None:
-    fill(service)
     for name in ("one", "two"):
         put(service, {"settings": {"halfLifeDays": len(name), "excludeSeen": name == "one"}}, name=name)
 
@@ -505,7 +459,6 @@ def test_drafts_that_edit_the_same_are_published_one_after_the_other(service: Se
 
 
 def test_everything_of_a_draft_is_audited(service: Service) -> None:
-    fill(service)
     put(service, {"blacklist": ["p1"], "placements": {"home": HOME}, "settings": {}})
     do(service, "propose", {})
     do(service, "accept", {})
@@ -523,7 +476,6 @@ def test_everything_of_a_draft_is_audited(service: Service) -> None:
 
 
 def test_browser_keys_know_no_drafts(service: Service) -> None:
-    fill(service)
     put(service, {"blacklist": ["p1"]})
     key = service.new_key(origins=("https://example.org",), scopes=("read", "personal", "interact"))
     headers = {"origin": "https://example.org"}
@@ -537,7 +489,6 @@ def test_browser_keys_know_no_drafts(service: Service) -> None:
 
 @pytest.mark.slow
 def test_no_more_drafts_wait_than_a_source_may_have(service: Service) -> None:
-    fill(service)
     for number in range(100):
         put(service, {}, name=f"d{number}")
 
@@ -568,7 +519,6 @@ def listed(service: Service, address: str, of: str) -> Any:
 
 
 def test_an_effect_shows_lists_as_they_come_to_be(service: Service) -> None:
-    fill(service)
     liked(service, "kim", "p0", "p3")
     edits = {"blacklist": ["p3"], "content": [piece("n", "g0", "h0")], "settings": {"categoryWeights": {"genre": 2}}}
 
@@ -586,7 +536,6 @@ def test_an_effect_shows_lists_as_they_come_to_be(service: Service) -> None:
 
 
 def test_an_effect_counts_what_comes_into_lists_and_drops_out(service: Service) -> None:
-    fill(service)
     service.submit("s", piece("alone", "else"))
 
     told = effect(service, {"blacklist": ["p1"], "content": [piece("alone", "g0")]}, {"users": [], "pieces": []})
@@ -598,7 +547,6 @@ def test_an_effect_counts_what_comes_into_lists_and_drops_out(service: Service) 
 
 
 def test_an_effect_shows_the_most_active_where_none_are_named(service: Service) -> None:
-    fill(service)
     for count, user in enumerate(("ann", "bob"), start=1):
         liked(service, user, *[f"p{number}" for number in range(count)])
 
@@ -612,7 +560,6 @@ def test_an_effect_shows_the_most_active_where_none_are_named(service: Service) 
 
 
 def test_an_effect_shows_placements_as_they_come_to_be(service: Service) -> None:
-    fill(service)
     liked(service, "kim", "p0")
     service.put("/s/placements/home", json=HOME)
     edits = {"placements": {"home": {"kind": "popular", "blacklist": ["p0"]}, "more": OTHER}, "blacklist": ["p1"]}
@@ -629,7 +576,6 @@ def test_an_effect_shows_placements_as_they_come_to_be(service: Service) -> None
 
 
 def test_an_effect_leaves_out_what_would_take_reading_all_pieces_anew(service: Service) -> None:
-    fill(service)
     year = {"year": {"pointer": "/year", "type": "integer"}}
     edits = {
         "settings": {"words": {}, "attributes": year},
@@ -642,7 +588,6 @@ def test_an_effect_leaves_out_what_would_take_reading_all_pieces_anew(service: S
 
 
 def test_an_effect_changes_nothing_that_requests_see(service: Service) -> None:
-    fill(service)
     liked(service, "kim", "p0", "p3")
     asked = ((NEAR, "p0"), (SUITED, "kim"), ("/s/popular", ""))
     before = [ids(listed(service, *each)) for each in asked]
@@ -654,7 +599,6 @@ def test_an_effect_changes_nothing_that_requests_see(service: Service) -> None:
 
 
 def test_an_effect_of_unknown_pieces_is_refused(service: Service) -> None:
-    fill(service)
     put(service, {"content": [piece("n", "g0")]})
 
     problem = refused(do(service, "effect", {"pieces": ["p0", "gone", "n"]}), 404, "unknown-piece")

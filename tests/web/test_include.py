@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from serving import Service
+from web.test_whom import SHOP, Page
 
 PIECES: list[dict[str, Any]] = [
     {
@@ -99,14 +100,13 @@ def test_what_no_piece_has_is_refused(shop: Service, name: str) -> None:
 
 def test_pages_get_what_is_public_and_keys_without_reading_nothing(shop: Service) -> None:
     shop.put("/s/settings", json={"publicExtras": ["url"]})
-    origin = "https://shop.example"
-    browser = shop.new_key(origins=[origin], requests_per_second=10_000)
-    answer = shop.get("/s/content/a/similar?include=extras", key=browser, headers={"origin": origin})
+    browser, from_shop = Page(shop).key, {"origin": SHOP}
+    answer = shop.get("/s/content/a/similar?include=extras", key=browser, headers=from_shop)
     assert [each["extras"] for each in answer.json()["content"] if each["id"] == "b"] == [{"url": "/b"}]
     named = "/s/content/a/similar?include=extras.url,extras.cost"
     for key, expected in ((browser, {"url": "/b"}), (None, {"url": "/b", "cost": 3.5}), (browser, {"url": "/b"})):
         # In turn: what is remembered for the one is not what the other is answered.
-        answer = shop.get(named, key=key, headers={"origin": origin})
+        answer = shop.get(named, key=key, headers=from_shop)
         assert [each["extras"] for each in answer.json()["content"] if each["id"] == "b"] == [expected]
 
     personal = shop.new_key(scopes=["personal"])

@@ -132,14 +132,14 @@ def test_results_count_what_was_shown_and_what_came_of_it(shop: Service) -> None
 
 @pytest.mark.slow
 def test_a_variant_that_is_certainly_worse_is_called_so(shop: Service) -> None:
-    show(shop, 1_500, clicks={"base": 900, "b": 300})
+    show(shop, 300, clicks={"base": 180, "b": 60})
 
     found = results(shop)
 
     worse = variant(found, "b")
     assert worse["verdict"] == "worse"
     assert worse["difference"]["upper"] < 0 < worse["rate"]["value"]
-    assert worse["difference"]["value"] == pytest.approx((300 - 900) / 6000)
+    assert worse["difference"]["value"] == pytest.approx((60 - 180) / 1200)
     assert found["designEffect"] >= 1
     assert found["stopped"] == ["b"]
     assert worse["share"] is None
@@ -147,7 +147,7 @@ def test_a_variant_that_is_certainly_worse_is_called_so(shop: Service) -> None:
 
 @pytest.mark.slow
 def test_its_people_see_the_base_until_there_is_another_version(shop: Service) -> None:
-    show(shop, 1_500, clicks={"base": 900, "b": 300})
+    show(shop, 300, clicks={"base": 180, "b": 60})
 
     def seen() -> set[str]:
         answers = [shop.get(f"/s/placements/home/list?user=u{number}").json() for number in range(12)]

@@ -149,7 +149,8 @@ class Page:
     def __init__(self, service: Service, **limits: Any) -> None:
         self.service = service
         self.secret = service.new_secret()
-        self.key = service.new_key(origins=[SHOP], **({"requests_per_second": ANY_RATE} | limits))
+        usual: dict[str, Any] = {"origins": [SHOP], "requests_per_second": ANY_RATE}
+        self.key = service.new_key(**(usual | limits))
 
     def headers(self, signed: str | None = None, *, life_s: int = 3_600) -> dict[str, str]:
         if signed is None:
