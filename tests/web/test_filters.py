@@ -234,29 +234,6 @@ def test_a_boost_is_named_among_what_moved_a_piece(service: Service) -> None:
 
 
 @pytest.mark.parametrize(
-    "boosts",
-    (
-        ENGLISH,
-        ENGLISH | {"factor": 0},
-        ENGLISH | {"factor": 1.125},
-        ENGLISH | {"factor": 101},
-        ENGLISH | {"factor": True},
-        [ENGLISH | {"factor": "2"}],
-        [ENGLISH | {"factor": 2}] * 5,
-        ["en"],
-    ),
-)
-def test_what_is_no_boost_is_refused(service: Service, boosts: Any) -> None:
-    languages(service)
-    name_attributes(service, "s", LANGUAGE)
-
-    answer = service.get("/s/new", params={"boost": json.dumps(boosts)})
-
-    assert answer.status_code == 422
-    assert {fault["parameter"] for fault in answer.json()["errors"]} == {"boost"}
-
-
-@pytest.mark.parametrize(
     ("text", "status", "code", "pointer"),
     (
         ('{"must":', 400, "invalid-syntax", None),

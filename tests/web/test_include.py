@@ -91,13 +91,6 @@ def test_they_are_those_of_the_version_of_the_answer(shop: Service) -> None:
     assert shop.get(path, headers={"if-none-match": tag}).status_code == 200
 
 
-@pytest.mark.parametrize("name", ("title", "extras.", "Label", ""))
-def test_what_no_piece_has_is_refused(shop: Service, name: str) -> None:
-    assert shop.get(f"/s/content/a/similar?include={name}").status_code == 422
-    body = {"lists": [{"placement": "home"}], "include": [name]}
-    assert shop.post("/s/lists", json=body).json()["errors"][0]["pointer"] == "/include/0"
-
-
 def test_pages_get_what_is_public_and_keys_without_reading_nothing(shop: Service) -> None:
     shop.put("/s/settings", json={"publicExtras": ["url"]})
     browser, from_shop = Page(shop).key, {"origin": SHOP}

@@ -205,34 +205,6 @@ def test_quotas_for_some_of_each_other_s_pieces_are_refused_and_the_first_counts
     assert ids(listed(shop))[:3] == ["p00", "p10", "other"]
 
 
-WRONG: tuple[tuple[dict[str, Any], str], ...] = (
-    ({"pins": [{"id": "a", "position": 0}]}, "/pins/0/position"),
-    ({"pins": [{"id": "a", "position": 1}, {"id": "a", "position": 2}]}, "/pins/1/id"),
-    ({"pins": [{"id": "a", "position": 1}, {"id": "b", "position": 1}]}, "/pins/1/position"),
-    ({"pins": [{"id": str(at), "position": at} for at in range(1, 12)]}, "/pins"),
-    ({"pins": [{"id": "a", "position": 1, "from": "now"}]}, "/pins/0/from"),
-    (
-        {"pins": [{"id": "a", "position": 1, "from": "2026-01-02T00:00:00Z", "until": "2026-01-01T00:00:00Z"}]},
-        "/pins/0/until",
-    ),
-    ({"pins": [{"position": 1}]}, "/pins/0/id"),
-    ({"pins": {}}, "/pins"),
-    ({"quotas": [{"filter": GERMAN, "atLeast": 3, "of": 2}]}, "/quotas/0/atLeast"),
-    ({"quotas": [{"filter": GERMAN, "atLeast": 1}]}, "/quotas/0/of"),
-    ({"quotas": [{"filter": {"key": "no", "any": ["x"]}, "atLeast": 1, "of": 2}]}, "/quotas/0/filter/key"),
-    ({"quotas": [{"filter": GERMAN, "atLeast": 1, "of": 2}] * 4}, "/quotas"),
-)
-"""Members that no placement can have, each with the place of its fault."""
-
-
-@pytest.mark.slow
-def test_what_is_no_rule_is_refused(shop: Service) -> None:
-    for members, pointer in WRONG:
-        answer = shop.put("/s/placements/home", json={"kind": "new"} | members)
-
-        assert (answer.status_code, [each["pointer"] for each in answer.json()["errors"]]) == (422, [pointer]), members
-
-
 FAMILIES = (
     [({"key": "year", "lte": 2}, {0, 1, 2}), ({"key": "year", "lte": 1}, {0, 1}), ({"key": "year", "gte": 3}, {3})],
     [({"key": "year", "any": [each]}, {each}) for each in range(3)],

@@ -146,26 +146,6 @@ def test_entries_carry_what_is_asked_for(shop: Service) -> None:
     assert entry["extras"] == {"year": 2010}
 
 
-@pytest.mark.parametrize(
-    ("body", "status", "pointer"),
-    (
-        ({"content": ["a"] * 501}, 413, None),
-        ({"content": ["a", "b", "a"]}, 422, "/content/2"),
-        ({}, 422, "/content"),
-        ({"content": ["a"], "weight": 1.5}, 422, "/weight"),
-        ({"content": ["a"], "weight": True}, 422, "/weight"),
-        ({"content": ["a"], "take": 3}, 422, "/take"),
-    ),
-)
-def test_what_cannot_be_ranked_is_refused(service: Service, body: Any, status: int, pointer: str | None) -> None:
-    service.submit("s", piece("a"))
-
-    answer = service.post("/s/users/u/rank", json=body)
-
-    assert answer.status_code == status
-    assert [each["pointer"] for each in answer.json().get("errors", [])] == ([pointer] if pointer else [])
-
-
 def test_nothing_given_is_nothing_ranked(service: Service) -> None:
     service.submit("s", piece("a"))
 
@@ -211,30 +191,3 @@ def test_picks_for_nobody_are_those_for_a_stranger_and_none_are_filled(shop: Ser
 
     ok(shop.put("/s/placements/desk", json={"kind": "picks", "content": ["p13", "gone"], "fallback": "new"}))
     assert ok(shop.get("/s/placements/desk/list?user=ann"))["kind"] == "new"
-
-
-@pytest.mark.parametrize(
-    ("placement", "pointer"),
-    (
-        ({"kind": "picks"}, "/content"),
-        ({"kind": "picks", "content": ["a", "a"]}, "/content/1"),
-        ({"kind": "picks", "content": ["a"] * 501}, "/content"),
-        ({"kind": "picks", "content": [], "order": "best"}, "/order"),
-        ({"kind": "picks", "content": [], "whitelist": ["a"]}, "/whitelist"),
-        ({"kind": "new", "fallback": "picks"}, "/content"),
-        ({"kind": "new", "order": "given"}, "/order"),
-        ({"kind": "new", "variants": [{"name": "b", "share": 0.1, "kind": "picks"}]}, "/variants/0/content"),
-        (
-            {"kind": "picks", "content": [], "variants": [{"name": "b", "share": 0.1, "content": None}]},
-            "/variants/0/content",
-        ),
-    ),
-)
-def test_picks_need_ids_and_take_account_of_what_counts_for_them(
-    service: Service, placement: Any, pointer: str
-) -> None:
-    service.submit("s", piece("a"))
-
-    answer = service.put("/s/placements/desk", json=placement)
-
-    assert (answer.status_code, [each["pointer"] for each in answer.json()["errors"]]) == (422, [pointer])

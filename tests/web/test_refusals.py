@@ -3,6 +3,7 @@
 import json
 import re
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -10,6 +11,11 @@ from factories import piece
 from serving import Service
 
 PLACEMENT = {"name": "home", "placement": {"kind": "new"}}
+CLICK = {"userId": "u", "type": "Click", "contentId": "a"}
+ODD_VALUES: list[Any] = [True, "0.5", 1.5, 0.001, [], None, 0.25]
+ENGLISH = {"key": "language", "any": ["en"]}
+MOMENTS = {"from": "2026-01-02T00:00:00Z", "until": "2026-01-01T00:00:00Z"}
+ALIAS = {"from": ["a/x"], "to": "a/y"}
 LISTS: tuple[tuple[Any, list[str]], ...] = (
     (["a", "a"], ["/1"]),
     ([1], ["/0"]),
@@ -43,6 +49,22 @@ BODIES: dict[str, tuple[tuple[Any, list[str]], ...]] = {
         ([], [""]),
         *(({"maxPerValue": {"director": most}}, ["/maxPerValue/director"]) for most in (0, 31, 1.5, "2", True)),
         *(({"publicExtras": extras}, ["/publicExtras"]) for extras in (False, "u", [1], ["u"] * 2, {"u": True}, None)),
+        ({"words": []}, ["/words"]),
+        *(({"words": {"from": texts}}, ["/words/from"]) for texts in ([], ["label"] * 2)),
+        ({"words": {"from": ["label", *(f"extras.{number}" for number in range(8))]}}, ["/words/from"]),
+        *(({"words": {"from": [text]}}, ["/words/from/0"]) for text in ("title", "extras.")),
+        *(({"words": {"keep": count}}, ["/words/keep"]) for count in (0, 101)),
+        ({"words": {"language": "xx"}}, ["/words/language"]),
+        ({"words": {"stem": True}}, ["/words/stem"]),
+        ({"vocabulary": []}, ["/vocabulary"]),
+        ({"vocabulary": {"words": []}}, ["/vocabulary/words"]),
+        ({"vocabulary": {"aliases": [ALIAS, {"from": ["a/y"], "to": "a/z"}]}}, ["/vocabulary/aliases/0/from/0"]),
+        ({"vocabulary": {"aliases": [ALIAS | {"to": "a/x"}]}}, ["/vocabulary/aliases/0/from/0"]),
+        ({"vocabulary": {"aliases": [ALIAS, ALIAS | {"to": "a/z"}]}}, ["/vocabulary/aliases/1/from/0"]),
+        ({"vocabulary": {"aliases": [ALIAS | {"from": []}]}}, ["/vocabulary/aliases/0/from"]),
+        ({"vocabulary": {"aliases": [ALIAS | {"from": ["noslash"]}]}}, ["/vocabulary/aliases/0/from/0"]),
+        ({"vocabulary": {"aliases": [ALIAS], "ignore": ["a/x"]}}, ["/vocabulary/ignore/0"]),
+        ({"vocabulary": {"ignore": [f"a/{number}" for number in range(20_001)]}}, ["/vocabulary"]),
     ),
     "PUT /s/users/kim/preferences": (
         ({"liked": []}, ["/liked"]),
@@ -88,6 +110,18 @@ BODIES: dict[str, tuple[tuple[Any, list[str]], ...]] = {
     ),
     "POST /s/similar": (({"ids": ["a"]}, [""]), (["a", 1, ""], ["/1", "/2"]), ("a", [""])),
     "POST /s/recommendations": (({"users": ["u"]}, [""]), (["u", 7], ["/1"]), ([""], ["/0"])),
+    "POST /s/interactions": (
+        (
+            [CLICK | {"value": value} for value in ODD_VALUES],
+            [f"/{place}/value" for place in range(5)],
+        ),
+    ),
+    "POST /s/users/u/rank": (
+        ({}, ["/content"]),
+        ({"content": ["a", "b", "a"]}, ["/content/2"]),
+        *(({"content": ["a"], "weight": weight}, ["/weight"]) for weight in (1.5, True)),
+        ({"content": ["a"], "take": 3}, ["/take"]),
+    ),
     "PUT /s/placements/home": (
         ({}, ["/kind"]),
         ({"kind": "best"}, ["/kind"]),
@@ -121,6 +155,37 @@ BODIES: dict[str, tuple[tuple[Any, list[str]], ...]] = {
         ({"kind": "new", "variants": [{"name": name, "share": 0.6} for name in "ab"]}, ["/variants"]),
         ({"kind": "new", "variants": [{"name": str(name), "share": 0.1} for name in range(9)]}, ["/variants"]),
         ({"kind": "new", "variants": [{"name": "a", "share": 0.5, "rotation": 1}]}, ["/variants/0/rotation"]),
+        ({"kind": "picks"}, ["/content"]),
+        ({"kind": "picks", "content": ["a", "a"]}, ["/content/1"]),
+        ({"kind": "picks", "content": ["a"] * 501}, ["/content"]),
+        ({"kind": "picks", "content": [], "order": "best"}, ["/order"]),
+        ({"kind": "picks", "content": [], "whitelist": ["a"]}, ["/whitelist"]),
+        ({"kind": "new", "fallback": "picks"}, ["/content"]),
+        ({"kind": "new", "order": "given"}, ["/order"]),
+        ({"kind": "new", "variants": [{"name": "b", "share": 0.1, "kind": "picks"}]}, ["/variants/0/content"]),
+        (
+            {"kind": "picks", "content": [], "variants": [{"name": "b", "share": 0.1, "content": None}]},
+            ["/variants/0/content"],
+        ),
+        ({"kind": "because", "rows": 6}, ["/rows"]),
+        ({"kind": "keyword", "rows": 0}, ["/rows"]),
+        ({"kind": "keyword", "seriesCategory": "saga"}, ["/seriesCategory"]),
+        ({"kind": "popular", "rows": 2}, ["/rows"]),
+        ({"kind": "new", "pins": {}}, ["/pins"]),
+        ({"kind": "new", "pins": [{"position": 1}]}, ["/pins/0/id"]),
+        ({"kind": "new", "pins": [{"id": "a", "position": 0}]}, ["/pins/0/position"]),
+        ({"kind": "new", "pins": [{"id": "a", "position": at} for at in (1, 2)]}, ["/pins/1/id"]),
+        ({"kind": "new", "pins": [{"id": each, "position": 1} for each in "ab"]}, ["/pins/1/position"]),
+        ({"kind": "new", "pins": [{"id": str(at), "position": at} for at in range(1, 12)]}, ["/pins"]),
+        ({"kind": "new", "pins": [{"id": "a", "position": 1, "from": "now"}]}, ["/pins/0/from"]),
+        ({"kind": "new", "pins": [{"id": "a", "position": 1} | MOMENTS]}, ["/pins/0/until"]),
+        ({"kind": "new", "quotas": [{"filter": ENGLISH, "atLeast": 3, "of": 2}]}, ["/quotas/0/atLeast"]),
+        ({"kind": "new", "quotas": [{"filter": ENGLISH, "atLeast": 1}]}, ["/quotas/0/of"]),
+        (
+            {"kind": "new", "quotas": [{"filter": ENGLISH | {"key": "no"}, "atLeast": 1, "of": 2}]},
+            ["/quotas/0/filter/key"],
+        ),
+        ({"kind": "new", "quotas": [{"filter": ENGLISH, "atLeast": 1, "of": 2}] * 4}, ["/quotas"]),
     ),
     "POST /s/lists": (
         ({}, ["/lists"]),
@@ -129,6 +194,7 @@ BODIES: dict[str, tuple[tuple[Any, list[str]], ...]] = {
         ({"lists": [], "user": 1, "exclude": [2]}, ["/exclude/0", "/user"]),
         ({"lists": [], "exclude": 0}, ["/exclude"]),
         ({"lists": [], "exclude": ""}, ["/exclude"]),
+        *(({"lists": [], "include": [name]}, ["/include/0"]) for name in ("title", "extras.", "Label", "")),
     ),
     "POST /s/preview/placement": (
         ({"name": 1, "placement": None}, ["/name", "/placement"]),
@@ -142,6 +208,13 @@ BODIES: dict[str, tuple[tuple[Any, list[str]], ...]] = {
 }
 """By operation the bodies of a wrong shape, each with the pointers of what is wrong."""
 
+BOOSTS = (
+    ENGLISH,
+    *(ENGLISH | {"factor": factor} for factor in (0, 1.125, 101, True)),
+    [ENGLISH | {"factor": "2"}],
+    [ENGLISH | {"factor": 2}] * 5,
+    ["en"],
+)
 LIST = ("take=0", "take=x", "limit=0", "algo=best", "at=now", "catalogs=", "take=1&take=2")
 EXPLAIN = tuple(f"explain={text}" for text in ("2", "yes", "", "tRuE ", "on", "true&explain=true"))
 QUERIES: dict[str, tuple[str, ...]] = {
@@ -150,6 +223,7 @@ QUERIES: dict[str, tuple[str, ...]] = {
         "at=2020-1-1", "at=20200101", "at=2020-01-01T00:00:00Z", "by=people", "catalogs=a,", "catalogs=a,,b",
         "catalogs=,a", "catalogs[]=", "catalogs[0]=", "exclude=", "exclude[0]=",
         "&".join(f"exclude={number}" for number in range(1_001)),
+        "include=title", "include=extras.", "include=Label", "include=",
     ),
     "GET /s/users/u/recommendation": (
         *LIST, *EXPLAIN, "include-seen=2", "fill=yes", "diversity=-0.1", "diversity=1.01", "diversity=x",
@@ -160,7 +234,8 @@ QUERIES: dict[str, tuple[str, ...]] = {
     "GET /s/users/u/why/b": LIST,
     "POST /s/similar": EXPLAIN,
     "GET /s/popular": ("halfLifeDays=-1", "halfLifeDays=x", "limit=0", "at=tomorrow"),
-    "GET /s/new": ("halfLifeDays=0", "catalogs="),
+    "GET /s/new": ("halfLifeDays=0", "catalogs=", *(f"boost={quote(json.dumps(each))}" for each in BOOSTS)),
+    "GET /s/users/u/segments": ("category=", "take=0&category=genre"),
     "GET /s/users/u/again": ("limit=0",),
     "GET /s/content/a/audience": ("limit=0", "include-seen=maybe", "at=2026-02-30"),
     "GET /s/changes": ("since=-1", "since=x", "since=", "wait=-1", "wait=x", "since=1&since=2"),
@@ -169,7 +244,8 @@ QUERIES: dict[str, tuple[str, ...]] = {
     "GET /s/users/u/interactions": ("type=watch",),
     "POST /s/users/u/interactions/Watch/content/a": (
         "timestamp=yesterday", "timestamp=2999-01-01T00:00:00Z", "timestamp=2026-01-01T00:00:00", "event-id=",
-        "value=", "value=2", "value=0.125", "value=-1", "value=true", "value=0&value=1",
+        "value=", "value=2", "value=0.125", "value=-1", "value=true", "value=0&value=1", "value=x", "value=1.01",
+        "value=-0.1", "value=1e-1", "value=nan",
     ),
     "GET /s/placements/home/results": (
         "from=2020-01-01", "from=2026-01-02&to=2026-01-01", "from=yesterday", "to=1", "type=Look", "base=none",
@@ -194,13 +270,15 @@ CODES: tuple[tuple[str, Any, int, str], ...] = (
     ("GET /s/content/none/similar?by=audience", None, 404, "unknown-piece"),
     ("GET /s/content/none/audience", None, 404, "unknown-piece"),
     ("GET /s/content/none/why/a", None, 404, "unknown-piece"),
+    ("GET /s/users/u/segments", None, 422, "invalid-input"),
     ("POST /s/users/u/interactions/watch/content/a", None, 422, "invalid-input"),
     ("POST /s/users/u/interactions/Watch/content/" + "x" * 501, None, 422, "invalid-input"),
     ("POST /s/users/" + "x" * 501 + "/interactions/Watch/content/a", None, 422, "invalid-input"),
     ("POST /s/similar", ["a"] * 101, 413, "too-many-entries"),
     ("POST /s/recommendations", ["u"] * 1_001, 413, "too-many-entries"),
     ("POST /s/lists", {"lists": [{"placement": "a"}] * 21}, 413, "too-many-entries"),
-    ("POST /s/interactions", [{"userId": "u", "type": "Click", "contentId": "a"}] * 10_001, 413, "too-many-entries"),
+    ("POST /s/users/u/rank", {"content": ["a"] * 501}, 413, "too-many-entries"),
+    ("POST /s/interactions", [CLICK] * 10_001, 413, "too-many-entries"),
     ("POST /s/preview/recommendation", {"liked": list(map(str, range(1_001)))}, 413, "too-many-entries"),
     ("POST /s/preview/settings", {"pieces": ["a"] * 12, "users": ["u"] * 9}, 413, "too-many-entries"),
     ("POST /s/preview/settings", {"whitelist": list(map(str, range(10_001)))}, 413, "too-many-entries"),
@@ -248,6 +326,8 @@ FEATURES: dict[str, tuple[tuple[str, Any], ...]] = {
 def source(service: Service) -> Service:
     service.submit("s", piece("a", "x"), piece("b", "x"))
     service.submit("lone", piece("a", "x"))
+    attributes = {"language": {"pointer": "/language", "type": "keyword"}}
+    assert service.put("/s/settings", json={"attributes": attributes}).status_code == 200
     assert service.put("/s/placements/home", json={"kind": "new"}).status_code == 200
     return service
 

@@ -208,20 +208,3 @@ def test_rows_have_reasons_and_are_previewed(shop: Service) -> None:
         wish = {"name": "row", "placement": {"kind": kind, "rows": 2}, "users": [user]}
         (preview,) = ok(shop.post("/s/preview/placement", json=wish))["lists"]
         assert ids_of({"content": preview["after"]}) == ids_of(listed)
-
-
-@pytest.mark.parametrize(
-    ("placement", "pointer"),
-    (
-        ({"kind": "because", "rows": 6}, "/rows"),
-        ({"kind": "keyword", "rows": 0}, "/rows"),
-        ({"kind": "keyword", "seriesCategory": "saga"}, "/seriesCategory"),
-        ({"kind": "popular", "rows": 2}, "/rows"),
-    ),
-)
-def test_members_of_rows_are_for_rows(service: Service, placement: Any, pointer: str) -> None:
-    service.submit("s", {"id": "a", "categories": {}})
-
-    answer = service.put("/s/placements/row", json=placement)
-
-    assert (answer.status_code, [each["pointer"] for each in answer.json()["errors"]]) == (422, [pointer])

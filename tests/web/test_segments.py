@@ -54,12 +54,3 @@ def test_segments_are_the_liked_keywords_of_five_pieces_to_show(
     enough = [(-score, term) for term, score in scores.items() if score > 0 and counts[term] >= 5]
     expected = [{"keyword": term, "score": -score} for score, term in sorted(enough)[:take]]
     assert found == {"id": user, "segments": expected}
-
-
-@pytest.mark.parametrize(
-    ("query", "parameter"), (("", "category"), ("?category=", "category"), ("?category=genre&take=0", "take"))
-)
-def test_a_category_is_needed(shop: Service, query: str, parameter: str) -> None:
-    answer = shop.get(f"/s/users/u/segments{query}")
-
-    assert (answer.status_code, answer.json()["errors"][0]["parameter"]) == (422, parameter)

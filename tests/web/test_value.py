@@ -49,25 +49,6 @@ def test_a_value_is_answered_listed_and_exported_where_it_was_given(films: Servi
     assert [each.get("value", "none") for each in exported] == ["none", 0.5, 1, 0.6]
 
 
-@pytest.mark.parametrize("value", ("", "x", "1.01", "-0.1", "0.125", "1e-1", "nan", "true"))
-def test_an_odd_value_in_the_query_is_refused(films: Service, value: str) -> None:
-    answer = films.post(f"/s/users/kim/interactions/Watch/content/a?value={value}")
-
-    assert answer.status_code == 422
-    assert [each["parameter"] for each in answer.json()["errors"]] == ["value"]
-    assert values(films, "kim") == []
-
-
-def test_odd_values_in_bulk_are_refused_with_their_pointers(films: Service) -> None:
-    good = {"userId": "kim", "type": "Watch", "contentId": "a"}
-    odd = [True, "0.5", 1.5, 0.001, [], None, 0.25]
-
-    refused = films.post("/s/interactions", json=[good | {"value": each} for each in odd])
-
-    assert [each["pointer"] for each in refused.json()["errors"]] == [f"/{place}/value" for place in range(5)]
-    assert values(films, "kim") == []
-
-
 def test_an_event_is_answered_with_the_value_that_came_first(films: Service) -> None:
     path = "/s/users/kim/interactions/Watch/content/a?event-id=e&value="
     first, again = (ok(films.post(path + each)) for each in ("0.3", "0.9"))

@@ -152,29 +152,6 @@ def test_a_preview_tells_words_and_language(service: Service) -> None:
     assert service.post("/s/preview/words", json=[JAWS] * 101).status_code == 413
 
 
-@pytest.mark.parametrize(
-    ("words", "pointer"),
-    (
-        ([], "/words"),
-        ({"from": []}, "/words/from"),
-        ({"from": ["label", "label"]}, "/words/from"),
-        ({"from": ["title"]}, "/words/from/0"),
-        ({"from": ["extras."]}, "/words/from/0"),
-        ({"from": ["label"] + [f"extras.{number}" for number in range(8)]}, "/words/from"),
-        ({"keep": 0}, "/words/keep"),
-        ({"keep": 101}, "/words/keep"),
-        ({"language": "xx"}, "/words/language"),
-        ({"stem": True}, "/words/stem"),
-    ),
-)
-def test_a_rule_that_cannot_be_is_refused_with_its_place(service: Service, words: Any, pointer: str) -> None:
-    service.submit("s", JAWS)
-    answer = service.put("/s/settings", json={"words": words})
-
-    assert answer.status_code == 422
-    assert pointer in [each["pointer"] for each in answer.json()["errors"]]
-
-
 def test_null_turns_words_off(service: Service) -> None:
     service.post("/s/content?words=auto", json=[JAWS, SEQUEL])
     settings(service, words=None)
@@ -218,23 +195,3 @@ def test_what_is_ignored_counts_for_nothing(service: Service) -> None:
     assert similar(service, "a") == []
     settings(service)
     assert similar(service, "a")[0][1] < 1
-
-
-@pytest.mark.parametrize(
-    "vocabulary",
-    (
-        {"aliases": [{"from": ["a/x"], "to": "a/y"}, {"from": ["a/y"], "to": "a/z"}]},
-        {"aliases": [{"from": ["a/x"], "to": "a/x"}]},
-        {"aliases": [{"from": ["a/x"], "to": "a/y"}, {"from": ["a/x"], "to": "a/z"}]},
-        {"aliases": [{"from": [], "to": "a/y"}]},
-        {"aliases": [{"from": ["noslash"], "to": "a/y"}]},
-        {"aliases": [{"from": ["a/x"], "to": "a/y"}], "ignore": ["a/x"]},
-        {"ignore": [f"a/{number}" for number in range(20_001)]},
-        {"words": []},
-        [],
-    ),
-)
-def test_a_vocabulary_that_contradicts_itself_is_refused(service: Service, vocabulary: Any) -> None:
-    service.submit("s", JAWS)
-
-    assert service.put("/s/settings", json={"vocabulary": vocabulary}).status_code == 422
