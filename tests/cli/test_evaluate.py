@@ -1,5 +1,6 @@
 """``penchant evaluate`` as a process: on files and on a source, with clear words where that cannot be."""
 
+import gzip
 import json
 import subprocess
 import sys
@@ -83,17 +84,30 @@ def test_what_was_killed_is_gone_on_with_and_gives_the_same_figures(tmp_path: Pa
     assert sorted(tmp_path.iterdir()) == [figures, whole]
 
 
-def test_a_source_gives_the_figures_of_its_files(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def some_films(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The first quarter of the interactions of the demo, and the pieces that these are with."""
+    interactions, pieces = (
+        [json.loads(line) for line in gzip.decompress((FILMS / f"{name}.ndjson.gz").read_bytes()).splitlines()]
+        for name in ("interactions", "pieces")
+    )
+    known = {each["contentId"] for each in interactions[:5_000]}
+    return written(
+        tmp_path_factory.mktemp("some") / "films",
+        [each for each in pieces if each["id"] in known],
+        interactions[:5_000],
+    )
+
+
+def test_a_source_gives_the_figures_of_its_files(some_films: Path, tmp_path: Path) -> None:
     data = ["--data", str(tmp_path / "data")]
-    loaded = command(
-        "import", *data, "--source", "films", "--shift-times",
-        "--pieces", str(FILMS / "pieces.ndjson.gz"), "--interactions", str(FILMS / "interactions.ndjson.gz"),
-    )  # fmt: skip
+    files = [f"--{name}={some_films / name}.ndjson" for name in ("pieces", "interactions")]
+    loaded = command("import", *data, "--source", "films", "--shift-times", *files)
     assert loaded.returncode == 0, loaded.stderr
-    words = ["--method", "popular", "--method", "penchant", "--people", "200", "--json", "-"]
+    words = ["--method", "popular", "--method", "penchant", "--people", "100", "--json", "-"]
 
     stored = command("evaluate", *data, "--source", "films", *words)
-    given = command("evaluate", "--folder", str(FILMS), *words)
+    given = command("evaluate", "--folder", str(some_films), *words)
 
     assert stored.returncode == given.returncode == 0, stored.stderr
     methods = [json.loads(each.stdout)["methods"] for each in (stored, given)]
@@ -117,22 +131,11 @@ def test_settings_of_a_file_are_gone_by(tmp_path: Path) -> None:
     assert "1 content, 0 audience, 0 popularity" in done.stdout
 
 
-def test_several_beginnings_are_judged_one_after_the_other(tmp_path: Path) -> None:
+def test_several_beginnings_are_judged_one_after_the_other(some_films: Path, tmp_path: Path) -> None:
     figures = tmp_path / "figures.json"
-    words = [
-        "--history",
-        "200,2000",
-        "--known",
-        "1,3",
-        "--people",
-        "100",
-        "--method",
-        "popular",
-        "--method",
-        "penchant",
-    ]
+    words = ["--history", "200,2000", "--known", "1,3", "--people", "40", "--method", "popular", "--method", "penchant"]
 
-    done = command("evaluate", "--folder", str(FILMS), *words, "--json", str(figures))
+    done = command("evaluate", "--folder", str(some_films), *words, "--json", str(figures))
 
     assert done.returncode == 0, done.stderr
     reports = json.loads(figures.read_text())

@@ -7,6 +7,7 @@ import select
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -54,23 +55,23 @@ def test_help_and_completion_of_names_import_no_command() -> None:
         assert not imported_by(done) & {"granian", "msgspec", "numpy", "penchant.storage", "sqlalchemy"}
 
 
-def typed(shell: list[str], lines: list[str], awaited: str) -> str:
-    """Return what a shell shows at a terminal once it shows a text after some lines were typed."""
+def type_into(shell: list[str], dialogue: Sequence[tuple[str, str]]) -> None:
+    """Type into a shell at a terminal, each time until it shows a text."""
     ours, theirs = pty.openpty()
     environment = {"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "HOME": "/nonexistent", "TERM": "dumb"}
     started = subprocess.Popen(
         [program("setsid"), "--ctty", *shell], stdin=theirs, stdout=theirs, stderr=theirs, env=environment
     )
     os.close(theirs)
-    shown, deadline = "", time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + PATIENCE_S
     try:
-        for line in lines:
+        for line, awaited in dialogue:
+            shown = ""
             os.write(ours, line.encode())
-        while awaited not in shown:
-            assert time.monotonic() < deadline, shown
-            if select.select([ours], [], [], 1)[0]:
-                shown += os.read(ours, 65_536).decode(errors="replace")
-        return shown
+            while awaited not in shown:
+                assert time.monotonic() < deadline, shown
+                if select.select([ours], [], [], 1)[0]:
+                    shown += os.read(ours, 65_536).decode(errors="replace")
     finally:
         started.kill()
         started.wait()
@@ -96,10 +97,10 @@ def test_a_shell_completes_commands_and_options(shell: str, tmp_path: Path) -> N
         assert re.findall(r"^(\S+)", done.stdout, re.MULTILINE) == ["backup", "--force"]
         return
     start = {"bash": ["bash", "--norc", "--noprofile", "-i"], "zsh": ["zsh", "-f", "-i"]}[shell]
-    lines = ["autoload -Uz compinit && compinit -u -D\n"] if shell == "zsh" else []
+    first = "autoload -Uz compinit && compinit -u -D\n" if shell == "zsh" else ""
 
-    typed(start, [*lines, f". {script}\n", "penchant bac\t"], "penchant backup ")
-    typed(start, [*lines, f". {script}\n", "penchant backup --fo\t"], "penchant backup --force ")
+    first += f". {script}\npenchant bac\t"
+    type_into(start, [(first, "penchant backup "), ("--fo\t", "--force ")])
 
 
 def test_where_another_account_has_a_source_of_the_name_it_is_told(service: Service, refused: Running) -> None:

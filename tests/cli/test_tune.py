@@ -77,7 +77,7 @@ def tuned(data: Path, *words: str) -> Any:
     return command("tune", "--data", str(data), "--source", "s", *words)
 
 
-def test_settings_are_proposed_applied_and_taken_back(tmp_path: Path) -> None:
+def test_settings_are_proposed_applied_and_taken_back_by_force_where_they_were_changed_since(tmp_path: Path) -> None:
     data = filled(tmp_path, groups=4)
     before = settings_of(data)
 
@@ -99,12 +99,17 @@ def test_settings_are_proposed_applied_and_taken_back(tmp_path: Path) -> None:
     assert after == decode_settings(json.dumps(told["settings"]).encode()) != before
     assert after.half_life_days == before.half_life_days
 
-    rolled_back = tuned(data, "--rollback")
+    put(data, b'{"halfLifeDays":5}')
+    refused = tuned(data, "--rollback")
+    assert refused.returncode == 1
+    assert "The settings were changed since they were tuned; --force gives that up." in refused.stderr
+    assert settings_of(data).half_life_days == 5
+    rolled_back = tuned(data, "--rollback", "--force")
     assert rolled_back.returncode == 0, rolled_back.stderr
     assert settings_of(data) == before
     with closing(opened(data)) as storage:
-        actions = [(entry.actor, entry.action) for entry in storage.accounts.list_audit(limit=2)]
-    assert actions == [("command-line", "settings.replace")] * 2
+        actions = [(entry.actor, entry.action) for entry in storage.accounts.list_audit(limit=3)]
+    assert actions == [(actor, "settings.replace") for actor in ("command-line", "", "command-line")]
     assert tuned(data, "--rollback").returncode == 1
 
 
@@ -113,7 +118,7 @@ def test_postgresql_is_tuned_as_a_file_is(tmp_path: Path, postgresql: str) -> No
     data = filled(tmp_path, groups=4, database=database)
     where = ("--database", database)
 
-    applied = tuned(data, *where, *QUICK, "--apply", "--json")
+    applied = tuned(data, *where, "--candidates", "2", "--people", "100", "--apply", "--json")
 
     assert applied.returncode == 0, applied.stderr
     after = settings_of(data, database)
@@ -121,20 +126,6 @@ def test_postgresql_is_tuned_as_a_file_is(tmp_path: Path, postgresql: str) -> No
     assert after != decode_settings(MISLED)
     assert tuned(data, *where, "--rollback").returncode == 0
     assert settings_of(data, database) == decode_settings(MISLED)
-
-
-def test_settings_that_were_changed_since_are_not_rolled_back_unasked(tmp_path: Path) -> None:
-    data = filled(tmp_path, groups=4)
-    assert tuned(data, *QUICK, "--apply").returncode == 0
-    put(data, b'{"halfLifeDays":5}')
-
-    refused = tuned(data, "--rollback")
-
-    assert refused.returncode == 1
-    assert "The settings were changed since they were tuned; --force gives that up." in refused.stderr
-    assert settings_of(data).half_life_days == 5
-    assert tuned(data, "--rollback", "--force").returncode == 0
-    assert settings_of(data) == decode_settings(MISLED)
 
 
 def test_nothing_is_proposed_or_applied_where_all_is_chance(tmp_path: Path) -> None:

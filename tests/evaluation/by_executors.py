@@ -51,7 +51,7 @@ def tune_by(executor_of: ExecutorOf, history: SourceHistory, folder: Path, lose:
     Nearly every change gains at first, so that much of what was begun ahead of the search is in vain.
     """
     history = replace(history, settings=SourceSettings(blend=Blend(content=0, audience=0, popularity=1)))
-    request = TuningRequest(trial=EvaluationRequest(split=SplitRule(), people=60), candidates=16, test_people=240)
+    request = TuningRequest(trial=EvaluationRequest(split=SplitRule(), people=60), candidates=8, test_people=240)
     trial = TuningTrial.of(history, request)
     folder.mkdir()
     plan = ListWork(history, CandidateLists.of, request, NO_KERNELS).write_plan(trial.item_count, folder)
