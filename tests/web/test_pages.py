@@ -243,6 +243,19 @@ def test_similar_content_has_no_pages(shop: Service) -> None:
     assert answer.headers["x-penchant-ignored"] == "after"
 
 
+def test_people_of_whom_nothing_is_stored_have_cursors_of_their_own(shop: Service) -> None:
+    cursors = {}
+    for user in ("new", "newer", "new"):
+        path = f"/s/users/{user}/recommendation"
+        first = shop.get(path, params={"take": 5})
+        cursors[user] = first.headers["x-penchant-next"]
+        second = shop.get(path, params={"take": 5, "after": cursors[user]})
+
+        assert ok(first)["id"] == ok(second)["id"] == user
+        assert ids(ok(first)["content"]) + ids(ok(second)["content"]) == ids(ok(shop.get(path))["content"])[:10]
+    assert refused(shop.get("/s/users/new/recommendation", params={"after": cursors["newer"]}))
+
+
 def refused(answer: Any) -> bool:
     assert answer.status_code == 422, answer.text
     (fault,) = answer.json()["errors"]

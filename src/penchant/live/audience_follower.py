@@ -65,18 +65,25 @@ class AudienceFollower:
             StorageUnavailable: the database is away, and nothing was counted before.
         """
         cached = self._cache.enter((view.head.account_id, view.head.name))
+        state = cached.weights
+        state.requested_at = self._monotonic()
+        settled = cached.settled_audience(view.head, today)
+        if settled is not None and state.version >= min_version:
+            state.confirmed_at = state.requested_at
+            return settled
         request = AudienceRequest(head=view.head, settings=view.source_settings, today=today)
         # The count comes first: weights are made from its tally.
         count = await self._counted(cached, request, is_stale=view.stale)
-        state = cached.weights
-        state.requested_at = self._monotonic()
         state.begin(view.head)
         if not view.stale:
             await self._weigh(cached, view, request, min_version=min_version)
         if state.version < min_version:
             again = functools.partial(self._weigh, cached, view, request, min_version=min_version)
             await self._weights.reach(state, min_version, deadline, again)
-        return _remembered(cached, None if count is None else count.counts, state)
+        audience = _remembered(cached, None if count is None else count.counts, state)
+        is_whole = count is not None and count.cursor.version >= view.head.interactions_version
+        cached.settled = (view.head, today) if is_whole and state.is_current(request) else None
+        return audience
 
     async def trend(self, view: View, today: int, half_life_days: int) -> PieceCounts | None:
         """Return how many people like each piece where one counts half after so many days, 0 for always.

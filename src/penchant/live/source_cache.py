@@ -23,6 +23,7 @@ from penchant.live.counting import AudienceCount
 from penchant.live.following import View
 from penchant.live.heads import SourceName
 from penchant.live.weighing import SourceWeights
+from penchant.storage import SourceHead
 from penchant.telemetry import Metrics
 
 LEAST_BYTES = 4_096
@@ -46,7 +47,7 @@ _EMPTY = _Charge()
 class CachedSource:
     """A source in the cache, with its locks: a task that waits for one may find the source let go when it gets it.
 
-    ``audience`` is the last one, of ``count`` and of the weights ``weighed``.
+    ``audience`` is the last one, of ``count`` and of the weights ``weighed``; of a ``settled`` head and day it has all.
     The view is replaced under ``following``, the count under ``counting``. ``confirmed_at`` is when the view was known
     last to be current, ``checked_at`` when the source was known last to exist: monotonic moments.
     """
@@ -57,6 +58,7 @@ class CachedSource:
     weights: SourceWeights = field(default_factory=SourceWeights)
     weighed: StoredWeights | None = None
     audience: Audience | None = None
+    settled: tuple[SourceHead, int] | None = None
     requested_version: int = 0
     confirmed_at: float = 0.0
     checked_at: float = 0.0
@@ -73,6 +75,13 @@ class CachedSource:
     def is_busy(self) -> bool:
         """Whether it is being brought up to date."""
         return self.following.locked() or self.counting.locked()
+
+    def settled_audience(self, head: SourceHead, today: int) -> Audience | None:
+        """Return the audience if it is known to have all that a head has on a UTC day, and nothing was made anew."""
+        audience, count = self.audience, self.count
+        if audience is None or count is None or self.settled != (head, today):
+            return None
+        return audience if audience.counts is count.counts and self.weighed is self.weights.made else None
 
     def measure(self) -> _Charge:
         """Return what it takes now, about."""

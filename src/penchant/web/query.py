@@ -20,6 +20,8 @@ from penchant.errors import Fault, InvalidInput, MalformedPath
 _ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _PLAIN = re.compile(r"[ -$&-~]*\Z")
 _NUMBERED = re.compile(r"\[\d*\]\Z")
+MAX_REMEMBERED_LENGTH = 200
+"""Characters of a query whose values are remembered: what clients repeat is short."""
 
 
 class RequestHeaders(Headers):
@@ -92,6 +94,11 @@ class QueryParameters:
     pairs: tuple[tuple[str, str], ...] = ()
     raw_values: tuple[str, ...] = ()
 
+    @property
+    def is_short(self) -> bool:
+        """Whether it is of those that clients repeat, what follows from which is remembered."""
+        return sum(len(name) + len(value) for name, value in self.pairs) <= MAX_REMEMBERED_LENGTH
+
     def values(self, name: str) -> list[str]:
         """Return all values of a parameter."""
         return [value for key, value in self.pairs if key == name]
@@ -143,8 +150,6 @@ def _decode_form(raw: str) -> str:
     return decode_component(raw.replace("+", " "))
 
 
-MAX_REMEMBERED_LENGTH = 200
-"""Characters of a query whose values are remembered: what clients repeat is short."""
 _INTEGER = re.compile(r"[+-]?[0-9]+\Z")
 _LONGEST_INTEGER = 18
 """Digits that fit a 64-bit integer; longer ones count as that large."""
@@ -206,9 +211,9 @@ def read_parameters(parameters: Collection[Parameter], query: QueryParameters) -
     Raises:
         InvalidInput: with a fault for every parameter that is not acceptable.
     """
-    if sum(len(name) + len(value) for name, value in query.pairs) > MAX_REMEMBERED_LENGTH:
-        return _read_parameters.__wrapped__(tuple(parameters), query)
-    return _read_parameters(tuple(parameters), query)
+    if query.is_short:
+        return _read_parameters(tuple(parameters), query)
+    return _read_parameters.__wrapped__(tuple(parameters), query)
 
 
 @functools.lru_cache(maxsize=1_024)

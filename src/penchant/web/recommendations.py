@@ -12,7 +12,7 @@ from penchant.errors import InvalidInput, invalid_parameter
 from penchant.live.views import View
 from penchant.model import MAX_LISTED, Basis, Feature, Scope
 from penchant.service.lists.paging import NEXT_HEADER, mark_count
-from penchant.service.lists.personal import EncodedList, PersonalRanking
+from penchant.service.lists.personal import PersonalRanking
 from penchant.service.lists.plain import NewRanking, PopularRanking
 from penchant.service.lists.prospects import ProspectsRequest
 from penchant.service.lists.ranking import ListRanking
@@ -140,17 +140,17 @@ def _cursor(call: Call, values: Values, view: View) -> ListCursor:
         raise invalid_parameter(AFTER.name, str(error)) from None
 
 
-def list_headers(
-    call: Call, values: Values, ranking: ListRanking[Any], encoded: EncodedList | None = None
-) -> dict[str, str]:
+def list_headers(call: Call, values: Values, ranking: ListRanking[Any]) -> dict[str, str]:
     """Return the headers of a list that was made: how much it knows of what people did, and where it goes on."""
     headers = audience_headers(ranking.audience_version)
-    if AFTER in call.operation.parameters:
-        listed = ranking.next_marks if encoded is None else encoded.listed
-        if listed is not None:
-            cursor = ListCursor(listed=listed)
-            headers[NEXT_HEADER] = call.services.lists.pages.cursor(ranking.view.head, _asked(call, values), cursor)
+    if AFTER in call.operation.parameters and (listed := ranking.next_marks) is not None:
+        headers[NEXT_HEADER] = _cursor_after(call, values, ranking.view, listed)
     return headers
+
+
+def _cursor_after(call: Call, values: Values, view: View, listed: bytes) -> str:
+    """Return the cursor with which the list of a request goes on after all that was listed."""
+    return call.services.lists.pages.cursor(view.head, _asked(call, values), ListCursor(listed=listed))
 
 
 def _by_attributes(
@@ -267,11 +267,16 @@ async def recommend(call: Call) -> Answer:
     view = await call.view()
     query = personal_query(call, call.path["userID"], values, view)
     ranking = await call.services.lists.personal(view, query)
-    if values["explain"] or query.at is not None:
+    if values["explain"] or query.at is not None or not call.query.is_short:
         return await personal_answer(call, values, ranking)
     encoded = await call.services.personal_lists.encoded(ranking, values, call.services.lists.answer)
     body = encode(EncodedResult(id=query.user_id, content=encoded.content))
-    return Answer(body=body, version=view.head.version, headers=list_headers(call, values, ranking, encoded))
+    headers = audience_headers(ranking.audience_version)
+    if encoded.listed is not None:
+        if encoded.cursor[0] != query.user_id:
+            encoded.cursor = query.user_id, _cursor_after(call, values, view, encoded.listed)
+        headers[NEXT_HEADER] = encoded.cursor[1]
+    return Answer(body=body, version=view.head.version, headers=headers)
 
 
 @RECOMMENDATIONS.operation(

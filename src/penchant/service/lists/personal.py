@@ -13,7 +13,7 @@ from typing import NamedTuple
 from weakref import ReferenceType, ref
 
 import numpy as np
-from msgspec import Raw
+from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from penchant import ranking
@@ -399,11 +399,15 @@ KEPT_BYTES = 600
 """Memory of a list that is remembered beside its entries."""
 
 
-class EncodedList(NamedTuple):
-    """The entries of a list as JSON, and the marks of all that was listed, where the list goes on."""
+class EncodedList(Struct):
+    """The entries of a list as JSON, and the marks of all that was listed, where the list goes on.
+
+    ``cursor`` is the last one that was made of these, and the id of the person whom it was for.
+    """
 
     content: Raw
     listed: bytes | None
+    cursor: tuple[str, str] = ("", "")
 
 
 class _KeptList(NamedTuple):
