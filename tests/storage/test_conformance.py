@@ -249,10 +249,10 @@ def test_a_failing_command_does_not_fail_its_group(storage: Storage, account: in
 
 @pytest.mark.slow
 def test_commands_of_a_source_keep_their_order(storage: Storage, account: int) -> None:
-    futures = [storage.submit(submitting(account, "a", body=str(number).encode())) for number in range(200)]
+    futures = [storage.submit(submitting(account, "a", body=str(number).encode())) for number in range(80)]
 
-    assert [future.result(timeout=120).version for future in futures] == list(range(1, 201))
-    assert storage.pieces.read(account, "s", "a")[1] == b"199"
+    assert [future.result(timeout=120).version for future in futures] == list(range(1, 81))
+    assert storage.pieces.read(account, "s", "a")[1] == b"79"
 
 
 def test_a_person_s_interactions_are_read_newest_first(storage: Storage, account: int) -> None:

@@ -38,6 +38,11 @@ from storage.sides import ACCOUNT, SOURCES, Sides, different, edit, everything, 
 from strategies import examples
 
 
+def one_way(fixture: str) -> pytest.MarkDecorator:
+    """Give a test the sides of one direction: what is compared and refused does not depend on which side is which."""
+    return pytest.mark.parametrize(fixture, ("to PostgreSQL",), indirect=True)
+
+
 def epochs(storage: Storage) -> dict[str, int]:
     return {head.name: head.epoch for head in storage.sources.list_of(storage.accounts.ensure("one"))}
 
@@ -111,7 +116,6 @@ def change(storage: Storage, account: int) -> None:
         done(storage, command)
 
 
-@pytest.mark.slow
 def test_changes_during_the_move_are_copied_too(filled_sides: Sides) -> None:
     told: list[str] = []
     with closing(opened(filled_sides[0])) as storage:
@@ -131,6 +135,7 @@ def test_changes_during_the_move_are_copied_too(filled_sides: Sides) -> None:
         assert everything(storage) == now
 
 
+@one_way("filled_sides")
 def test_of_a_source_that_was_copied_only_what_is_newer_is_copied_again(filled_sides: Sides) -> None:
     moved_so_far(*filled_sides)
     with closing(opened(filled_sides[0])) as storage:
@@ -141,6 +146,7 @@ def test_of_a_source_that_was_copied_only_what_is_newer_is_copied_again(filled_s
     assert different(*filled_sides) == [("one/s", "pieces")]
 
 
+@one_way("sides")
 def test_a_side_that_never_rests_is_not_moved(sides: Sides) -> None:
     with closing(opened(sides[0])) as storage:
         account = storage.accounts.ensure("one")
@@ -160,7 +166,6 @@ def test_a_side_that_never_rests_is_not_moved(sides: Sides) -> None:
     opened(sides[1]).close()
 
 
-@pytest.mark.slow
 def test_while_the_old_side_is_served_the_move_is_not_finished(filled_sides: Sides) -> None:
     assert len(moved_so_far(*filled_sides)) == SOURCES
     with pytest.raises(StorageIncompatible, match="not finished"):
@@ -174,7 +179,6 @@ def test_while_the_old_side_is_served_the_move_is_not_finished(filled_sides: Sid
         assert everything(storage) == now
 
 
-@pytest.mark.slow
 def test_what_housekeeping_has_removed_since_is_gone_on_the_new_side(filled_sides: Sides) -> None:
     moved_so_far(*filled_sides)
     with closing(opened(filled_sides[0])) as storage:
@@ -186,7 +190,6 @@ def test_what_housekeeping_has_removed_since_is_gone_on_the_new_side(filled_side
         assert everything(storage) == now
 
 
-@pytest.mark.slow
 def test_a_deleted_source_that_was_purged_since_is_gone_on_the_new_side(filled_sides: Sides) -> None:
     old, new = filled_sides
     with closing(opened(old)) as storage:
@@ -215,7 +218,7 @@ def test_a_new_side_on_which_a_server_has_only_run_is_empty(filled_sides: Sides)
         assert storage.tag_secret() == secret
 
 
-@pytest.mark.slow
+@one_way("filled_sides")
 def test_a_row_that_differs_is_found(filled_sides: Sides) -> None:
     moved(*filled_sides)
     assert different(*filled_sides) == []
@@ -225,7 +228,7 @@ def test_a_row_that_differs_is_found(filled_sides: Sides) -> None:
     assert different(*filled_sides) == [("one/s", "pieces"), ("one/s", "interactions")]
 
 
-@pytest.mark.slow
+@one_way("filled_sides")
 def test_a_change_while_both_are_compared_is_seen(filled_sides: Sides) -> None:
     with closing(opened(filled_sides[0])) as storage:
         moved_so_far(*filled_sides)
@@ -240,7 +243,7 @@ def test_a_change_while_both_are_compared_is_seen(filled_sides: Sides) -> None:
     assert moved(*filled_sides) == ["one/s: copied"]
 
 
-@pytest.mark.slow
+@one_way("filled_sides")
 def test_nothing_is_copied_into_a_database_that_was_released(filled_sides: Sides) -> None:
     moved(*filled_sides)
     with (
@@ -253,7 +256,7 @@ def test_nothing_is_copied_into_a_database_that_was_released(filled_sides: Sides
             copy_source(old, new, number, anew=True)
 
 
-@pytest.mark.slow
+@one_way("filled_sides")
 def test_a_side_that_stays_different_is_not_released(filled_sides: Sides) -> None:
     damaging = update(pieces).where(pieces.c.piece_id == "10").values(body=b"[]")
     moved_so_far(*filled_sides)
@@ -266,7 +269,7 @@ def test_a_side_that_stays_different_is_not_released(filled_sides: Sides) -> Non
         opened(filled_sides[1])
 
 
-@pytest.mark.slow
+@one_way("sides")
 def test_a_side_that_holds_something_is_no_target(sides: Sides) -> None:
     for side in sides:
         with closing(opened(side)) as storage:
@@ -278,7 +281,7 @@ def test_a_side_that_holds_something_is_no_target(sides: Sides) -> None:
         assert storage.upkeep.check() == []
 
 
-@pytest.mark.slow
+@one_way("filled_sides")
 def test_a_move_is_not_done_twice(filled_sides: Sides) -> None:
     moved(*filled_sides)
 
@@ -286,7 +289,7 @@ def test_a_move_is_not_done_twice(filled_sides: Sides) -> None:
         moved(*filled_sides)
 
 
-@pytest.mark.slow
+@one_way("sides")
 def test_two_databases_are_not_moved_into_one(sides: Sides, tmp_path: Path) -> None:
     other = MoveSide(folder=tmp_path / "other")
     for side in (sides[0], other):
@@ -298,13 +301,13 @@ def test_two_databases_are_not_moved_into_one(sides: Sides, tmp_path: Path) -> N
         moved(other, sides[1])
 
 
-@pytest.mark.slow
+@one_way("sides")
 def test_a_database_is_not_moved_into_itself(sides: Sides) -> None:
     with pytest.raises(Refused, match="same database"):
         moved(sides[0], sides[0])
 
 
-@pytest.mark.slow
+@one_way("sides")
 def test_the_target_of_an_unfinished_move_is_not_moved_on(sides: Sides, tmp_path: Path) -> None:
     opened(sides[0]).close()
     moved_so_far(*sides)

@@ -4,8 +4,10 @@ They are kept as that release wrote them, so that what is opened is the real thi
 --inserts` gave after its `penchant move`; the script that had it make them is in the history (`of_0_1_0/make.py`).
 """
 
+import functools
 import gzip
 import json
+import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -52,17 +54,57 @@ def old(request: pytest.FixtureRequest, tmp_path: Path) -> NodeSettings:
     elif request.param == "backup":
         restore(unpack("backup.db", tmp_path / "backup.db"), data, replace=False)
     else:
-        import psycopg  # noqa: PLC0415  # only where a server could be started
-
-        address = new_database(request.getfixturevalue("postgresql"))
-        with psycopg.connect(address) as connection:
-            connection.execute(gzip.decompress((KEPT / "postgresql.sql.gz").read_bytes()))
+        address = dumped_database(request.getfixturevalue("postgresql"))
     return NodeSettings(data=str(data), database=address)
 
 
+def dumped_database(postgresql: str) -> str:
+    """Return the address of a new database with what 0.1.0 has left in one."""
+    import psycopg  # noqa: PLC0415  # only where a server could be started
+
+    address = new_database(postgresql)
+    with psycopg.connect(address) as connection:
+        connection.execute(gzip.decompress((KEPT / "postgresql.sql.gz").read_bytes()))
+    return address
+
+
+@pytest.fixture(params=("database", "postgresql"))
+def migrated(request: pytest.FixtureRequest, tmp_path: Path) -> NodeSettings:
+    """Settings of a copy of what 0.1.0 has left that this revision has opened before, which takes long the first time.
+
+    A backup that was restored is a file like another one from then on.
+    """
+    if request.param == "database":
+        (tmp_path / "penchant.db").write_bytes(_migrated_file())
+        return NodeSettings(data=str(tmp_path))
+    postgresql = request.getfixturevalue("postgresql")
+    database = new_database(postgresql, template=_migrated_template(postgresql))
+    return NodeSettings(data=str(tmp_path), database=database)
+
+
+@functools.cache
+def _migrated_file() -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        path = unpack("penchant.db", Path(folder) / "penchant.db")
+        storage_of(NodeSettings(data=folder)).close()
+        return path.read_bytes()
+
+
+@functools.cache
+def _migrated_template(postgresql: str) -> str:
+    address = dumped_database(postgresql)
+    with tempfile.TemporaryDirectory() as folder:
+        storage_of(NodeSettings(data=folder, database=address)).close()
+    return address.partition("?")[0].rpartition("/")[2]
+
+
+def client_of(settings: NodeSettings) -> TestClient:
+    return TestClient(web_application(settings), headers={"x-api-key": FACTS["key"]})
+
+
 @pytest.fixture
-def client(old: NodeSettings) -> Iterator[TestClient]:
-    with TestClient(web_application(old), headers={"x-api-key": FACTS["key"]}) as opened:
+def client(migrated: NodeSettings) -> Iterator[TestClient]:
+    with client_of(migrated) as opened:
         yield opened
 
 
@@ -109,9 +151,10 @@ def covers(new: Any, old: Any) -> bool:
     return bool(new == old)
 
 
-def test_everything_reads_as_it_did(client: TestClient) -> None:
-    for path, answer in FACTS["answers"].items():
-        assert covers(client.get(f"/{path}").json(), answer), path
+def test_everything_reads_as_it_did(old: NodeSettings) -> None:
+    with client_of(old) as client:
+        for path, answer in FACTS["answers"].items():
+            assert covers(client.get(f"/{path}").json(), answer), path
 
 
 def test_keys_are_what_they_were(client: TestClient) -> None:
@@ -143,27 +186,26 @@ def test_event_ids_are_still_known_and_people_still_erased(client: TestClient) -
     assert client.get("/films/users/ann/interactions").json() == []
 
 
-def test_its_keys_of_event_ids_are_looked_for_where_it_had_some(old: NodeSettings) -> None:
+def test_its_keys_of_event_ids_are_looked_for_where_it_had_some(migrated: NodeSettings) -> None:
     """On PostgreSQL everywhere: nodes of 0.1.0 may still write."""
-    storage_of(old).close()
     with_events = "SELECT DISTINCT name FROM sources JOIN event_ids ON event_ids.source_id = sources.source_id"
-    marked = {name for (name,) in rows_of(old, "SELECT name FROM sources WHERE own_events")}
+    marked = {name for (name,) in rows_of(migrated, "SELECT name FROM sources WHERE own_events")}
 
-    assert rows_of(old, with_events) == [("films",)]
-    assert marked == (set() if old.database else {"empty", "many", "removed"})
+    assert rows_of(migrated, with_events) == [("films",)]
+    assert marked == (set() if migrated.database else {"empty", "many", "removed"})
 
 
-def test_what_is_stored_agrees_with_itself(client: TestClient, old: NodeSettings) -> None:
-    checked = CliRunner().invoke(commands, ["check", *options_of(old)])
+def test_what_is_stored_agrees_with_itself(client: TestClient, migrated: NodeSettings) -> None:
+    checked = CliRunner().invoke(commands, ["check", *options_of(migrated)])
 
     assert checked.exit_code == 0, checked.output
     assert client.get("/-/health/ready").status_code == 200
 
 
-def test_its_export_is_written_as_it_was(old: NodeSettings, tmp_path: Path) -> None:
+def test_its_export_is_written_as_it_was(migrated: NodeSettings, tmp_path: Path) -> None:
     file = tmp_path / "films.ndjson"
     source = ["--account", "press", "--source", "films", "--with", "all"]
-    done = CliRunner().invoke(commands, ["export", *options_of(old), *source, "--output", str(file)])
+    done = CliRunner().invoke(commands, ["export", *options_of(migrated), *source, "--output", str(file)])
 
     assert done.exit_code == 0, done.output
     before = gzip.decompress((KEPT / "films.ndjson.gz").read_bytes()).splitlines()
@@ -218,10 +260,10 @@ def test_its_keys_have_all_scopes_and_new_ones_can_be_limited(client: TestClient
     assert signing.status_code == 201
 
 
-def test_sessions_begin_and_end_and_new_event_ids_are_exported(client: TestClient, old: NodeSettings) -> None:
+def test_sessions_begin_and_end_and_new_event_ids_are_exported(client: TestClient, migrated: NodeSettings) -> None:
     act = {"userId": "ann", "type": "Watch", "contentId": "heat", "eventId": "new", "timestamp": "2026-11-10T10:00:00Z"}
     assert client.post("/films/interactions", json=[act]).json()["accepted"] == 1
-    with closing(storage_of(old)) as storage:
+    with closing(storage_of(migrated)) as storage:
         record = SessionRecord(b"mine", "key", seen_at=1, ends_at=int(time.time() * 1000) + DAY_MS)
         storage.sessions.begin(record)
 
@@ -233,15 +275,15 @@ def test_sessions_begin_and_end_and_new_event_ids_are_exported(client: TestClien
     assert len(exported) == 5
 
 
-def test_its_deleted_source_is_purged_and_no_version_given_again(old: NodeSettings) -> None:
-    with closing(storage_of(old)) as storage:
+def test_its_deleted_source_is_purged_and_no_version_given_again(migrated: NodeSettings) -> None:
+    with closing(storage_of(migrated)) as storage:
         now = int(time.time() * 1000) + 8 * DAY_MS
-        before = len(rows_of(old, "SELECT source_id FROM sources"))
+        before = len(rows_of(migrated, "SELECT source_id FROM sources"))
         while storage.upkeep.purge(lambda _: 36_500, now=now):
             pass
 
-        assert len(rows_of(old, "SELECT source_id FROM sources")) == before - 1
-        floors = rows_of(old, "SELECT version_floor FROM accounts WHERE version_floor IS NOT NULL")
+        assert len(rows_of(migrated, "SELECT source_id FROM sources")) == before - 1
+        floors = rows_of(migrated, "SELECT version_floor FROM accounts WHERE version_floor IS NOT NULL")
         assert floors == [(VERSION_OF_REMOVED,)]
         assert storage.upkeep.check() == []
 
@@ -251,10 +293,10 @@ def rows_of(settings: NodeSettings, statement: str) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in connection.execute(text(statement))]
 
 
-def test_nodes_that_are_still_of_0_1_0_go_on_writing(old: NodeSettings) -> None:
+def test_nodes_that_are_still_of_0_1_0_go_on_writing(migrated: NodeSettings) -> None:
     """A node of 0.1.0 beside ours names no column that came since."""
-    with closing(storage_of(old)) as storage:
-        with beside(old) as connection:
+    with closing(storage_of(migrated)) as storage:
+        with beside(migrated) as connection:
             connection.execute(text("INSERT INTO accounts (account_id, name) VALUES (7, 'new')"))
             connection.execute(
                 text(
@@ -275,4 +317,4 @@ def test_nodes_that_are_still_of_0_1_0_go_on_writing(old: NodeSettings) -> None:
         theirs = storage.keys.find("theirs")
         assert theirs is not None
         assert (theirs.scopes, theirs.origins, theirs.signing_secret) == ("", "", None)
-        assert rows_of(old, "SELECT event_id FROM interactions WHERE version = 1000000") == [(None,)]
+        assert rows_of(migrated, "SELECT event_id FROM interactions WHERE version = 1000000") == [(None,)]
