@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, Dialect, Engine, event
 
+from penchant.storage import Storage, open_storage
 from penchant.storage.databases.opening import open_database
 from penchant.storage.databases.sqlite import FILE_NAME
 
@@ -106,6 +107,12 @@ def prepare_file(folder: Path) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.touch(mode=0o600)
         path.write_bytes(_file())
+
+
+def opened_file(folder: Path) -> Storage:
+    """Open the SQLite database of a folder, which has the schema already where there was none."""
+    prepare_file(folder)
+    return open_storage(folder=folder)
 
 
 @functools.cache

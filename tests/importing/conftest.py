@@ -4,15 +4,17 @@ import csv
 import gzip
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from databases import opened_file
 from penchant.importing import Files, Import, ImportOptions, StoredTarget, gather
 from penchant.importing.formats import read_drafts
 from penchant.importing.report import Notes
-from penchant.storage import Storage, open_storage
+from penchant.storage import Storage
 
 
 class Folder:
@@ -79,9 +81,8 @@ def folder(tmp_path: Path) -> Folder:
 @pytest.fixture
 def storage(tmp_path: Path) -> Iterator[Storage]:
     """A database file with nothing in it."""
-    opened = open_storage(folder=tmp_path / "data")
-    yield opened
-    opened.close()
+    with closing(opened_file(tmp_path / "data")) as opened:
+        yield opened
 
 
 @pytest.fixture

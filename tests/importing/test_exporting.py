@@ -14,12 +14,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, select
 
-from databases import connection_beside
+from databases import connection_beside, opened_file
 from factories import piece
 from importing.conftest import Folder, run
 from penchant.cli import commands
 from penchant.importing import ExportParts, StoredTarget, export_lines
-from penchant.storage import Storage, open_storage, source_id
+from penchant.storage import Storage, source_id
 from penchant.storage.hashing import account_id
 from penchant.storage.schema import marks, metadata
 from serving import Service
@@ -110,7 +110,7 @@ def test_export_import_export_gives_equal_bytes(
     rows += [{"preferences": {"userId": each, "keywords": {"genre": {each: -0.5}}, "hidden": [each]}} for each in ids]
     rows += [{"placement": PLACEMENT}]
     Folder(folders[0]).write("a.ndjson", *map(json.dumps, rows))
-    with closing(open_storage(folder=path / "data")) as storage:
+    with closing(opened_file(path / "data")) as storage:
         run("ndjson", Folder(folders[0]), target(storage))
         first = exported(storage)
         (folders[1] / "b.ndjson").write_bytes(first)

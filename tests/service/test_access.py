@@ -10,6 +10,7 @@ from typing import ParamSpec, TypeVar
 import pytest
 
 from clocks import SetClock
+from databases import opened_file
 from penchant.cli.keys import make_key
 from penchant.clock import Clock
 from penchant.errors import StorageUnavailable, Unauthenticated
@@ -17,7 +18,7 @@ from penchant.live.database import AsyncStorage
 from penchant.service.access import KEY_LIFE_S, Access, AccessControl
 from penchant.service.rates import NodeCounts
 from penchant.settings import CurrentSettings, NodeSettings
-from penchant.storage import KeyRecord, Storage, open_storage
+from penchant.storage import KeyRecord, Storage
 from penchant.telemetry import Metrics
 
 Arguments = ParamSpec("Arguments")
@@ -66,7 +67,7 @@ class LookUps:
 @pytest.fixture
 def look_ups(tmp_path: Path) -> Iterator[LookUps]:
     settings, clock = CurrentSettings(NodeSettings(data=str(tmp_path), stale_reads_s=60)), SetClock(100.0)
-    with closing(open_storage(folder=tmp_path)) as storage, closing(NodeCounts.open(tmp_path)) as rates:
+    with closing(opened_file(tmp_path)) as storage, closing(NodeCounts.open(tmp_path)) as rates:
         _, key = make_key(storage, account="one", plan="full", admin=False)
         with closing(ScriptedStorage(storage)) as database:
             yield LookUps(database, AccessControl(database, settings, rates, clock=Clock(monotonic=clock)), clock, key)

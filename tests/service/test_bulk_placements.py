@@ -25,9 +25,10 @@ from penchant.live.segment_files import Segments
 from penchant.model import MAX_TAKE, PlacementKind
 from penchant.service.bulk.inputs import BulkRequest, write_inputs
 from penchant.service.bulk.placement_facts import read_placement
+from penchant.settings import NodeSettings
 from penchant.storage import Storage
 from penchant.telemetry import Metrics
-from serving import Service
+from serving import Applications, Service
 from shown import report
 from strategies import examples
 
@@ -45,7 +46,20 @@ def clock() -> DayClock:
 
 @pytest.fixture
 def source(service: Service) -> Iterator[Service]:
-    """A source with attributes, and people who did something, said something, both or next to nothing."""
+    yield filled(service)
+    engine.use({})
+
+
+@pytest.fixture(scope="module")
+def rows(applications: Applications, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """The same source for tests of which each has placements of its own."""
+    with applications.service(NodeSettings(data=str(tmp_path_factory.mktemp("rows"))), DAY_CLOCK) as service:
+        yield filled(service)
+    engine.use({})
+
+
+def filled(service: Service) -> Service:
+    """Fill a source with attributes, and people who did something, said something, both or next to nothing."""
     service.submit(
         "s",
         *[
@@ -77,8 +91,7 @@ def source(service: Service) -> Iterator[Service]:
     said = {"keywords": {"genre": {"g1": 1}}, "hidden": ["p03", "p07"], "unusedCategories": ["by"]}
     for user in ("u4", "said"):
         assert service.put(f"/s/users/{user}/preferences", json=said).status_code == 200
-    yield service
-    engine.use({})
+    return service
 
 
 def bulk(service: Service, name: str, content: str | None = None, take: int = MAX_TAKE) -> dict[str, Any]:
@@ -198,21 +211,21 @@ def rules(draw: st.DrawFn) -> dict[str, Any]:
 @settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))
 @given(rules(), st.lists(rules(), max_size=2), st.sampled_from([MAX_TAKE, 3]))
 def test_everybody_gets_what_a_request_is_answered_with(
-    source: Service, own: dict[str, Any], others: list[dict[str, Any]], take: int
+    rows: Service, own: dict[str, Any], others: list[dict[str, Any]], take: int
 ) -> None:
     name = f"row{next(NUMBERS)}"
     unset = dict.fromkeys({*RULES, *WHITELIST, *(each for members in OWN.values() for each in members)})
     variants = [{"name": f"v{n}", "share": 0.3, **unset, **each} for n, each in enumerate(others)]
-    put = source.put(f"/s/placements/{name}", json={**own, "variants": variants})
+    put = rows.put(f"/s/placements/{name}", json={**own, "variants": variants})
     assert put.status_code == 200, put.text
-    pass_over(source, name)
+    pass_over(rows, name)
 
-    found = bulk(source, name, "p05", take)
+    found = bulk(rows, name, "p05", take)
 
     assert sorted(found) == [*["said"], *PEOPLE[1:]]
-    expected = {user: served(source, name, user, f"&content=p05&take={take}").json() for user in found}
+    expected = {user: served(rows, name, user, f"&content=p05&take={take}").json() for user in found}
     assert found == expected
-    source.delete(f"/s/placements/{name}")
+    rows.delete(f"/s/placements/{name}")
 
 
 @pytest.mark.slow
@@ -243,13 +256,14 @@ def test_everybody_gets_what_a_request_is_answered_with(
         },
     ),
 )
-def test_what_a_list_is_made_by_counts_for_everybody(source: Service, members: Any) -> None:
-    assert source.put("/s/placements/row", json=members).status_code == 200
-    pass_over(source, "row")
+def test_what_a_list_is_made_by_counts_for_everybody(rows: Service, members: Any) -> None:
+    name = f"row{next(NUMBERS)}"
+    assert rows.put(f"/s/placements/{name}", json=members).status_code == 200
+    pass_over(rows, name)
 
-    found = bulk(source, "row")
+    found = bulk(rows, name)
 
-    assert found == {user: served(source, "row", user).json() for user in found}
+    assert found == {user: served(rows, name, user).json() for user in found}
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import hashlib
 import json
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from databases import opened_file
 from penchant.errors import Refused
 from penchant.importing import ImportOptions, KeywordColumn
 from penchant.model import InteractionType
 from penchant.service.pulling import LEASE_MS, Puller, PullOutcome, PullRun, PullSpec, list_runs, read_spec
 from penchant.settings import NodeSettings
-from penchant.storage import DeleteSource, InteractionQuery, Storage, open_storage, source_id
+from penchant.storage import DeleteSource, InteractionQuery, Storage, source_id
 
 STORED, UNCHANGED, WITHHELD, FAILED = PullOutcome
 HEADING = "Handle,Title,Vendor,Type,Tags,Status"
@@ -74,9 +76,8 @@ def sites() -> Iterator[Sites]:
 
 @pytest.fixture
 def storage(tmp_path: Path) -> Iterator[Storage]:
-    opened = open_storage(folder=tmp_path / "data")
-    yield opened
-    opened.close()
+    with closing(opened_file(tmp_path / "data")) as opened:
+        yield opened
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from clocks import SetClock
+from databases import opened_file
 from penchant.cli.keys import make_key
 from penchant.clock import Clock
 from penchant.errors import Unauthenticated
@@ -15,14 +16,14 @@ from penchant.live.database import AsyncStorage
 from penchant.service.access import IDLE_S, SEEN_AFTER_S, SESSION_S, AccessControl, Sessions
 from penchant.service.rates import NodeCounts
 from penchant.settings import CurrentSettings, NodeSettings
-from penchant.storage import Storage, open_storage
+from penchant.storage import Storage
 from penchant.storage.sessions import MOST_OF_KEY
 from penchant.telemetry import Metrics
 
 
 @pytest.fixture
 def storage(tmp_path: Path) -> Iterator[Storage]:
-    with closing(open_storage(folder=tmp_path)) as opened:
+    with closing(opened_file(tmp_path)) as opened:
         yield opened
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from acceptance.processes import wait_until
+from databases import opened_file
 from penchant.bootstrap.services import Background, BackgroundTask
 from penchant.clock import Clock
 from penchant.errors import Overloaded, PenchantError, QuotaExceeded
@@ -20,7 +21,7 @@ from penchant.service import usage as module
 from penchant.service.access import Access
 from penchant.service.rates import BUCKET_SLOTS, BUCKETS
 from penchant.service.usage import Usage
-from penchant.storage import Outcome, open_storage
+from penchant.storage import Outcome
 from penchant.telemetry import Metrics
 
 NOVEMBER = 1_795_000_000.0
@@ -79,7 +80,7 @@ def holding(held: asyncio.Event, reached: asyncio.Event) -> Callable[[], Awaitab
 @asynccontextmanager
 async def two_workers(folder: Path) -> AsyncIterator[tuple[Usage, Usage, Slow]]:
     """Two countings over one folder and one database."""
-    storage = open_storage(folder=folder)
+    storage = opened_file(folder)
     database = Slow(AsyncStorage(storage, Metrics()))
     first, second = (Usage(database, folder, clock=Clock(seconds=lambda: NOVEMBER)) for _ in range(2))
     yield first, second, database

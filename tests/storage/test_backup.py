@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from databases import opened_file
 from penchant.errors import Refused, StorageIncompatible, StorageUnavailable
-from penchant.storage import BackupContents, SourceContents, Storage, back_up, open_storage, restore
+from penchant.storage import BackupContents, SourceContents, Storage, back_up, restore
 from penchant.storage.databases.opening import open_database
 from storage.commands import bodies, changes, cursor, done, head, listed, submit, submitting, watching
 from storage.test_sqlite import start_writer
@@ -41,7 +42,7 @@ storage.close()
 
 @contextmanager
 def opened(folder: Path) -> Iterator[tuple[Storage, int]]:
-    with closing(open_storage(folder=folder)) as storage:
+    with closing(opened_file(folder)) as storage:
         yield storage, storage.accounts.ensure("one")
 
 

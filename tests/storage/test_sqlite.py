@@ -3,9 +3,9 @@
 import sqlite3
 import subprocess
 import sys
-import time
 from contextlib import closing
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 from sqlalchemy.exc import OperationalError
@@ -16,39 +16,52 @@ from penchant.errors import StorageIncompatible, StorageUnavailable
 from penchant.storage import open_storage
 from penchant.storage.databases.sqlite import SqliteDatabase
 
+Writing: TypeAlias = "subprocess.Popen[str]"
+
 WRITER = """
-import sys, time
+import os, sys
 from pathlib import Path
 from penchant.model import EncodedPiece
 from penchant.storage import SubmitPieces, open_storage
-while time.time() < float(sys.argv[4]):
-    pass
-storage = open_storage(folder=Path(sys.argv[1]))
-account = storage.accounts.ensure("one")
-for number in range(int(sys.argv[3])):
-    name = f"{sys.argv[2]}-{number}"
-    command = SubmitPieces(account_id=account, source="s", pieces=[EncodedPiece(id=name, body=b"{}")])
-    storage.submit(command).result()
-    print(name, flush=True)
-storage.close()
+
+def write(folder, writer, count):
+    storage = open_storage(folder=folder)
+    account = storage.accounts.ensure("one")
+    for number in range(count):
+        name = f"{writer}-{number}"
+        command = SubmitPieces(account_id=account, source="s", pieces=[EncodedPiece(id=name, body=b"{}")])
+        storage.submit(command).result()
+        print(name, flush=True)
+    storage.close()
+
+folder, writer, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+"""
+TOGETHER = """
+waiting, begun = os.pipe()
+for number in range(count):
+    if not os.fork():
+        os.close(begun)
+        os.read(waiting, 1)  # until nobody has the other end: all have been started
+        write(folder, number, 1)
+        os._exit(0)
+os.close(begun)
+sys.exit(any(os.wait()[1] for _ in range(count)))
 """
 
 
-def start_writer(folder: Path, name: str, count: int, *, at: float = 0) -> "subprocess.Popen[str]":
-    """Start a process that opens the folder at a moment, submits pieces one by one and prints each that is stored."""
-    return subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(folder), name, str(count), str(at)], stdout=subprocess.PIPE, text=True
-    )
+def start_writer(folder: Path, name: str, count: int, *, code: str = "write(folder, writer, count)") -> Writing:
+    """Start a process that opens the folder, submits pieces one by one and prints each that is stored."""
+    words = [sys.executable, "-c", WRITER + code, str(folder), name, str(count)]
+    return subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
 
 
 @pytest.mark.slow
 def test_many_processes_may_open_a_fresh_folder_at_once(tmp_path: Path) -> None:
     for attempt in range(3):
-        together = time.time() + 2
-        writers = [start_writer(tmp_path / str(attempt), str(number), 1, at=together) for number in range(4)]
+        writer = start_writer(tmp_path / str(attempt), "", 4, code=TOGETHER)
 
-        assert [writer.communicate(timeout=300)[0].strip() for writer in writers] == [f"{n}-0" for n in range(4)]
-        assert [writer.returncode for writer in writers] == [0] * 4
+        assert sorted(writer.communicate(timeout=300)[0].split()) == [f"{number}-0" for number in range(4)]
+        assert writer.returncode == 0
 
 
 def test_the_files_are_their_owner_s_alone(tmp_path: Path) -> None:
