@@ -67,17 +67,22 @@ def test_a_read_is_repeated_until_it_is_answered(ask: Ask, failure: Answer) -> N
     assert [asked.path for asked in script.asked] == ["/s/content/a"] * 3
 
 
-@pytest.mark.parametrize("failure", (AWAY, LOST, Answer(502, b"<html>"), Answer(504, b"")), ids=str)
 @pytest.mark.parametrize(
-    ("method", "args", "answer"),
+    ("failure", "method", "args", "answer"),
     (
-        ("submit_content", ("s", [{"id": "a", "categories": {}}]), RECEIPT),
-        ("delete_content", ("s", ["a"]), Answer(202)),
-        ("delete_one_content", ("s", "a"), Answer(202)),
-        ("put_whitelist", ("s", ["a"]), Answer(200)),
-        ("erase_user", ("s", "u"), Answer(202)),
-        ("record_interactions", ("s", [{"userId": "u", "type": "Play", "contentId": "a", "eventId": "1"}]), BULK),
+        (AWAY, "submit_content", ("s", [{"id": "a", "categories": {}}]), RECEIPT),
+        (LOST, "delete_content", ("s", ["a"]), Answer(202)),
+        (Answer(502, b"<html>"), "delete_one_content", ("s", "a"), Answer(202)),
+        (Answer(504, b""), "put_whitelist", ("s", ["a"]), Answer(200)),
+        (LOST, "erase_user", ("s", "u"), Answer(202)),
+        (
+            AWAY,
+            "record_interactions",
+            ("s", [{"userId": "u", "type": "Play", "contentId": "a", "eventId": "1"}]),
+            BULK,
+        ),
     ),
+    ids=str,
 )
 def test_changes_that_replace_are_repeated(
     ask: Ask, failure: Answer, method: str, args: tuple[Any, ...], answer: Answer
