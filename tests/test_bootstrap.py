@@ -97,16 +97,17 @@ def test_housekeeping_removes_what_ended_before_the_days_of_the_settings(
 
 @pytest.mark.slow
 def test_a_source_that_is_deleted_meanwhile_is_no_fault_of_what_builds(settings: NodeSettings) -> None:
-    with shared_metrics(settings), closing(storage_of(settings)) as storage:
+    current = CurrentSettings(settings)
+    with building_apart() as build, shared_metrics(settings), closing(storage_of(settings)) as storage:
         account, piece = storage.accounts.ensure("one"), EncodedPiece(id="a", body=b'{"id":"a","categories":{}}')
         storage.submit(SubmitPieces(account_id=account, source="s", pieces=[piece])).result()
         (head,) = storage.sources.read_heads([(account, "s")])
         assert head is not None
-        building_apart(CurrentSettings(settings))(SEGMENT.name, head, None)
+        build(current, SEGMENT.name, head, None)
         storage.submit(DeleteSource(account_id=account, source="s")).result()
 
         with pytest.raises(UnknownSource):
-            building_apart(CurrentSettings(settings))(SEGMENT.name, head, None)
+            build(current, SEGMENT.name, head, None)
 
 
 @pytest.mark.parametrize("cluster", (None, "127.0.0.1:9"))

@@ -327,3 +327,27 @@ def test_sources_are_looked_at_when_the_database_has_changed(
 
     assert (sum(looks), looks[-1]) == (2, 1)
     assert len(looks) < 10
+
+
+def test_after_a_build_the_next_look_is_soon_since_changes_go_on(
+    files: SegmentFiles, metrics: Metrics, sources: Sources, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(building, "QUIET_S", 0.0)
+    turns, pauses = iter(range(12)), list[float]()
+
+    def marks() -> object:
+        turn = next(turns, None)
+        if turn is None:
+            raise Ended
+        if turn == 6:
+            sources.submit(1, 2, 3)
+        return sources.storage.upkeep.change_marks()
+
+    monkeypatch.setattr(time, "sleep", pauses.append)
+    election = builder_lock(sources.folder)
+    with pytest.raises(Ended):
+        build_for_ever([Builder(sources.storage, files, metrics)], election, metrics, marks)
+    election.close()
+
+    assert pauses[5] == building.LONGEST_INTERVAL_S
+    assert (pauses[6], files.newest(sources.head()) is not None) == (building.INTERVAL_S, True)

@@ -1,6 +1,7 @@
 """Views follow their sources, start from files where there are any, and stay within their memory."""
 
 import asyncio
+import contextlib
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ import pytest
 from live.conftest import Sources
 from penchant.errors import IndexNotReady, NotYetVisible, StorageUnavailable, UnknownSource
 from penchant.index import Filter, Snapshot
+from penchant.index.compiled import engine
 from penchant.live import audience_files, audience_follower, counting, segment_files
 from penchant.live.audience_files import LikesFiles, StoredWeights
 from penchant.live.audience_follower import AudienceFollower
@@ -412,3 +414,18 @@ def test_a_view_does_not_go_on_in_another_history(
     lose_history(sources)
 
     assert (following.view().head.epoch == sources.head().epoch) == is_compared
+
+
+@pytest.mark.parametrize("limit", (3, 2))
+async def test_numpy_makes_no_weights_of_a_large_catalogue_however_little_is_liked(
+    sources: Sources, monkeypatch: pytest.MonkeyPatch, limit: int
+) -> None:
+    """It would hold all pairs of its pieces at once: 75 GiB of 100,000."""
+    monkeypatch.setattr(engine, "MAX_DENSE", limit)
+    sources.submit(1, 2, 3)
+    sources.record("ada", "p1")
+    views, today = Following(sources, None).views, int(time.time()) // 86_400
+    view = await views.view(sources.account, "s")
+
+    with contextlib.nullcontext() if limit == 3 else pytest.raises(NotYetVisible):
+        assert (await views.audience(view, today, min_version=1)).figures.likes == 1

@@ -18,7 +18,7 @@ from penchant.settings import environment_without_settings
 STARTING_S = 60.0
 STOPPING_S = 15.0
 HELPER = "multiprocessing.spawn"
-"""What is in the command of a process that compiles or builds, and of no other."""
+"""What is in the command of a process that compiles, and of no other."""
 
 
 class BenchFailed(PenchantError):
@@ -95,7 +95,7 @@ class Server:
         return numbers
 
     def is_compiling(self) -> bool:
-        """Return whether one of its processes compiles or builds, which takes more memory than a small catalogue."""
+        """Return whether one of its processes compiles, which takes more memory than a small catalogue."""
         for number in self.processes():
             with contextlib.suppress(OSError):
                 if HELPER in Path(f"/proc/{number}/cmdline").read_text():

@@ -5,7 +5,8 @@
       |-- helper                   answers what workers relay, at low priority
       `-- builder                  at low priority; decides what is to be built
             |-- compiling          at the lowest priority; once for a machine, then ends
-            `-- building           one at a time, for one file, then ends
+            `-- forking            opens nothing, so that what it forks may open databases (D239)
+                  `-- building     one at a time, for one file, then ends
 
 Each looks twice a second whether its parent is still there, and ends by itself where it is not.
 """
@@ -22,7 +23,8 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
+from multiprocessing.connection import Connection, wait
 from typing import Any
 
 import uvloop
@@ -51,6 +53,7 @@ HELPER_NICENESS = 5
 _SOURCE_GONE = 3
 """What a building process ends with whose source was deleted meanwhile."""
 _SPAWNING = multiprocessing.get_context("spawn")
+_FORKING = multiprocessing.get_context("fork")
 OPENING_PAUSE_S = 1.0
 """Pause between the tries of a worker to open a database that is away, or a folder on a full disk."""
 SWITCH_S = 0.001
@@ -128,38 +131,62 @@ def run_builder(settings: NodeSettings, parent: int) -> None:
 
     Compiling and building are done by processes of their own, which take their memory with them when they end.
     """
-    current = start_child(settings, parent)
     os.nice(BUILDER_NICENESS)
-    with contextlib.closing(storage_of(settings)) as storage:
+    # Before there are threads, or a database is open.
+    with building_apart() as build, contextlib.closing(storage_of(settings)) as storage:
+        current = start_child(settings, parent)
         if not are_compiled(kernel_folder(settings)):
             compiling = _SPAWNING.Process(target=_compile, args=(settings, os.getpid()))
             compiling.start()
             # Joined in a thread, or it would stay a zombie while this one builds for ever.
             threading.Thread(target=compiling.join, daemon=True).start()
         metrics = process_metrics()
-        builders = builders_of(storage, settings, metrics, building_apart(current))
+        builders = builders_of(storage, settings, metrics, functools.partial(build, current))
         lock = builder_lock(data_folder(settings))
         build_for_ever([*builders.values()], lock, metrics, storage.upkeep.change_marks)
 
 
-def building_apart(current: CurrentSettings) -> BuildKind:
-    """Return what builds a file in a process of its own, which takes its memory with it, by the settings of then.
+@contextlib.contextmanager
+def building_apart() -> Iterator[Callable[..., None]]:
+    """Give what builds a file in a process of its own, which takes its memory with it: a `BuildKind` by settings.
 
+    Such a process is forked, so that it need not import anything, by one that is forked here.
     It raises `UnknownSource` where the source was deleted meanwhile.
     """
+    told, telling = _FORKING.Pipe()
 
-    def build(kind: str, head: SourceHead, published: PublishedFile | None) -> None:
-        building = _SPAWNING.Process(target=_build, args=(current.now, os.getpid(), kind, head, published))
-        with counting_alone():
-            building.start()
-        building.join()
-        if building.exitcode == _SOURCE_GONE:
+    def build(current: CurrentSettings, kind: str, head: SourceHead, published: PublishedFile | None) -> None:
+        try:
+            telling.send((current.now, kind, head, published))
+            ended: int = telling.recv()
+        except (EOFError, OSError):
+            # Past what goes on after an error: the builder is started again, and with it what it builds by.
+            sys.exit(1)
+        if ended == _SOURCE_GONE:
             raise UnknownSource("The source was deleted while its file was built.")
         # Killed for want of memory, for example: an error here, so that the builder goes on and tries again later.
-        if building.exitcode:
-            raise ChildProcessError(f"building ended with {building.exitcode}")
+        if ended:
+            raise ChildProcessError(f"building ended with {ended}")
 
-    return build
+    with telling:
+        _FORKING.Process(target=_fork_builds, args=(told, telling)).start()
+        told.close()
+        yield build
+
+
+def _fork_builds(told: Connection, telling: Connection) -> None:
+    """Build what is told, each in a process, and answer with what that ended with, until the other end is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    telling.close()
+    with counting_alone(), contextlib.suppress(EOFError):
+        while True:
+            settings, *task = told.recv()
+            building = _FORKING.Process(target=_build, args=(settings, os.getpid(), *task), daemon=True)
+            building.start()
+            if told in wait([told, building.sentinel]):
+                return
+            building.join()
+            told.send(building.exitcode)
 
 
 def builders_of(

@@ -152,10 +152,10 @@ def weigh(
     threads: int = 1,
 ) -> StoredWeights | None:
     """Return the weights that likes and a catalogue give; ``None`` while numpy alone would take too long."""
+    if not makes_weights(snapshot.piece_count):
+        return None
     catalogue = snapshot.merged()
     matrix = likes.matrix(catalogue.ids, settings, oldest_day, threads=threads)
-    if not makes_weights(int(np.count_nonzero(np.diff(matrix.piece_starts)))):
-        return None
     return StoredWeights(
         weights=build_weights(matrix, catalogue, settings.category_factors, threads=threads),
         origin=WeightsOrigin(content_version, oldest_day, int(likes.first_day[0])),

@@ -294,21 +294,22 @@ def build_for_ever(
         marks, is_quiet = change_marks(), all(builder.is_quiet for builder in builders)
         if marks is None or marks != seen or time.monotonic() - looked_at >= RECHECK_S:
             seen, looked_at = marks if is_quiet else None, time.monotonic()
-            for builder in builders:
-                _look(builder, election, metrics)
+            # After a build there is mostly another one, of what came meanwhile.
+            is_quiet &= not sum(_look(builder, election, metrics) for builder in builders)
         interval_s = min(2 * interval_s, LONGEST_INTERVAL_S) if is_quiet else INTERVAL_S
         time.sleep(interval_s)
 
 
-def _look(builder: FileBuilder[Any], election: Election, metrics: Metrics) -> None:
-    """Build what is due of a kind, if this process is the elected one."""
+def _look(builder: FileBuilder[Any], election: Election, metrics: Metrics) -> int:
+    """Build what is due of a kind, if this process is the elected one; return how many files were built."""
     try:
         # Asked each time: a process that lost takes over once the elected one has ended.
         if election.try_win():
-            builder.build_due()
+            return builder.build_due()
     except Exception:  # noqa: BLE001  # the builder must survive whatever the database does
         metrics.failures.labels("builder").inc()
         logger.exception("building the index failed")
+    return 0
 
 
 @dataclass(slots=True)

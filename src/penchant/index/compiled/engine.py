@@ -333,7 +333,7 @@ def _room(count: int) -> tuple[IntArray, IntArray]:
 
 
 def makes_weights(piece_count: int) -> bool:
-    """Return whether weights of so many liked pieces can be made: numpy is for small sources alone."""
+    """Return whether weights of so many pieces can be made: numpy, which takes their square, is for small sources."""
     return piece_count <= MAX_DENSE or _engine.kernel("neighbours", RIDGE) is not None
 
 
