@@ -5,10 +5,12 @@ import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from acceptance.browsers import TIMEOUT_MS, chromium
+from acceptance.processes import wait_until
 from acceptance.servers import Server, command
 from penchant.client import sign_user
 
@@ -89,10 +91,9 @@ def test_a_page_of_another_origin_is_told_once_which_origin_is_missing(origin: s
 
 def wait_for_click(server: Server) -> str:
     """Return the piece that was clicked: the browser sends it when it likes to."""
-    until = time.monotonic() + 30
-    while time.monotonic() < until:
-        found = server.client.get("/works/users/kim/interactions", headers={"x-api-key": server.key}).json()
-        if found:
-            return str(found[0]["contentId"])
-        time.sleep(0.1)
-    raise AssertionError("no click arrived")
+
+    def clicks() -> Any:
+        return server.client.get("/works/users/kim/interactions", headers={"x-api-key": server.key}).json()
+
+    wait_until(lambda: bool(clicks()))
+    return str(clicks()[0]["contentId"])

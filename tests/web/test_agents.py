@@ -122,17 +122,13 @@ async def test_the_official_client_is_told_what_is_wrong(
     assert data_of(wrong.content[0].text)["code"] == "invalid-input"
 
 
-@pytest.mark.parametrize("version", ("2025-03-26", "2025-06-18", "2025-11-25"))
-def test_a_client_gets_the_version_that_it_asks_for(service: Service, version: str) -> None:
-    begun = post(service, asked("initialize", protocolVersion=version, capabilities={}, clientInfo={}))
+def test_a_client_gets_the_version_that_it_asks_for_or_the_newest(service: Service) -> None:
+    for version in ("2025-03-26", "2025-06-18", "2025-11-25"):
+        begun = post(service, asked("initialize", protocolVersion=version, capabilities={}, clientInfo={}))
 
-    assert begun.json()["result"]["protocolVersion"] == version
-    assert post(service, asked("ping"), mcp_protocol_version=version).json()["result"] == {}
-
-
-def test_of_an_unknown_version_a_client_gets_the_newest(service: Service) -> None:
+        assert begun.json()["result"]["protocolVersion"] == version
+        assert post(service, asked("ping"), mcp_protocol_version=version).json()["result"] == {}
     begun = post(service, asked("initialize", protocolVersion="2099-01-01"))
-
     assert begun.json()["result"]["protocolVersion"] == HANDSHAKE_VERSIONS[-1]
 
 
@@ -205,11 +201,11 @@ def test_each_message_of_a_batch_counts_as_a_request(service: Service) -> None:
     assert answer.headers["retry-after"] == "1"
 
 
-@pytest.mark.parametrize("method", ("GET", "PUT", "DELETE"))
-def test_without_sessions_there_is_nothing_to_stream_or_to_end(service: Service, method: str) -> None:
-    answer = service.request(method, "/-/mcp")
+def test_without_sessions_there_is_nothing_to_stream_or_to_end(service: Service) -> None:
+    for method in ("GET", "PUT", "DELETE"):
+        answer = service.request(method, "/-/mcp")
 
-    assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+        assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
 
 
 @pytest.mark.slow
@@ -221,12 +217,13 @@ def test_tools_are_off_unless_they_are_turned_on(applications: Any, tmp_path: Pa
 # Keys
 
 
-@pytest.mark.parametrize("given", ({}, {"authorization": "Basic abc"}, {"authorization": "Bearer pk_a_b"}))
-def test_without_a_key_nothing_is_answered(service: Service, given: dict[str, str]) -> None:
-    answer = service.client.post("/-/mcp", json=asked("ping"), headers=given)
+def test_without_a_key_nothing_is_answered(service: Service) -> None:
+    for authorization in ("", "Basic abc", "Bearer pk_a_b"):
+        given = {"authorization": authorization} if authorization else {}
+        answer = service.client.post("/-/mcp", json=asked("ping"), headers=given)
 
-    assert (answer.status_code, answer.json()["code"]) == (401, "unauthenticated")
-    assert answer.headers["www-authenticate"].startswith("Bearer")
+        assert (answer.status_code, answer.json()["code"]) == (401, "unauthenticated"), authorization
+        assert answer.headers["www-authenticate"].startswith("Bearer"), authorization
 
 
 def test_a_key_in_the_address_is_none(filled: Service) -> None:

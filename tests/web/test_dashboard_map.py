@@ -22,7 +22,7 @@ PIECES = tuple(
 
 def shown(visitor: Visitor, **query: Any) -> Any:
     """Return the page once it has the map, and knows what no list leads to."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while True:
         answer = visitor.get("map", source="m", **query)
         if "being made" not in answer.text and "still being found out" not in answer.text:

@@ -257,14 +257,14 @@ def test_a_list_takes_each_id_once() -> None:
     assert caught.value.faults[0].pointer == "/2"
 
 
-@pytest.mark.parametrize("offset", range(31))
 @pytest.mark.parametrize(
     "number", ("9" * 309, "9" * 310, "-" + "1" + "0" * 309, "9" * 400, "1e400", '"\\udc00"', '"\\ud800\\u0041"')
 )
-def test_what_cannot_be_kept_is_found_wherever_it_stands(number: str, offset: int) -> None:
-    text = '[{"id":"a","categories":{},"extras":{"n":' + " " * offset + number + "}}]"
+def test_what_cannot_be_kept_is_found_wherever_it_stands(number: str) -> None:
+    for offset in range(31):
+        text = '[{"id":"a","categories":{},"extras":{"n":' + " " * offset + number + "}}]"
 
-    assert pointers(text.encode()) == ["/0/extras/n"]
+        assert pointers(text.encode()) == ["/0/extras/n"], offset
 
 
 SENT = st.fixed_dictionaries(
