@@ -35,9 +35,9 @@ def test_files_go_to_a_process_as_a_whole_and_all_of_a_cluster_to_one(tmp_path: 
         (tmp_path / file).write_text(test)
 
     ran = subprocess.run(
-        [sys.executable, "-m", "pytest", "-n", "2", "--dist", "load", "-v", "-p", "no:cacheprovider", "tests"],
+        [sys.executable, "-m", "pytest", "-p", "xdist", "-n", "2", "--dist", "load", "-v", "tests"],
         capture_output=True, text=True, timeout=1_000, check=False, cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(ROOT / "tests")},
+        env=os.environ | {"PYTHONPATH": str(ROOT / "tests"), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
     )  # fmt: skip
 
     lines = [line.split() for line in ran.stdout.splitlines() if " PASSED " in line]

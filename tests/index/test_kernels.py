@@ -38,14 +38,19 @@ from strategies import examples
 def made(n: int, seed: int, greatest: int, n_terms: int = 12) -> Segment:
     """Return pieces of few terms, so that most distances tie."""
     random = np.random.default_rng(seed)
-    pieces = []
-    for place in range(n):
-        terms = random.choice(n_terms, random.integers(0, min(9, n_terms)), replace=False)
-        weights = {Term("t", f"{term:02}"): int(random.integers(0, greatest + 1)) for term in terms.tolist()}
-        pieces.append(
-            IndexedPiece(id=f"{place:06}", weights=weights, available_from=int(random.integers(0, 9)) * 86_400_000)
+    terms = [Term("t", f"{number:02}") for number in range(n_terms)]
+    chosen_terms = random.random((n, n_terms)).argsort(axis=1).tolist()
+    counts = random.integers(0, min(9, n_terms), n).tolist()
+    values = random.integers(0, greatest + 1, (n, n_terms)).tolist()
+    days = random.integers(0, 9, n).tolist()
+    return build_segment(
+        IndexedPiece(
+            id=f"{place:06}",
+            weights={terms[number]: values[place][number] for number in chosen_terms[place][: counts[place]]},
+            available_from=days[place] * 86_400_000,
         )
-    return build_segment(pieces)
+        for place in range(n)
+    )
 
 
 def chosen(n: int, seed: int, selectivity: float, limit: int) -> Choice:

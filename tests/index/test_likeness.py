@@ -12,6 +12,7 @@ from index.test_browsing import changed, counted
 from index.test_snapshot import snapshot_of
 from penchant.index import GROUPS, SIDE, LikenessMap, Snapshot, likeness, likeness_map, sampled_ids
 from penchant.model import IndexedPiece
+from strategies import examples
 
 
 def planted(groups: int, of_each: int, seed: int) -> list[dict[str, Any]]:
@@ -38,7 +39,7 @@ def same(one: LikenessMap, other: LikenessMap) -> bool:
 
 
 @pytest.mark.slow
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.integers(0, 1_000_000), st.integers(3, 8))
 def test_alike_pieces_stand_nearer_than_unlike_ones(seed: int, groups: int) -> None:
     found = likeness_map(snapshot_of(planted(groups, 40, seed)), {})
@@ -54,7 +55,7 @@ def test_alike_pieces_stand_nearer_than_unlike_ones(seed: int, groups: int) -> N
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(changed())
 def test_a_map_depends_on_the_pieces_alone(state: tuple[Snapshot, list[IndexedPiece]]) -> None:
     snapshot, pieces = state
