@@ -14,9 +14,7 @@ pytestmark = pytest.mark.slow
 PAGES = (
     "/search",
     "",
-    "/quickstart",
     "/scoring",
-    "/interface",
     "/dashboard",
     "/nginx.conf",
     "/api",
