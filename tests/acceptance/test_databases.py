@@ -10,16 +10,18 @@ import pytest
 
 from acceptance.servers import Server
 from databases import new_database
+from factories import piece
 
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture
-def servers(postgresql: str, tmp_path: Path) -> Iterator[tuple[Server, Server]]:  # the fixture's name
+@pytest.fixture(scope="module")
+def servers(postgresql: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, Server]]:
     """The service on each database, with the demo's films."""
     folder = Path(str(files("penchant.demo"))) / "films"
     lines = gzip.decompress((folder / "pieces.ndjson.gz").read_bytes()).splitlines()
-    running = Server(tmp_path / "file"), Server(tmp_path / "server", database=new_database(postgresql))
+    data = tmp_path_factory.mktemp("databases")
+    running = Server(data / "file"), Server(data / "server", database=new_database(postgresql))
     for server in running:
         for begin in range(0, len(lines), 2000):
             body = b"[" + b",".join(lines[begin : begin + 2000]) + b"]"
@@ -67,7 +69,7 @@ def test_two_nodes_on_one_database_see_each_other_s_changes_at_once(
     second = Server(tmp_path / "second", database=first.database)
     for number in range(20):
         writer, reader = (first, second) if number % 2 else (second, first)
-        new = {"id": f"new-{number}", "categories": {"genre": ["Drama"]}}
-        assert writer.client.post("/films/content", json=[new]).status_code == 202
-        assert reader.client.get(f"/films/content/new-{number}/similar").status_code == 200
+        new = [piece(f"new-{number}", "x"), piece(f"like-{number}", "x")]
+        assert writer.client.post("/s/content", json=new).status_code == 202
+        assert reader.client.get(f"/s/content/new-{number}/similar").status_code == 200
     assert second.stop() == 0

@@ -21,7 +21,7 @@ pytestmark = [
     pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="processes are found through /proc"),
 ]
 
-QUOTA = 30
+QUOTA = 12
 SETTINGS = f"""
 [plans.small]
 recommendations-per-month = {QUOTA}
@@ -77,7 +77,7 @@ def test_what_is_relayed_is_stored_counted_and_read_as_anything_else(tmp_path: P
         with heavy(server, key), client:
             client.post("/s/content", json=[piece("a", "x"), piece("b", "x")])
             # Some by the worker, some by the helper.
-            for number in range(QUOTA + 10):
+            for number in range(QUOTA + 4):
                 assert client.post("/s/content", json=[piece(f"p{number}", "x")]).status_code == 202
                 assert client.get("/s/ids").json()["count"] == number + 3
                 if number == QUOTA // 2:
@@ -87,7 +87,7 @@ def test_what_is_relayed_is_stored_counted_and_read_as_anything_else(tmp_path: P
         lists = server.metric(
             'penchant_requests_total{method="GET",route="/{source}/content/{contentID}/similar",status="200"}'
         )
-        assert similar == [200] * QUOTA + [429] * 10
+        assert similar == [200] * QUOTA + [429] * 4
         assert lists == QUOTA
 
 

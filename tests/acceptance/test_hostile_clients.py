@@ -79,7 +79,7 @@ def test_an_endless_chunked_body_is_cut_at_the_limit(server: Server) -> None:
 
 
 def test_a_gzip_bomb_is_cut_at_the_limit(server: Server) -> None:
-    bomb = gzip.compress(b" " * (300 * 1024 * 1024))
+    bomb = gzip.compress(b" " * (64 * 1024 * 1024))
     headers = ("Content-Type: application/json", "Content-Encoding: gzip", f"Content-Length: {len(bomb)}")
 
     assert status(post(server, *headers, body=bomb)) == 413
@@ -130,7 +130,7 @@ def test_silent_and_half_open_connections_do_not_stop_others(server: Server) -> 
 
 
 def test_a_slow_reader_of_a_long_list_is_cut(server: Server) -> None:
-    for batch in range(5):
+    for batch in range(2):
         pieces = [{"id": f"{batch}-{n}", "categories": {}, "extras": {"text": "x" * 8000}} for n in range(2000)]
         assert server.client.post("/long/content", json=pieces).status_code == 202
     request = f"GET /long/content HTTP/1.1\r\nHost: x\r\nx-api-key: {server.key}\r\n\r\n".encode()
@@ -144,7 +144,7 @@ def test_a_slow_reader_of_a_long_list_is_cut(server: Server) -> None:
                 received += len(part)
         except (TimeoutError, ConnectionResetError):
             pass
-    assert received < 5 * 2000 * 8000
+    assert received < 2 * 2000 * 8000
     assert server.client.delete("/long?confirm=long").status_code == 202
 
 

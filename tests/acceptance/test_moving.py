@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,10 +20,11 @@ PIECES = 6_000
 INTERACTIONS = 120
 
 
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[Server]:
-    """A server with pieces, lists and interactions."""
-    with Server(tmp_path / "data") as running:
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with pieces, lists and interactions, of a server that has ended."""
+    folder = tmp_path_factory.mktemp("filled") / "data"
+    with Server(folder) as running:
         pieces = [
             {
                 "id": f"p{n:04}",
@@ -41,6 +43,13 @@ def server(tmp_path: Path) -> Iterator[Server]:
         assert recorded.headers["x-penchant-interactions-version"] == str(INTERACTIONS)
         assert running.client.put("/s/blacklist", json=["p0007", "p0100"]).status_code == 200
         assert running.client.delete("/s/content", params={"id": "p0008"}).status_code == 202
+    return folder
+
+
+@pytest.fixture
+def server(filled: Path, tmp_path: Path) -> Iterator[Server]:
+    """A server on a copy of that folder."""
+    with Server(Path(shutil.copytree(filled, tmp_path / "data"))) as running:
         yield running
 
 

@@ -124,30 +124,26 @@ def test_a_worker_ends_with_its_parent(server: Server) -> None:
     wait_until(lambda: not answers(server))
 
 
-def test_the_demo_loads_once_and_keeps_its_key(tmp_path: Path) -> None:
-    words = ("demo", "--load-only", "--data", str(tmp_path / "data"), "--port", str(free_port()))
+def test_the_demo_stays_in_the_account_of_its_key_and_is_loaded_once_into_one_of_its_own_otherwise(
+    tmp_path: Path,
+) -> None:
+    data = tmp_path / "data"
+    key, key_file = new_key(data), data / "demo-key.txt"
+    key_file.write_text(f"{key}\n")
+    words = ("demo", "--load-only", "--data", str(data), "--port", str(free_port()))
+
+    before = command(*words)
+    key_file.unlink()
     first, second = command(*words), command(*words)
 
     assert first.returncode == 0, first.stderr
-    assert first.stdout == second.stdout
     assert "works: 365 pieces" in first.stderr
-    assert second.stderr == ""
-    assert (tmp_path / "data" / "demo-key.txt").stat().st_mode & 0o077 == 0
-    assert '"account":"demo"' in command("keys", "list", "--json", "--data", str(tmp_path / "data")).stdout
-
-
-def test_the_demo_stays_in_the_account_of_its_key_and_out_of_default_otherwise(tmp_path: Path) -> None:
-    data = tmp_path / "data"
-    key = new_key(data)
-    (data / "demo-key.txt").write_text(f"{key}\n")
-    before = command("demo", "--load-only", "--data", str(data))
-    (data / "demo-key.txt").unlink()
-    after = command("demo", "--load-only", "--data", str(data))
-
-    assert key in before.stdout
-    assert key not in after.stdout
+    assert (second.stdout, second.stderr) == (first.stdout, "")
+    assert (key in before.stdout, key in first.stdout) == (True, False)
+    assert key_file.stat().st_mode & 0o077 == 0
     used = [json.loads(line) for line in command("usage", "--json", "--data", str(data)).stdout.splitlines()]
     assert {each["account"]: each["sources"] for each in used} == {"default": 2, "demo": 2}
+    assert '"account":"demo"' in command("keys", "list", "--json", "--data", str(data)).stdout
 
 
 def test_help_names_every_command() -> None:

@@ -44,29 +44,23 @@ GATE = """
 """Stands for Authelia: who has the cookie is Kim of the newsroom."""
 
 
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    path = tmp_path / "settings.toml"
-    path.write_text(SETTINGS.format(role="editor"))
-    return path
-
-
-@pytest.fixture
-def server(tmp_path: Path, file: Path) -> Iterator[Server]:
-    with Server(tmp_path / "data", "--workers", "2", "--settings", str(file)) as running:
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    data = tmp_path_factory.mktemp("signing") / "data"
+    with Server(data, "--workers", "2", settings=SETTINGS.format(role="editor")) as running:
         running.client.post("/s/content", json=[{"id": "a", "categories": {}}])
         yield running
 
 
-@pytest.fixture
-def proxy(tmp_path: Path, server: Server) -> Iterator[Balancer]:
+@pytest.fixture(scope="module")
+def proxy(server: Server) -> Iterator[Balancer]:
     """Nginx by our own file, with the locations that the documents show."""
     program("nginx")
     gate = free_port()
     shown = PAGE.read_text().partition("```nginx\n")[2].partition("```")[0]
     shown = shown.replace("http://127.0.0.1:8080", "http://nodes").replace("127.0.0.1:9091", f"127.0.0.1:{gate}")
     nodes = (server.port, server.port)
-    balancer = Balancer("nginx", tmp_path / "nginx", nodes, before=GATE.format(port=gate), within=shown)
+    balancer = Balancer("nginx", server.data.parent / "nginx", nodes, before=GATE.format(port=gate), within=shown)
     yield balancer
     balancer.stop()
 
@@ -98,17 +92,21 @@ def test_no_way_to_spell_a_page_leads_around_the_proxys_door(proxy: Balancer, pa
     assert status in {"401", "404"}
 
 
-def test_all_workers_go_by_another_role_once_it_is_reloaded(proxy: Balancer, server: Server, file: Path) -> None:
+def test_all_workers_go_by_another_role_once_it_is_reloaded(proxy: Balancer, server: Server) -> None:
+    def give(role: str) -> None:
+        server.settings_file.write_text(SETTINGS.format(role=role))
+        server.process.send_signal(signal.SIGHUP)
+
     def roles() -> set[str]:
         pages = [asked(proxy, cookie="house=1").text for _ in range(20)]
         return {found[1] for page in pages if (found := re.search(r"</bdi></b>: (\w+) of", page))}
 
     assert roles() == {"editor"}
-    file.write_text(SETTINGS.format(role="viewer"))
-    server.process.send_signal(signal.SIGHUP)
+    give("viewer")
 
     wait_until(lambda: roles() == {"viewer"})
-    file.write_text(SETTINGS.format(role="owner"))
-    server.process.send_signal(signal.SIGHUP)
+    give("owner")
     wait_until(lambda: "owner" in server.log())
     assert roles() == {"viewer"}
+    give("editor")
+    wait_until(lambda: roles() == {"editor"})

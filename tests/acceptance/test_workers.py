@@ -5,6 +5,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +35,25 @@ recommendations-per-month = {QUOTA}
 """
 
 
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[Server]:
-    """Two workers, and a source with two pieces that are alike."""
-    with Server(tmp_path / "data", "--workers", "2", settings=SETTINGS) as running:
+@contextmanager
+def two_workers(folder: Path) -> Iterator[Server]:
+    """Start two workers, with a source of two pieces that are alike."""
+    with Server(folder / "data", "--workers", "2", settings=SETTINGS) as running:
         wait_until(lambda: len(answering(running)) == 2)
         ask(running, "POST", "/s/content", json=[piece("a", "x"), piece("b", "x")])
+        yield running
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    with two_workers(tmp_path) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def calm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Workers for all tests that end none of them, and count nothing."""
+    with two_workers(tmp_path_factory.mktemp("calm")) as running:
         yield running
 
 
@@ -100,19 +114,19 @@ def test_what_one_worker_takes_in_the_others_answer_at_once(server: Server) -> N
     wait_until(lambda: server.metric("penchant_loaded_sources") == 2)
 
 
-def test_no_two_requests_have_the_same_id(server: Server) -> None:
-    ids = [ask(server, "GET", "/s/ids").headers["x-request-id"] for _ in range(60)]
+def test_no_two_requests_have_the_same_id(calm: Server) -> None:
+    ids = [ask(calm, "GET", "/s/ids").headers["x-request-id"] for _ in range(60)]
 
     assert len(set(ids)) == len(ids)
 
 
-def test_a_revoked_key_soon_stops_on_all_workers(server: Server) -> None:
-    key = new_key(server)
-    assert set(statuses(server, "/s/ids", key=key, times=40)) == {200}
+def test_a_revoked_key_soon_stops_on_all_workers(calm: Server) -> None:
+    key = new_key(calm)
+    assert set(statuses(calm, "/s/ids", key=key, times=40)) == {200}
 
-    assert command("keys", "revoke", key.split("_")[1], "--data", str(server.data)).returncode == 0
+    assert command("keys", "revoke", key.split("_")[1], "--data", str(calm.data)).returncode == 0
 
-    wait_until(lambda: set(statuses(server, "/s/ids", key=key, times=40)) == {401})
+    wait_until(lambda: set(statuses(calm, "/s/ids", key=key, times=40)) == {401})
 
 
 def test_a_rate_holds_for_all_workers_together(server: Server) -> None:
@@ -224,11 +238,11 @@ def test_housekeeping_is_done_by_one_worker_and_taken_over_when_that_dies(server
     assert len(housekeepers(server)) == 1
 
 
-async def test_an_agent_is_answered_by_whichever_worker_it_meets(server: Server, client_of: Callable[..., Any]) -> None:
+async def test_an_agent_is_answered_by_whichever_worker_it_meets(calm: Server, client_of: Callable[..., Any]) -> None:
     limits = httpx.Limits(max_keepalive_connections=0)
-    with httpx.Client(base_url=server.url, limits=limits, timeout=300) as client:
+    with httpx.Client(base_url=calm.url, limits=limits, timeout=300) as client:
         for mode in ("legacy", "2026-07-28"):
-            async with client_of(client, server.key, mode) as agent:
+            async with client_of(client, calm.key, mode) as agent:
                 for number in range(10):
                     edits = {"source": "s", "name": mode, "edits": {"title": str(number)}}
                     written = await agent.call_tool("draft", edits)
