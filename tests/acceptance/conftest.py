@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
-from acceptance.browsers import Window, chromium
+from acceptance.browsers import SCREENSHOTS, Window, chromium, launched
 from acceptance.servers import RUNNING, Server
 
 
@@ -24,19 +24,27 @@ def ends_servers() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with chromium() as started:
+    """A browser that loads no pictures, unless somebody wants to look."""
+    with chromium(pictures=SCREENSHOTS is not None) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def browser_with_pictures(browser: Browser) -> Iterator[Browser]:
+    with launched(browser.browser_type, pictures=True) as started:
         yield started
 
 
 @pytest.fixture
-def opening(browser: Browser, server: Server) -> Iterator[Callable[..., Window]]:
-    """Opens windows that are signed in, unless ``key`` is none."""
+def opening(browser: Browser, server: Server, request: pytest.FixtureRequest) -> Iterator[Callable[..., Window]]:
+    """Opens windows that are signed in, unless ``key`` is none; with ``pictures`` where these are looked at."""
     windows: list[Window] = []
 
-    def open_window(*, key: str | None = server.key, **options: Any) -> Window:
-        windows.append(Window(browser, server, **options))
+    def open_window(*, key: str | None = server.key, pictures: bool = False, **options: Any) -> Window:
+        chosen = request.getfixturevalue("browser_with_pictures") if pictures else browser
+        windows.append(Window(chosen, server, **options))
         if key is not None:
-            windows[-1].sign_in(key)
+            windows[-1].be_signed_in(key)
         return windows[-1]
 
     yield open_window

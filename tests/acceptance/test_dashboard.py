@@ -1,5 +1,6 @@
 """The dashboard in a real browser: what people do there, by mouse and by keyboard, on any screen."""
 
+import functools
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -9,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import ViewportSize
 
 import penchant.demo
-from acceptance.browsers import SCHEMES, PictureHost, Window, violations
+from acceptance.browsers import SCHEMES, Pages, PictureHost, Window, look_at, violations
 from acceptance.servers import Server, command
 from shown import show_lists
 
@@ -22,7 +22,6 @@ WORKS = Path(penchant.demo.__file__).parent / "works"
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)> \"' \u202eright to left " + "😀" * 500
 GERMAN = "Rindfleischetikettierungsüberwachungsaufgabenübertragung"
 """A title that is one word, twice as long as what columns are made for."""
-Pages = dict[str, tuple[str, dict[str, str]]]
 PAGES: Pages = {
     "sources": ("", {}),
     "desk": ("desk", {"source": "works"}),
@@ -57,8 +56,6 @@ PAGES: Pages = {
 }
 SIGNED_OUT_PAGES: Pages = {"sign-in": ("sign-in", {})}
 ADMIN_PAGES: Pages = {"keys": ("keys", {}), "usage": ("usage", {}), "audit": ("audit", {})}
-DESKTOP: ViewportSize = {"width": 1280, "height": 720}
-PHONE_WIDTHS = (320, 390)
 BUTTONS = "main form[method=post] button"
 LEAST_OFFERED = 20
 MAX_PAGE_BYTES = 100_000
@@ -121,8 +118,7 @@ def whitelist(server: Server) -> Any:
 
 
 def test_a_piece_is_found_and_shows_its_neighbours(opening: Opening) -> None:
-    window = opening()
-    page = window.page
+    page = opening().open()
 
     page.get_by_role("link", name="works").click()
     page.get_by_role("navigation", name="Main").get_by_role("link", name="Pieces").click()
@@ -238,7 +234,7 @@ def test_words_are_tried_before_they_are_saved(opening: Opening, server: Server)
 
 
 def test_pictures_come_from_allowed_hosts_alone(opening: Opening, picture_host: PictureHost) -> None:
-    window = opening()
+    window = opening(pictures=True)
     page = window.open("front", source="gallery")
 
     pictures = page.locator("main img[src^=http]")
@@ -422,19 +418,9 @@ def test_the_whitelist_is_ordered_without_scripts(opening: Opening, server: Serv
 
 
 def test_axe_finds_nothing_on_any_page_and_none_is_wider_than_a_phone(opening: Opening, admin_key: str) -> None:
-    windows = ((opening(key=None), SIGNED_OUT_PAGES), (opening(), PAGES), (opening(key=admin_key), ADMIN_PAGES))
-    for window, pages in windows:
-        for name, (page, query) in pages.items():
-            window.open(page, **query)
-            for scheme in SCHEMES:
-                window.page.emulate_media(color_scheme=scheme)
-                window.photograph(f"{name}-{scheme}")
-                assert violations(window.page, colours_alone=scheme == "dark") == [], (name, scheme)
-            for width in PHONE_WIDTHS:
-                window.page.set_viewport_size({"width": width, "height": 700})
-                window.photograph(f"{name}-{width}")
-                assert window.page.evaluate("() => document.documentElement.scrollWidth") <= width, (name, width)
-            window.page.set_viewport_size(DESKTOP)
+    look_at(opening(key=None, pictures=True), SIGNED_OUT_PAGES)
+    look_at(opening(pictures=True), PAGES)
+    look_at(opening(key=admin_key, pictures=True), ADMIN_PAGES)
 
 
 def test_a_viewers_pages_show_what_stands_and_no_button_that_changes_it(opening: Opening, server: Server) -> None:
@@ -450,9 +436,9 @@ def test_a_viewers_pages_show_what_stands_and_no_button_that_changes_it(opening:
 
 
 def test_dark_is_dark_and_light_is_light(opening: Opening) -> None:
-    grounds = []
+    page, grounds = opening().open(), []
     for scheme in SCHEMES:
-        page = opening(color_scheme=scheme).open()
+        page.emulate_media(color_scheme=scheme)
         color = page.evaluate("() => getComputedStyle(document.documentElement).backgroundColor")
         grounds.append(sum(map(int, re.findall(r"\d+", color)[:3])))
 
@@ -474,30 +460,18 @@ def test_a_hostile_label_shows_as_text(opening: Opening) -> None:
 
 def test_every_page_weighs_little(opening: Opening, admin_key: str) -> None:
     for window, pages in ((opening(), PAGES), (opening(key=admin_key), ADMIN_PAGES)):
+        size_of = functools.cache(lambda path, window=window: len(window.fetched(window.server.url + path)))
         for name, (page, query) in pages.items():
             html = window.fetched(window.address(page, **query))
             files = set(re.findall(r'(?:src|href)="([^"]+/static/[^"]+)"', html.decode()))
             assert len(files) == 3
-            weight = len(html) + sum(len(window.fetched(window.server.url + path)) for path in files)
+            weight = len(html) + sum(map(size_of, files))
             assert weight <= MAX_PAGE_BYTES, name
             assert len(html) <= MAX_HTML_BYTES, name
 
 
-def test_a_session_ends_with_its_key(opening: Opening, server: Server) -> None:
-    made = command("keys", "create", "--data", str(server.data))
-    window = opening(key=made.stdout.strip())
-    revoked = command("keys", "revoke", made.stdout.strip().split("_")[1], "--data", str(server.data))
-    assert revoked.returncode == 0
-    window.page.wait_for_timeout(1000)
-
-    page = window.open("pieces", source="works")
-
-    assert page.get_by_role("heading", level=1).inner_text() == "Sign in"
-
-
 def test_an_admin_makes_a_key_that_works(opening: Opening, admin_key: str, server: Server) -> None:
-    window = opening(key=admin_key)
-    page = window.page
+    page = opening(key=admin_key).open("keys")
 
     page.get_by_label("Account", exact=True).fill("press")
     page.get_by_role("button", name="Make a key").click()

@@ -9,23 +9,21 @@ from typing import Any
 import pytest
 
 import penchant.demo
-from acceptance.browsers import SCHEMES, Window, violations
+from acceptance.browsers import Pages, Window, look_at, violations
 from acceptance.processes import wait_until
 from acceptance.servers import Server
 from shown import show_lists
 
+pytestmark = pytest.mark.slow
+
 WORKS = Path(penchant.demo.__file__).parent / "works"
-PAGES: dict[str, tuple[str, dict[str, str]]] = {
+PAGES: Pages = {
     "rows": ("placements", {"source": "works"}),
     "row-new": ("placement", {"source": "works"}),
     "row": ("placement", {"source": "works", "name": "full"}),
     "row-results": ("results", {"source": "works", "name": "shown"}),
     "row-results-first-day": ("results", {"source": "works", "name": "full"}),
-    "proposals": ("proposals", {"source": "works"}),
-    "proposal": ("proposal", {"source": "works", "name": "spring", "look": "1"}),
     "row-draft": ("placement", {"source": "works", "name": "full", "draft": "spring"}),
-    "settings": ("settings", {"source": "works"}),
-    "map": ("map", {"source": "works"}),
     "row-card": ("card", {"source": "works", "name": "full"}),
 }
 ATTRIBUTES = {"country": {"pointer": "/country", "type": "keyword"}, "year": {"pointer": "/year", "type": "integer"}}
@@ -188,30 +186,8 @@ def test_settings_are_compared_for_those_who_did_most_as_one_types(opening: Open
     assert server.client.get("/works/settings").json()["blend"]["audience"] == 0.8
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_pages_of_rows_break_no_rule_of_accessibility(opening: Opening, scheme: str) -> None:
-    window = opening(color_scheme=scheme)
-
-    found = {}
-    for name, (page, query) in PAGES.items():
-        window.open(page, **query)
-        window.photograph(f"{name}-{scheme}")
-        found[name] = violations(window.page, colours_alone=scheme == "dark")
-
-    assert {name: wrong for name, wrong in found.items() if wrong} == {}
-
-
-@pytest.mark.parametrize("width", (320, 390))
-def test_no_page_of_rows_scrolls_sideways_on_a_phone(opening: Opening, width: int) -> None:
-    window = opening(viewport={"width": width, "height": 844})
-
-    widths = {}
-    for name, (page, query) in PAGES.items():
-        window.open(page, **query)
-        window.photograph(f"{name}-{width}")
-        widths[name] = window.page.evaluate("() => document.documentElement.scrollWidth")
-
-    assert widths == dict.fromkeys(PAGES, width)
+def test_axe_finds_nothing_on_pages_of_rows_and_none_is_wider_than_a_phone(opening: Opening) -> None:
+    look_at(opening(pictures=True), PAGES)
 
 
 def test_pages_of_rows_are_small(opening: Opening) -> None:

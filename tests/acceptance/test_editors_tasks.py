@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Locator
 
 import penchant.demo
-from acceptance.browsers import Window, chromium
+from acceptance.browsers import Window
 from acceptance.processes import wait_until
 from acceptance.servers import Server, new_key
 from shown import show_lists
@@ -303,7 +303,8 @@ TASKS: Mapping[str, Callable[[Editor, Server], None]] = {
     "Find what nobody comes upon, and put it in a row": mend_what_nobody_comes_upon,
     "Undo what somebody changed yesterday": undo_what_was_changed_yesterday,
 }
-WAYS = ("with scripts", "without scripts", "by keyboard alone")
+WAYS = (pytest.param("with scripts", marks=pytest.mark.stress), "without scripts", "by keyboard alone")
+"""By keyboard they are there, too; so that each half of the first way is tried each time."""
 
 
 def id_of(name: str) -> str:
@@ -338,12 +339,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def other_key(server: Server) -> str:
     """The key of somebody else."""
     return new_key(server.data)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as started:
-        yield started
 
 
 @pytest.fixture(scope="module", params=WAYS)

@@ -39,7 +39,7 @@ def test_answers_conform_to_the_openapi_document(tmp_path: Path) -> None:
             "--checks",
             CHECKS,
             "--max-examples",
-            "6",
+            "3",
             "--seed",
             "1",
         ],
