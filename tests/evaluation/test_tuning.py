@@ -214,16 +214,16 @@ def by_chance_alone(seed: int) -> SourceHistory:
 
 
 @pytest.mark.stress
-def test_of_100_sources_without_signal_5_in_100_at_most_get_a_proposal() -> None:
+def test_of_60_sources_without_signal_5_in_100_at_most_get_a_proposal() -> None:
     request = replace(QUICK, trial=EvaluationRequest(split=SplitRule(), people=16), candidates=10, test_people=200)
 
-    results = [tuned(by_chance_alone(seed), request) for seed in range(100)]
+    results = [tuned(by_chance_alone(seed), request) for seed in range(60)]
 
     assert {each.test_people for each in results} == {200}
     proposed = sum(each.better for each in results)
     # Judges who had something to refuse: elsewhere no candidate was ahead by chance where it was tried.
     judged = sum(each.settings != each.before for each in results)
-    assert judged > 50
+    assert judged > 30
     assert proposed <= 0.05 * judged
 
 

@@ -20,7 +20,7 @@ from faults.node import Node
 
 pytestmark = [pytest.mark.stress, pytest.mark.timeout(3_600)]
 
-MINUTES = float(os.environ.get("PENCHANT_HISTORY_MINUTES", "10" if is_full() else "1"))
+MINUTES = float(os.environ.get("PENCHANT_HISTORY_MINUTES", "10" if is_full() else "0.5"))
 CLIENTS = 6
 SOURCES = ("s0", "s1")
 PIECES = tuple(f"p{number}" for number in range(6))

@@ -18,8 +18,8 @@ from penchant.live.builder import SMALLEST_FILE
 
 pytestmark = [pytest.mark.stress, pytest.mark.timeout(7_200)]
 
-OVERLOAD_S = 60.0 if is_full() else 6.0
-SOAK_S = float(os.environ.get("PENCHANT_FAULTS_SOAK_S", "1200" if is_full() else "20"))
+OVERLOAD_S = 60.0 if is_full() else 4.0
+SOAK_S = float(os.environ.get("PENCHANT_FAULTS_SOAK_S", "1200" if is_full() else "10"))
 NORMAL = 32
 """Connections without pauses that keep two workers busy."""
 OVERLOAD = 10 * NORMAL

@@ -38,11 +38,11 @@ from serving import PromptClient
 
 pytestmark = [pytest.mark.stress, pytest.mark.timeout(7_200)]
 
-CUTS = 1_000 if is_full() else 50
+CUTS = 1_000 if is_full() else 30
 PLANTED_CUTS = 60
 """A planted fault is looked for in so many cuts at most: one shows in every second one or so."""
 RUNNING_S = 20.0 if is_full() else 1.0
-SERVED = 50
+SERVED = 50 if is_full() else 30
 """After every so many cuts the disk is served by processes of its own, too."""
 SEED = 20_261_124
 DATA = "data"

@@ -10,7 +10,7 @@ import pytest
 
 from hostile.fuzzing import Fuzzer, fuzzed_server
 
-FUZZING_S = 20.0
+FUZZING_S = 10.0
 SEED = 14
 LEAST_REQUESTS = 50
 PLANTED = str(Path(__file__).parent / "planted")
