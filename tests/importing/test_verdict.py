@@ -4,6 +4,8 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import pytest
+
 from importing.conftest import Folder, run
 from penchant.importing import (
     Import,
@@ -204,12 +206,25 @@ def test_a_source_without_pieces_has_a_verdict_about_its_people(folder: Folder) 
     assert next(verdict_lines("s", verdict, dry_run=False)).startswith("  s: 1 people: 0 like a piece")
 
 
-def test_a_source_that_an_import_makes_knows_where_its_pictures_are(folder: Folder, target: StoredTarget) -> None:
-    folder.write("a.csv", "id,image", "a,https://shop.example/a.jpg")
+@pytest.mark.parametrize(
+    ("options", "settings"),
+    (
+        (ImportOptions(), SourceSettings(image_attribute="/image", words=WordRule())),
+        (ImportOptions(words=()), SourceSettings(image_attribute="/image")),
+        (
+            ImportOptions(words=("label", "extras.review")),
+            SourceSettings(image_attribute="/image", words=WordRule(members=("label", "extras.review"))),
+        ),
+    ),
+)
+def test_a_source_that_an_import_makes_has_its_pictures_and_the_words_that_are_asked_for(
+    folder: Folder, target: StoredTarget, options: ImportOptions, settings: SourceSettings
+) -> None:
+    folder.write("a.csv", "id,title,image,review", "a,Jaws,https://shop.example/a.jpg,Sharp")
 
-    run("csv", folder, target)
+    run("csv", folder, target, options=options)
 
-    assert target.settings() == SourceSettings(image_attribute="/image", words=WordRule())
+    assert target.settings() == settings
 
 
 def test_pieces_of_a_source_that_an_import_makes_have_their_words(
@@ -221,14 +236,6 @@ def test_pieces_of_a_source_that_an_import_makes_have_their_words(
 
     (text,) = storage.pieces.read_texts(storage.accounts.ensure("default"), "s", "", 10)[1]
     assert text.words.split()[1:] == [b"jaws", b"shark", b"near", b"amity"]
-
-
-def test_a_source_can_be_made_without_words(folder: Folder, target: StoredTarget) -> None:
-    folder.write("a.csv", "id,title", "a,Jaws")
-
-    run("csv", folder, target, options=ImportOptions(words=()))
-
-    assert target.settings() == SourceSettings()
 
 
 def test_settings_of_a_source_that_is_there_stay(folder: Folder, target: StoredTarget) -> None:
@@ -283,11 +290,3 @@ def test_a_source_that_takes_no_settings_takes_its_pieces_all_the_same(folder: F
     assert [(each.field, each.reason) for each in work.notes.all_left_out()] == [
         ("imageAttribute", "The server answered 403: This key may not change settings.")
     ]
-
-
-def test_a_source_that_an_import_makes_has_words_of_the_members_named(folder: Folder, target: StoredTarget) -> None:
-    folder.write("books.csv", *BOOKS)
-
-    run("csv", folder, target, options=ImportOptions(words=("label", "extras.Review")))
-
-    assert target.settings() == SourceSettings(words=WordRule(members=("label", "extras.Review")))

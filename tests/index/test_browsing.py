@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from index.test_snapshot import snapshot_of, stored
+from answers import snapshot_of, stored
 from penchant.index import CategoryCount, Snapshot, TermCount, categories, pieces_having, terms_beginning
 from penchant.model import IndexedPiece, Term
 from strategies import CATALOGUES, KEYWORDS, PIECE_IDS, PIECES

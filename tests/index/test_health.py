@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+from answers import snapshot_of
 from index.test_browsing import changed, counted
-from index.test_snapshot import snapshot_of
 from penchant.index import Filter, FlatCategory, Reach, Snapshot, TermCount, variants, vocabulary
 from penchant.index.health import normal_form
 from penchant.model import MAX_TAKE, IndexedPiece, Term

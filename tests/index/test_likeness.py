@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from answers import snapshot_of
 from index.test_browsing import changed, counted
-from index.test_snapshot import snapshot_of
 from penchant.index import GROUPS, SIDE, LikenessMap, Snapshot, likeness, likeness_map, sampled_ids
 from penchant.model import IndexedPiece
 from strategies import examples

@@ -1,6 +1,5 @@
 """The index against the definition by full scan."""
 
-import json
 from typing import Any
 
 import pytest
@@ -8,23 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracle
+from answers import snapshot_of, stored
 from penchant.errors import UnknownPiece
 from penchant.index import Filter, Snapshot
 from penchant.index.segment import MAX_NORMS
-from penchant.model import Algorithm, IndexedPiece
-from penchant.wire import decode_stored_piece
+from penchant.model import Algorithm
 from strategies import CATALOGUES, CATEGORY_WEIGHTS, CHANGES
 
 EVERYTHING = Filter(moment=1)
 ALGORITHMS = st.sampled_from([None, "jaccard", "cosine"])
-
-
-def stored(piece: dict[str, Any]) -> IndexedPiece:
-    return decode_stored_piece(json.dumps(piece).encode(), 0)
-
-
-def snapshot_of(pieces: list[dict[str, Any]]) -> Snapshot:
-    return Snapshot.empty().apply({piece["id"]: stored(piece) for piece in pieces})
 
 
 def answered(

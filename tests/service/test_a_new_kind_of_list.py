@@ -16,7 +16,7 @@ from penchant.service.lists.kinds import KINDS, ListWish, RankingKind
 from penchant.service.lists.ranking import ListRanking
 from penchant.service.lists.requests import PlainRequest
 from penchant.wire import AnonymousResult, PartShare, PlacedWhy
-from serving import Service
+from serving import Service, ok
 
 PAGE = Path(__file__).parents[2] / "docs" / "placements.md"
 
@@ -62,11 +62,6 @@ def source(service: Service, monkeypatch: pytest.MonkeyPatch) -> Service:
     )
     ok(service.put("/s/placements/first", json={"kind": "new", "blacklist": ["p2"], "whitelist": ["p4"]}))
     return service
-
-
-def ok(answer: Any) -> Any:
-    assert answer.status_code == 200, answer.text
-    return answer.json()
 
 
 def ids(answered: Any) -> list[str]:

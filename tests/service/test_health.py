@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from index.test_snapshot import snapshot_of
+from answers import snapshot_of
 from penchant.index import Tally
 from penchant.live.views import View
 from penchant.model import DAY_MS, InteractionType, SourceSettings
