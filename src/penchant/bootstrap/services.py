@@ -65,6 +65,7 @@ from penchant.settings import (
     NodeSettings,
     metrics_folder,
 )
+from penchant.storage import Storage
 from penchant.telemetry import Metrics, logger
 from penchant.tracing import tracing
 from penchant.wire import stored_retention_days
@@ -252,8 +253,6 @@ def wire(
     inputs = LiveInputs(database, views, people=people_cache, clock=clock)
     lists, placements = Lists(database, inputs, shares := page_shares()), Placements(database)
     placement_lists = PlacementLists(placements, lists, VariantGuard(database, clock=present), metrics)
-    similar_answers = SimilarAnswers(limit_bytes=settings.answer_memory_bytes)
-    personal_lists = PersonalLists(people_cache)
     access = _access(database, current, rates, metrics, present)
     words, list_ids = WordTasks(database, WordWriter(database.storage)), ListIds(storage.list_secret(), clock=present)
     content, health = Content(database, views, metrics, current, words), CatalogueHealth(metrics, clock=present)
@@ -276,8 +275,8 @@ def wire(
         drafts=Drafts(database, views, words, access, metrics, clock=present),
         effects=DraftEffects(database, lists, placements, previews),
         lists=lists,
-        similar_answers=similar_answers,
-        personal_lists=personal_lists,
+        similar_answers=(similar := SimilarAnswers(limit_bytes=settings.answer_memory_bytes)),
+        personal_lists=(personal := PersonalLists(people_cache)),
         page_shares=shares,
         inclusion=PieceInclusion(database, limit_bytes=settings.answer_memory_bytes),
         previews=previews,
@@ -286,18 +285,7 @@ def wire(
         placement_lists=placement_lists,
         placement_previews=PlacementPreviews(placements, placement_lists),
         administration=Administration(database, current),
-        measuring=GaugeUpdater(
-            storage,
-            views,
-            metrics,
-            caches=[
-                (access, metrics.key_checks),
-                (similar_answers, metrics.similar_answers),
-                (personal_lists, metrics.personal_lists),
-                (people_cache, metrics.remembered_people),
-            ],
-            people=people_cache,
-        ),
+        measuring=_measuring(storage, views, metrics, (access, similar, personal, people_cache)),
         browsing=SourceBrowser(database, views, metrics, clock=present),
         search=SourceSearch(database, clock=present),
         health=health,
@@ -311,6 +299,23 @@ def wire(
         cards=Cards(database, views, inputs, clock=present),
         tag_secret=storage.tag_secret(),
     )
+
+
+def _measuring(
+    storage: Storage,
+    views: Views,
+    metrics: Metrics,
+    caches: tuple[AccessControl, SimilarAnswers, PersonalLists, PeopleCache],
+) -> GaugeUpdater:
+    """Return what keeps the gauges, those of caches among them."""
+    access, similar, personal, people = caches
+    counters = (
+        (access, metrics.key_checks),
+        (similar, metrics.similar_answers),
+        (personal, metrics.personal_lists),
+        (people, metrics.remembered_people),
+    )
+    return GaugeUpdater(storage, views, metrics, caches=counters, people=people)
 
 
 def _admission(current: CurrentSettings, views: Views, loads: AccountLoads) -> Admission:
