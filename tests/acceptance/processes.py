@@ -8,12 +8,12 @@ from pathlib import Path
 PATIENCE_S = 300.0
 
 
-def wait_until(is_so: Callable[[], bool], *, patience_s: float = PATIENCE_S) -> None:
-    """Wait until something is so; fail after some patience."""
+def wait_until(is_so: Callable[[], bool], *, patience_s: float = PATIENCE_S, every_s: float = 0.05) -> None:
+    """Wait until something is so, looking every so often; fail after some patience."""
     deadline = time.monotonic() + patience_s
     while not is_so():
         assert time.monotonic() < deadline
-        time.sleep(0.05)
+        time.sleep(every_s)
 
 
 def workers_of(process: int) -> list[int]:

@@ -359,7 +359,9 @@ def desk(server: Server, editor: Editor, other_key: str) -> Editor:
     server.client.delete("/works/placements/tonight")
     server.client.put("/works/placements/tonight", json=TONIGHT)
     server.client.put("/works/placements/tonight", json=TONIGHT | {"diversity": 1}, headers={"x-api-key": other_key})
-    wait_until(lambda: LONELY in editor.window.fetched(editor.window.address("desk", source="works")).decode())
+    address = editor.window.address("desk", source="works")
+    # To make the page costs what is waited for some of its time.
+    wait_until(lambda: LONELY in editor.window.fetched(address).decode(), every_s=0.5)
     editor.begin()
     return editor
 
