@@ -213,4 +213,4 @@ class Window:
     def close(self) -> None:
         """Close the window; fail if a page did what it may not."""
         self.context.close()
-        assert self.complaints == []
+        assert not self.complaints, self.complaints

@@ -78,7 +78,7 @@ def test_a_page_view_is_two_requests_and_its_cards_are_reported_once(demo: Serve
     window.open(demo.url + ADA)
     wait_in(window, LOADED)
     cards = window.run(f"return {ROWS}[0].state.entries.length")
-    window.run("await new Promise((resume) => setTimeout(resume, 1000));")
+    window.run("await new Promise((resume) => setTimeout(resume, 3000));")
     window.open("about:blank")
     wait_until(lambda: requests_of(demo)["POST /{source}/impressions"] > before["POST /{source}/impressions"])
 

@@ -406,6 +406,14 @@ async def test_people_of_whom_nothing_is_stored_share_their_list(settings: NodeS
         assert remembered == stored != kim
 
 
+async def test_a_source_without_pieces_has_an_empty_list(settings: NodeSettings) -> None:
+    async with opened(settings) as scene:
+        await scene.step("delete", [each["id"] for each in CATALOGUE])
+        for _ in range(2):
+            remembered, stored = await scene.both(PersonalRequest(user_id="kim"))
+            assert remembered == stored == (Raw(b"[]"), None)
+
+
 async def test_lists_are_bounded_and_go_with_the_person(settings: NodeSettings) -> None:
     async with opened(settings) as scene:
         names = [f"{number}" * 90 for number in range(10, 70)]

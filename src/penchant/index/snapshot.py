@@ -12,6 +12,7 @@ small segment at the end, and small ones merge into larger ones from there, so t
 Other attributes (`mark`) come from the marks of all its pieces; nothing else of a snapshot is made anew.
 """
 
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -155,7 +156,9 @@ class Snapshot:
     def window(self, moment: int) -> tuple[int, int]:
         """Return from when until before when the same pieces are available as at a moment; ms since 1970 UTC."""
         windows = [part.window(moment) for part in self.parts]
-        return max(since for since, _ in windows), min(until for _, until in windows)
+        return max((since for since, _ in windows), default=0), min(
+            (until for _, until in windows), default=sys.maxsize
+        )
 
     def __contains__(self, piece_id: str) -> bool:
         return self.find(piece_id) is not None
