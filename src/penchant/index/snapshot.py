@@ -155,10 +155,8 @@ class Snapshot:
 
     def window(self, moment: int) -> tuple[int, int]:
         """Return from when until before when the same pieces are available as at a moment; ms since 1970 UTC."""
-        windows = [part.window(moment) for part in self.parts]
-        return max((since for since, _ in windows), default=0), min(
-            (until for _, until in windows), default=sys.maxsize
-        )
+        windows = [part.window(moment) for part in self.parts] or [(0, sys.maxsize)]
+        return max(since for since, _ in windows), min(until for _, until in windows)
 
     def __contains__(self, piece_id: str) -> bool:
         return self.find(piece_id) is not None
