@@ -85,6 +85,9 @@ for (const list of document.querySelectorAll("[data-order]")) {
   list.addEventListener("pointercancel", release);
 }
 
+// Returns what is at an address; null where another one was asked for meanwhile, the page was left, or no answer came.
+const textOf = (address, options) => fetch(address, options).then((answer) => answer.text()).catch(() => null);
+
 // Shows what a form would do while it is filled in: the same page, asked for by its button "Show", whose parts are taken
 // over. Without this script the button does it.
 for (const form of document.querySelectorAll("form[data-live]")) {
@@ -108,14 +111,11 @@ for (const form of document.querySelectorAll("form[data-live]")) {
     asked = new AbortController();
     const body = new URLSearchParams(new FormData(form));
     body.set("do", "show");
-    try {
-      const answer = await fetch(form.action, { method: "POST", body, signal: asked.signal });
-      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-      form.dataset.live.split(" ").forEach((id) => take(page, id));
-      if (isOther) takeParts(page);
-    } catch (error) {
-      if (error.name !== "AbortError") throw error;
-    }
+    const text = await textOf(form.action, { method: "POST", body, signal: asked.signal });
+    if (text === null) return;
+    const page = new DOMParser().parseFromString(text, "text/html");
+    form.dataset.live.split(" ").forEach((id) => take(page, id));
+    if (isOther) takeParts(page);
   };
 
   form.addEventListener("input", (event) => {
@@ -134,14 +134,9 @@ if (titles?.dataset.more) {
     asked?.abort();
     asked = new AbortController();
     if (!text) return titles.replaceChildren(...own);
-    try {
-      const answer = await fetch(`${titles.dataset.more}&q=${encodeURIComponent(text)}`, { signal: asked.signal });
-      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-      const found = page.getElementById("titles");
-      if (answer.ok && found) titles.replaceChildren(...found.childNodes);
-    } catch (error) {
-      if (error.name !== "AbortError") throw error;
-    }
+    const answer = await textOf(`${titles.dataset.more}&q=${encodeURIComponent(text)}`, { signal: asked.signal });
+    const found = answer && new DOMParser().parseFromString(answer, "text/html").getElementById("titles");
+    if (found) titles.replaceChildren(...found.childNodes);
   };
 
   document.addEventListener("input", (event) => {
