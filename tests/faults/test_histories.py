@@ -382,6 +382,11 @@ def test_a_view_that_misses_a_change_is_found(tmp_path: Path) -> None:
         cluster = new_cluster()
         try:
             history = lived(cluster, tmp_path / str(minutes), minutes, {"PYTHONPATH": str(folder)})
+        except AssertionError as error:
+            # A read that asks for the version that is missing goes round in circles until it fails.
+            if ": 500 " not in str(error):
+                raise
+            return [str(error)]
         finally:
             cluster.remove()
         say(f"a planted fault: {len(history.steps)} steps, {len(history.faults())} faults")
