@@ -65,7 +65,6 @@ from penchant.settings import (
     NodeSettings,
     metrics_folder,
 )
-from penchant.storage import Storage
 from penchant.telemetry import Metrics, logger
 from penchant.tracing import tracing
 from penchant.wire import stored_retention_days
@@ -285,7 +284,7 @@ def wire(
         placement_lists=placement_lists,
         placement_previews=PlacementPreviews(placements, placement_lists),
         administration=Administration(database, current),
-        measuring=_measuring(storage, views, metrics, (access, similar, personal, people_cache)),
+        measuring=GaugeUpdater(storage, views, metrics, (access, similar, personal, people_cache)),
         browsing=SourceBrowser(database, views, metrics, clock=present),
         search=SourceSearch(database, clock=present),
         health=health,
@@ -299,23 +298,6 @@ def wire(
         cards=Cards(database, views, inputs, clock=present),
         tag_secret=storage.tag_secret(),
     )
-
-
-def _measuring(
-    storage: Storage,
-    views: Views,
-    metrics: Metrics,
-    caches: tuple[AccessControl, SimilarAnswers, PersonalLists, PeopleCache],
-) -> GaugeUpdater:
-    """Return what keeps the gauges, those of caches among them."""
-    access, similar, personal, people = caches
-    counters = (
-        (access, metrics.key_checks),
-        (similar, metrics.similar_answers),
-        (personal, metrics.personal_lists),
-        (people, metrics.remembered_people),
-    )
-    return GaugeUpdater(storage, views, metrics, caches=counters, people=people)
 
 
 def _admission(current: CurrentSettings, views: Views, loads: AccountLoads) -> Admission:

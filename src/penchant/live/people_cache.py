@@ -42,6 +42,10 @@ _Key = tuple[int, bytes]
 """A person: the source's number, and the key under which storage keeps the person."""
 
 
+def _key_of(number: int, user_id: str) -> _Key:
+    return number, user_key(number, user_id)
+
+
 @dataclass(slots=True, eq=False, kw_only=True)
 class _RememberedPerson:
     """A person's interactions, as of a source's version of content on a UTC day, and the figures once they are made.
@@ -63,7 +67,7 @@ class _RememberedPerson:
     def nbytes(self) -> int:
         """How much memory it takes."""
         # Those of whom nothing is stored share their figures.
-        is_own = self.figures is not None and (len(self.interactions) or self.preferences_bytes)
+        is_own = len(self.interactions) or self.preferences_bytes
         figures_bytes = self.figures.nbytes if self.figures is not None and is_own else 0
         return ENTRY_BYTES + self.preferences_bytes + self.interactions.nbytes + figures_bytes
 
@@ -140,7 +144,7 @@ class PeopleCache:
             StorageUnavailable: the database is away.
         """
         await self._follow(view)
-        key = (view.head.source_id, user_key(view.head.source_id, user_id))
+        key = _key_of(view.head.source_id, user_id)
         person = self._people.get(key)
         if person is None or not person.is_for(view, today):
             self.misses += 1
@@ -160,7 +164,7 @@ class PeopleCache:
 
     def reweigh(self, view: View, user_id: str) -> None:
         """Note that something more is kept with the figures of a person, if that is remembered."""
-        key = (view.head.source_id, user_key(view.head.source_id, user_id))
+        key = _key_of(view.head.source_id, user_id)
         person = self._people.peek(key)
         if person is not None:
             self._people.reweigh(key, person.nbytes)
@@ -181,8 +185,7 @@ class PeopleCache:
 
     def forget_person(self, account_id: int, source: str, user_id: str) -> None:
         """Forget what was remembered of a person who is erased; the next request to the source forgets all of it."""
-        number = source_id(account_id, source)
-        self._forget_one((number, user_key(number, user_id)))
+        self._forget_one(_key_of(source_id(account_id, source), user_id))
 
     async def _follow(self, view: View) -> None:
         """Bring all remembered people of a source up to the version of a view's head at least."""

@@ -6,25 +6,19 @@ changed is written where the processes of a service count together.
 
 import asyncio
 import time
-from collections.abc import Sequence
-from typing import Protocol
 
 from prometheus_client import Counter
 
 from penchant.live.people_cache import PeopleCache
 from penchant.live.views import Views
+from penchant.service.access import AccessControl
+from penchant.service.lists.personal import PersonalLists
+from penchant.service.lists.similar import SimilarAnswers
 from penchant.storage import Storage
 from penchant.telemetry import Metrics
 
 TEXT_LIFE_S = 1.0
 """How old the metrics in text may be: to make them costs as much as a hundred lists, and they need no key."""
-
-
-class CountingCache(Protocol):
-    """What counts how often it had what was asked of it, and how often not."""
-
-    hits: int
-    misses: int
 
 
 class GaugeUpdater:
@@ -35,14 +29,18 @@ class GaugeUpdater:
         storage: Storage,
         views: Views,
         metrics: Metrics,
-        *,
-        caches: Sequence[tuple[CountingCache, Counter]],
-        people: PeopleCache,
+        caches: tuple[AccessControl, SimilarAnswers, PersonalLists, PeopleCache],
     ) -> None:
         self._storage = storage
         self._views = views
         self._metrics = metrics
-        self._caches = caches
+        access, similar, personal, people = caches
+        self._caches: list[tuple[AccessControl | SimilarAnswers | PersonalLists | PeopleCache, Counter]] = [
+            (access, metrics.key_checks),
+            (similar, metrics.similar_answers),
+            (personal, metrics.personal_lists),
+            (people, metrics.remembered_people),
+        ]
         self._people = people
         self._counted = [(0, 0) for _ in self._caches]
         self._measured: object = None

@@ -58,27 +58,19 @@ class Routes(Generic[Resource]):
         if not path.startswith(self._base + "/"):
             return None
         segments = path[len(self._base) + 1 :].split("/")
-        node = self._walk(segments)
+        node = self._walk(self._root, segments, 0)
         if node is None or node.resource is None:
             return None
         pairs = zip(node.names, segments, strict=True)
         return node.resource, {name: segment for name, segment in pairs if name is not None}
 
-    def _walk(self, segments: Sequence[str]) -> _Node[Resource] | None:
-        node: _Node[Resource] | None = self._root
-        depth, count = 0, len(segments)
+    def _walk(self, node: _Node[Resource], segments: Sequence[str], depth: int) -> _Node[Resource] | None:
+        if depth == len(segments):
+            return node if node.resource is not None else None
         # Back to the parameter where the literal leads nowhere. Below "-" that is a source of this name, which the
         # application refuses.
-        untried: list[tuple[_Node[Resource], int]] = []
-        while True:
-            while node is not None and depth < count:
-                segment, depth = segments[depth], depth + 1
-                parameter = node.parameter if segment else None
-                node = node.literals.get(segment)
-                if node is None:
-                    node = parameter
-                elif parameter is not None:
-                    untried.append((parameter, depth))
-            if (node is not None and node.resource is not None) or not untried:
-                return node
-            node, depth = untried.pop()
+        literal = node.literals.get(segments[depth])
+        child = None if literal is None else self._walk(literal, segments, depth + 1)
+        if child is None and node.parameter is not None and segments[depth]:
+            child = self._walk(node.parameter, segments, depth + 1)
+        return child
