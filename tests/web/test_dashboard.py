@@ -277,7 +277,7 @@ def test_pages_are_made_beside_the_event_loop(service: Service, monkeypatch: pyt
     service.submit("s", piece("a", "x"))
     visitor = Visitor(service, service.key)
     for page in ("pieces", "search", "desk", "health"):
-        assert visitor.get(page, source="s").status_code == 200
+        assert visitor.ask("GET", f"{HOME}/{page}?source=s").status_code == 200
 
     assert len(made) == 5
     assert all(name.startswith("penchant-read") for name in made)

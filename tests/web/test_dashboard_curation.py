@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from acceptance.processes import wait_until
 from factories import piece
 from penchant.web.dashboard.shown import LANGUAGE_NAMES, language
 from penchant.wire import SAMPLES, components
@@ -258,11 +259,7 @@ def test_settings_that_somebody_else_changed_stay_theirs(visitor: Visitor, fille
 
 
 def test_health_tells_what_keeps_pieces_apart(visitor: Visitor) -> None:
-    for _ in range(50):
-        page = visitor.get("health", source="s")
-        if "Look again" not in page.text:
-            break
-    shown = re.sub(r"\s+", " ", text_of(page.text))
+    shown = re.sub(r"\s+", " ", text_of(visitor.get("health", source="s").text))
 
     assert "Pieces without a neighbour: 1" in shown
     assert "Keywords written in several ways: 2" in shown
@@ -339,11 +336,16 @@ def test_changes_of_the_vocabulary_stand_in_the_audit_log(visitor: Visitor, fill
 
 
 def health_of(visitor: Visitor, source: str) -> str:
-    for _ in range(50):
-        page = visitor.get("health", source=source)
-        if "Look again" not in page.text and ("By category" in page.text or "Nobody has liked" in page.text):
-            break
-    return re.sub(r"\s+", " ", text_of(page.text))
+    """Return what the page of health tells once likes are weighed, or nothing is liked."""
+    page = ""
+
+    def is_weighed() -> bool:
+        nonlocal page
+        page = visitor.get("health", source=source).text
+        return "By category" in page or "Nobody has liked" in page
+
+    wait_until(is_weighed)
+    return re.sub(r"\s+", " ", text_of(page))
 
 
 @pytest.mark.parametrize(
