@@ -40,6 +40,7 @@ def test_an_index_that_agrees_is_well_and_nothing_is_left(data: Path) -> None:
     assert set((data / "index").rglob("*")) == before
 
 
+@pytest.mark.slow
 def test_what_is_wrong_is_told_to_people_and_to_programs(data: Path) -> None:
     well = CliRunner().invoke(check, ["--data", str(data), "--json"])
     with connection_beside(data) as connection:

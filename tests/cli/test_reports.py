@@ -41,6 +41,7 @@ def test_usage_is_told_by_account(service: Service) -> None:
     assert table == "month\taccount\tanswers\tsources\tpieces\tbrowserAnswers\n2020-02\tdefault\t0\t1\t2\t0\n"
 
 
+@pytest.mark.slow
 def test_the_audit_log_is_told_newest_first(service: Service) -> None:
     service.submit("s")
     service.new_key(account="press")

@@ -148,6 +148,7 @@ def test_recommendations_are_the_same_bits(  # noqa: PLR0917  # as above
     assert same(scored, exact.scores(taste, blending, segment.postings, figures, few))
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(st.text(max_size=3), unique=True), st.lists(st.text(max_size=3)))
 def test_strings_are_found_where_they_are(kernels: Mapping[Any, Any], table: list[str], wanted: list[str]) -> None:

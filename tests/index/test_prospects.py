@@ -35,6 +35,7 @@ def _few_pairs_tell(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(order, "DIRECTION_PRIOR", 1)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("kernels", "_few_pairs_tell")
 @settings(max_examples=examples(20), deadline=None)
 @given(

@@ -21,6 +21,7 @@ def short_ranges() -> object:
         yield
 
 
+@pytest.mark.slow
 @given(TABLES, st.data())
 def test_some_strings_of_several_tables_are_united(values: list[list[str]], data: st.DataObject) -> None:
     chosen = [sorted(data.draw(st.sets(st.sampled_from(range(len(each)))))) if each else [] for each in values]

@@ -73,6 +73,7 @@ def test_more_are_turned_away_and_let_in_again_afterwards() -> None:
     assert let_in == [TOGETHER + CROWD] * 5 + [1, CROWD]
 
 
+@pytest.mark.slow
 def test_quick_requests_may_wait_in_greater_number_for_the_same_time() -> None:
     delay_s = 4 * CROWD * WORK_S
 

@@ -129,6 +129,7 @@ async def test_many_who_ask_at_once_share_one_catch_up(sources: Sources) -> None
     assert following.metric("penchant_follow_seconds_count", feed="content") == 1
 
 
+@pytest.mark.slow
 def test_sources_asked_for_least_recently_are_let_go_and_come_back(sources: Sources) -> None:
     names = [f"s{number}" for number in range(8)]
     for name in names:

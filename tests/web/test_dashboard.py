@@ -152,6 +152,7 @@ def test_a_form_that_is_none_is_refused(visitor: Visitor) -> None:
     assert visitor.ask("POST", f"{HOME}/lists?source=s", content=b"a" * 2_100_000, headers=form).status_code == 413
 
 
+@pytest.mark.slow
 def test_pages_are_kept_nowhere_and_may_load_nothing_from_elsewhere(visitor: Visitor) -> None:
     for page in PAGES:
         answer = visitor.get(page, source="s", id="a")

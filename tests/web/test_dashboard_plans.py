@@ -16,6 +16,7 @@ def settings(settings: NodeSettings) -> NodeSettings:
     return NodeSettings(data=settings.data, plans=plans, min_version_timeout_s=settings.min_version_timeout_s)
 
 
+@pytest.mark.slow
 def test_requests_count_by_the_route_and_against_the_rate(filled: Service) -> None:
     visitor = Visitor(filled, filled.new_key(plan="slow"))
 

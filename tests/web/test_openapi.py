@@ -81,6 +81,7 @@ ASKED: tuple[tuple[str, Any], ...] = (
 )
 
 
+@pytest.mark.slow
 def test_answers_are_of_the_form_that_is_promised(service: Service, document: dict[str, Any]) -> None:
     service.submit("s", weighted("a", x=1), piece("b", "x"), weighted("c", x=2, y=1))
     service.post("/s/users/u/interactions/Watch/content/a")

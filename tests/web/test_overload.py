@@ -42,6 +42,7 @@ def test_a_body_that_finds_no_room_is_503_and_the_next_one_is_taken(service: Ser
     assert service.get("/s/ids").json()["count"] == 20
 
 
+@pytest.mark.slow
 def test_listings_of_an_account_wait_their_turn_and_are_refused_after_a_while(service: Service) -> None:
     service.submit("s", piece("a", "x"))
     listings = service.client.app.services.content.listings  # type: ignore[attr-defined]

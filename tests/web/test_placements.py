@@ -433,6 +433,7 @@ def test_a_placement_filters_by_the_attributes_that_the_source_has(service: Serv
     assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "/filter/key")
 
 
+@pytest.mark.slow
 def test_a_piece_sinks_each_time_that_it_is_shown_and_passed_over(service: Service) -> None:
     def expected(times: dict[str, int]) -> list[tuple[int, str]]:
         # s in units of 1e-9, as the ranking has it.
