@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Counts the house: lines and files of the code, files a folder, lines of tests, words of documents.
 
 sh scripts/count            this checkout
