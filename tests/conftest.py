@@ -90,6 +90,15 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def compiled(request: pytest.FixtureRequest) -> None:
+    """Search by kernels, as a service does once they are compiled; through one of the clients by numpy, as before."""
+    if request.config.getoption("--through") != "client":
+        from kernel_cache import use_kernels
+
+        use_kernels()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_timeout_set_timer(settings: "Timeouts") -> Generator[None, object, object]:
     """Stop a test that is out of time again and again: Hypothesis tries once more what failed, without an end."""

@@ -2,9 +2,13 @@
 
 import hashlib
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 import penchant.index
+from penchant.index.compiled import engine
+from penchant.index.compiled.samples import SERVED, Kind
+from penchant.live.compiling import is_compiled, load_kernels
 
 
 def _fingerprint() -> str:
@@ -14,3 +18,13 @@ def _fingerprint() -> str:
 
 KERNELS = Path("/var/tmp") / f"penchant-kernels-{os.getuid()}-{_fingerprint()}"  # noqa: S108  # the user's own
 """The folder, which outlives a run of the tests; another one once any file of the index has changed."""
+
+_LOADED: dict[Kind, Mapping[str, engine.Kernel]] = {}
+
+
+def use_kernels() -> None:
+    """Search in this process by the kernels that some test has compiled, as a service does; until then by numpy."""
+    for kind in SERVED:
+        if kind not in _LOADED and is_compiled(KERNELS, kind):
+            _LOADED[kind] = load_kernels(KERNELS, kind)
+    engine.use(_LOADED)

@@ -21,6 +21,7 @@ from typing import Any
 from acceptance.commands import on_path
 from acceptance.servers import Server
 from documents.blocks import Block
+from kernel_cache import KERNELS
 from penchant.settings import load_settings
 from penchant.web.site.reference import ADDRESS, curl
 
@@ -38,7 +39,7 @@ class Reader:
         self._key = key
         self._variables = folder / ".variables"
         self._names: dict[str, Any] = {"__name__": "document"}
-        self._environment = os.environ | variables | {"KEY": key}
+        self._environment = os.environ | variables | {"KEY": key, "PENCHANT_KERNEL_FOLDER": str(KERNELS)}
         self._variables.write_text("")
 
     def follow(self, blocks: Sequence[Block]) -> None:

@@ -12,6 +12,12 @@ from penchant.live.compiling import load_kernels
 Kernels = Mapping[Kind, Mapping[str, engine.Kernel]]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def compiled() -> None:
+    """Begin with numpy, which says what is right."""
+    engine.use({})
+
+
 @pytest.fixture(scope="module")
 def kernels() -> Iterator[Kernels]:
     loaded = {kind: load_kernels(KERNELS, kind) for kind in SERVED}

@@ -422,6 +422,7 @@ async def test_numpy_makes_no_weights_of_a_large_catalogue_however_little_is_lik
     sources: Sources, monkeypatch: pytest.MonkeyPatch, limit: int
 ) -> None:
     """It would hold all pairs of its pieces at once: 75 GiB of 100,000."""
+    engine.use({})
     monkeypatch.setattr(engine, "MAX_DENSE", limit)
     sources.submit(1, 2, 3)
     sources.record("ada", "p1")
