@@ -80,6 +80,7 @@ def test_the_rule_is_that_of_its_lists() -> None:
     assert LISTS[RULE] == digest, "other stop words are another rule: raise its number"
 
 
+@pytest.mark.slow
 def test_pythons_words_are_letters_and_digits_of_unicode() -> None:
     for code in range(sys.maxunicode + 1):
         character = chr(code)

@@ -54,6 +54,7 @@ def test_what_is_wrong_is_told_to_people_and_to_programs(data: Path) -> None:
     assert "7" in people.output
 
 
+@pytest.mark.slow
 def test_a_folder_without_room_is_a_clear_error(data: Path) -> None:
     (segments,) = (data / "index").rglob("*.segment")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)

@@ -91,6 +91,7 @@ def test_it_tells_settings_sizes_checks_and_the_last_errors(service: Service) ->
     assert (error["message"], error["kind"]) == ("it failed for %s", "penchant.errors.InvalidSettings")
 
 
+@pytest.mark.slow
 def test_what_is_broken_is_told_and_ends_with_1(service: Service, tmp_path: Path) -> None:
     service.submit("s", {"id": "a", "categories": {}})
     with closing(sqlite3.connect(Path(service.settings.data) / "penchant.db")) as connection:

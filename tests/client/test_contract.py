@@ -232,6 +232,7 @@ def operations(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
     }
 
 
+@pytest.mark.slow
 def test_every_operation_has_a_method_of_its_name(operations: dict[str, Any]) -> None:
     sent = {name: (request.method, request.template) for name, request in requests().items()}
     described = {name: (operation["method"], operation["path"]) for name, operation in operations.items()}

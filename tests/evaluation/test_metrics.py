@@ -89,6 +89,7 @@ def test_shown_alike_has_a_gini_of_0_and_shown_alone_nearly_1() -> None:
     assert metrics.gini(np.zeros(50, dtype=np.int64)) == 0
 
 
+@pytest.mark.slow
 def test_an_interval_is_that_of_the_normal_law_for_many_people() -> None:
     values = np.random.default_rng(1).normal(0.3, 0.1, 2_000)
 
@@ -103,6 +104,7 @@ def test_an_interval_is_that_of_the_normal_law_for_many_people() -> None:
     assert metrics.estimate(values[:0], seed=0) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("people", (200, 400))
 @pytest.mark.parametrize("share", (0.02, 0.05, 0.2, 0.8))
 def test_an_interval_holds_the_mean_though_few_people_have_hits(people: int, share: float) -> None:

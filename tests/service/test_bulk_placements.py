@@ -293,6 +293,7 @@ def test_a_filter_that_no_longer_fits_is_refused(source: Service) -> None:
         bulk(source, "row")
 
 
+@pytest.mark.slow
 def test_a_similar_list_that_cannot_be_made_is_filled(source: Service) -> None:
     source.put("/s/placements/row", json={"kind": "similar", "fallback": "popular"})
 

@@ -130,6 +130,7 @@ def test_a_catalogue_that_cannot_be_looked_at_is_told_as_failed(health: Catalogu
     assert not done(health, view_of(PIECES, source=2)).failed
 
 
+@pytest.mark.slow
 def test_looking_ends_when_the_service_does_and_when_nobody_wants_it(metrics: Metrics) -> None:
     health = CatalogueHealth(metrics)
     old, new = view_of(MANY), view_of(MANY, version=2)

@@ -314,6 +314,7 @@ def test_a_process_that_was_killed_is_followed_once_its_lease_is_over(
     assert storage.pulls.claim("shopify", "alive", lease_ms=LEASE_MS, due=False)
 
 
+@pytest.mark.slow
 def test_a_source_that_was_deleted_is_brought_as_a_whole_again(puller: Puller, sites: Sites, storage: Storage) -> None:
     add(puller, sites)
     sites.sell("a", "b")

@@ -236,6 +236,7 @@ def test_what_was_shown_before_people_had_parts_goes_on_to_count(
         assert again.upkeep.check() == []
 
 
+@pytest.mark.slow
 def test_of_a_person_twenty_lists_of_a_day_count(storage: Storage, account: int) -> None:
     lists = [identity(storage, account) for _ in range(LISTS_A_DAY + 2)]
 

@@ -61,6 +61,7 @@ def test_its_pieces_can_have_words_but_for_those_that_came_with_some(client: Tes
     assert [each["id"] for each in client.get("/shop/content/told/similar").json()["content"]] == ["more"]
 
 
+@pytest.mark.slow
 def test_its_people_can_be_switched_off_and_take_back_what_they_did(client: TestClient) -> None:
     path = "/shop/users/somebody-new/interactions/RateLike/content/p0"
     unknown = client.get("/shop/users/somebody-new/recommendation").json()["content"]

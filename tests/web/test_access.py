@@ -240,6 +240,7 @@ def test_unknown_parameters_are_named(service: Service) -> None:
     assert "x-penchant-ignored" not in service.get("/s/content/a/similar?take=1").headers
 
 
+@pytest.mark.slow
 def test_the_service_s_own_addresses_need_no_key(service: Service) -> None:
     for path in ("health/live", "health/ready", "metrics", "openapi.json", "docs"):
         assert service.client.get(f"/-/{path}").status_code == 200, path

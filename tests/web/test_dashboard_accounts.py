@@ -38,6 +38,7 @@ def test_only_admins_see_the_pages_of_accounts(visitor: Visitor) -> None:
         assert (answer.status_code, "--admin" in text_of(answer.text)) == (403, True), page
 
 
+@pytest.mark.slow
 def test_an_admin_makes_and_revokes_keys(filled: Service) -> None:
     visitor = Visitor(filled, filled.new_key(account="operators", admin=True))
     form = f"{HOME}/keys"

@@ -284,6 +284,7 @@ def vocabulary_of(service: Service) -> Any:
     return service.get("/s/settings").json().get("vocabulary")
 
 
+@pytest.mark.slow
 def test_one_click_makes_variants_one_keyword_and_another_takes_exactly_that_back(
     visitor: Visitor, filled: Service
 ) -> None:

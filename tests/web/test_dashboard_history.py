@@ -43,6 +43,7 @@ def test_a_curve_is_as_high_as_its_chart() -> None:
     assert "V59h1" in steps([1, 100_000])
 
 
+@pytest.mark.slow
 def test_interactions_are_told_by_day_and_month(visitor: Visitor, filled: Service) -> None:
     interactions(filled, 0, 0, 45)
     today = datetime.now(UTC).date()

@@ -105,6 +105,7 @@ def test_a_pointer_is_checked_kept_and_given_up(service: Service) -> None:
     assert f'src="{GOOD[0]}"' not in visitor.get("piece", source="s", id="a").text
 
 
+@pytest.mark.slow
 def test_hosts_that_are_not_allowed_yet_are_offered_with_the_setting_that_does_it(service: Service) -> None:
     given = ["https://cdn.example/a.jpg", "https://cdn.example/b.jpg", "http://plain.example/a.jpg", GOOD[0]]
     pieces = [piece(f"p{number}", "x", extras={"image": address}) for number, address in enumerate(given)]

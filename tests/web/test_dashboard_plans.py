@@ -30,6 +30,7 @@ def test_requests_count_by_the_route_and_against_the_rate(filled: Service) -> No
     assert 'penchant_problems_total{code="rate-exceeded"}' in told
 
 
+@pytest.mark.slow
 def test_lists_count_against_the_month_as_in_the_interface(filled: Service) -> None:
     visitor = Visitor(filled, filled.new_key(plan="metered"))
 

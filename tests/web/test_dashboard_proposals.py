@@ -54,6 +54,7 @@ def test_a_row_is_kept_as_a_draft_and_found_again(visitor: Visitor, filled: Serv
     assert filled.get("/s/drafts").json() == {"drafts": []}
 
 
+@pytest.mark.slow
 def test_a_new_row_is_a_draft_before_it_is_there(visitor: Visitor, filled: Service) -> None:
     page = visitor.get("placement", source="s")
 
@@ -64,6 +65,7 @@ def test_a_new_row_is_a_draft_before_it_is_there(visitor: Visitor, filled: Servi
     assert visitor.get("placement", source="s", name="other").status_code == 404
 
 
+@pytest.mark.slow
 def test_a_draft_is_compared_published_and_undone(visitor: Visitor, filled: Service) -> None:
     put(filled, kind="new")
     page = visitor.get("placement", source="s", name="home")

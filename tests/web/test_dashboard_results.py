@@ -34,6 +34,7 @@ def test_of_what_showed_nothing_one_sentence_is_told_and_no_rate(visitor: Visito
     assert "/results?source=s&amp;name=home" in visitor.get("placement", source="s", name="home").text
 
 
+@pytest.mark.slow
 def test_on_the_first_day_it_is_told_how_far_along_it_is(visitor: Visitor, home: Service) -> None:
     show(home, 30, clicks={"base": 3, "a": 2})
 
@@ -117,6 +118,7 @@ def test_a_variant_that_is_certainly_worse_is_shown_in_words_numbers_and_a_pictu
     assert "1 180 of 300 60 of 300 2 0 of" in words(page, "positions")
 
 
+@pytest.mark.slow
 def test_a_difference_that_few_people_made_is_told_in_words(visitor: Visitor, home: Service) -> None:
     show(home, 80, clicks={"base": 70, "a": 4})
 
@@ -128,6 +130,7 @@ def test_a_difference_that_few_people_made_is_told_in_words(visitor: Visitor, ho
     assert "pieces count for rates" not in text_of(page.text)
 
 
+@pytest.mark.slow
 def test_what_counts_of_a_person_is_told_where_somebody_has_more(visitor: Visitor, home: Service) -> None:
     show(home, 80, clicks={"base": 20, "a": 20})
     more = [list_id(home, variant="base", user="base0") for _ in range(10)]

@@ -423,6 +423,7 @@ def test_of_two_who_publish_at_once_one_does(service: Service) -> None:
         assert codes == [200, 409, 409, 409]
 
 
+@pytest.mark.slow
 def test_drafts_that_edit_other_pieces_of_a_list_are_both_published(service: Service) -> None:
     ok(service.put("/s/blacklist", json=["p0", "p1"]))
     put(service, {"blacklist": ["p0", "p1", "p2"]}, name="hides")

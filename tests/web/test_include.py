@@ -91,6 +91,7 @@ def test_they_are_those_of_the_version_of_the_answer(shop: Service) -> None:
     assert shop.get(path, headers={"if-none-match": tag}).status_code == 200
 
 
+@pytest.mark.slow
 def test_pages_get_what_is_public_and_keys_without_reading_nothing(shop: Service) -> None:
     shop.put("/s/settings", json={"publicExtras": ["url"]})
     browser, from_shop = Page(shop).key, {"origin": SHOP}

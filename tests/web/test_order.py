@@ -242,6 +242,7 @@ def test_the_page_of_health_tells_of_the_order_of_likes(
     assert said in words(Visitor(parts, parts.key).get("health", source="s"), "order")
 
 
+@pytest.mark.slow
 def test_the_page_of_a_person_says_what_is_often_liked_soon_after(parts: Service) -> None:
     listed(parts, "ada", record(parts, [*course(150), liking("ada", "part-05")]))
 

@@ -30,6 +30,7 @@ def settings(tmp_path: Path) -> NodeSettings:
     return NodeSettings(data=str(tmp_path / "data"), body_memory_bytes=40_000)
 
 
+@pytest.mark.slow
 def test_a_body_that_finds_no_room_is_503_and_the_next_one_is_taken(service: Service) -> None:
     large = [piece(f"p{number}", "x" * 400) for number in range(30)]
 
@@ -65,6 +66,7 @@ def test_listings_of_an_account_wait_their_turn_and_are_refused_after_a_while(se
     assert listings.is_idle
 
 
+@pytest.mark.slow
 def test_a_listing_whose_client_leaves_gives_its_turn_back(service: Service) -> None:
     service.submit("s", *(piece(f"p{number}") for number in range(200)))
     listings = service.client.app.services.content.listings  # type: ignore[attr-defined]
@@ -176,6 +178,7 @@ def test_where_a_crowd_waits_requests_are_503_before_anything_of_them_is_looked_
     assert 'penchant_problems_total{code="overloaded"} 4.0' in metrics
 
 
+@pytest.mark.slow
 def test_where_a_crowd_waits_the_services_own_paths_answer(service: Service) -> None:
     admin = service.new_key(account="operators", admin=True)
     with crowd(service):

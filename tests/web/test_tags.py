@@ -39,6 +39,7 @@ def test_tags_stay_over_a_restart_and_are_another_database_s_never(tmp_path: Pat
     assert not set(tags_of(*one)) & set(tags_of(*other))
 
 
+@pytest.mark.slow
 def test_tags_show_no_number_and_follow_from_none(tmp_path: Path) -> None:
     settings, key = filled(tmp_path / "data")
     account = account_id("one")

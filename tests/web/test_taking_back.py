@@ -160,6 +160,7 @@ def test_the_page_of_a_person_takes_one_back(shop: Service) -> None:
     assert visitor.fill(page, f"{HOME}/user", type="Watch", piece="a", moment="x").status_code == 422
 
 
+@pytest.mark.slow
 def test_of_several_at_a_moment_the_page_takes_the_one_of_its_event_id(shop: Service) -> None:
     moment = datetime(2026, 1, 2, tzinfo=UTC)
     for event in ("x", "y"):

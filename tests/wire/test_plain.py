@@ -146,6 +146,7 @@ def test_the_short_way_equals_the_long_one(text: bytes) -> None:
     assert_same(text)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     lists(GOOD | ANY_PIECE).map(str.encode),
