@@ -2,17 +2,17 @@
 
 import html
 import re
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 from urllib.parse import urlencode
 
 import httpx
 
+from acceptance.processes import waited_for
+
 HOME = "/-/dashboard"
 # What pages say while some of their figures are being found.
 UNFINISHED = re.compile("Still being found out|is being counted")
-PATIENCE_S = 120.0
 FORM = {"content-type": "application/x-www-form-urlencoded"}
 _TAG = re.compile(r"<(input|textarea|select|option)\b([^>]*)>([^<]*)")
 _ATTRIBUTE = re.compile(r'([\w-]+)(?:="([^"]*)")?')
@@ -93,11 +93,9 @@ class Visitor:
     def get(self, page: str = "", **query: str | list[str]) -> Any:
         """Ask for a page; one whose figures are not there yet is asked for again, as people do."""
         path = f"{HOME}/{page}" if page else HOME
-        deadline = time.monotonic() + PATIENCE_S
-        while UNFINISHED.search((answer := self.ask("GET", path, params=query)).text):
-            assert time.monotonic() < deadline, text_of(answer.text)
-            time.sleep(0.05)
-        return answer
+        return waited_for(
+            lambda: self.ask("GET", path, params=query), lambda answer: not UNFINISHED.search(answer.text)
+        )
 
     def send(self, path: str, fields: Sequence[tuple[str, str]], *, origin: str | None = "", **headers: str) -> Any:
         """Send a form; ``origin`` of "" is this browser's own, of ``None`` none."""

@@ -4,16 +4,26 @@ import re
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 PATIENCE_S = 300.0
+Seen = TypeVar("Seen")
 
 
 def wait_until(is_so: Callable[[], bool], *, patience_s: float = PATIENCE_S, every_s: float = 0.05) -> None:
     """Wait until something is so, looking every so often; fail after some patience."""
+    waited_for(is_so, bool, patience_s=patience_s, every_s=every_s)
+
+
+def waited_for(
+    read: Callable[[], Seen], is_it: Callable[[Seen], bool], *, patience_s: float = PATIENCE_S, every_s: float = 0.05
+) -> Seen:
+    """Return the first of what is read every so often that is as wanted; fail after some patience."""
     deadline = time.monotonic() + patience_s
-    while not is_so():
-        assert time.monotonic() < deadline
+    while not is_it(seen := read()):
+        assert time.monotonic() < deadline, seen
         time.sleep(every_s)
+    return seen
 
 
 def workers_of(process: int) -> list[int]:

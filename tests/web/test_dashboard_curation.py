@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from acceptance.processes import wait_until
+from acceptance.processes import waited_for
 from factories import piece
 from penchant.web.dashboard.shown import LANGUAGE_NAMES, language
 from penchant.wire import SAMPLES, components
@@ -338,14 +338,10 @@ def test_changes_of_the_vocabulary_stand_in_the_audit_log(visitor: Visitor, fill
 
 def health_of(visitor: Visitor, source: str) -> str:
     """Return what the page of health tells once likes are weighed, or nothing is liked."""
-    page = ""
-
-    def is_weighed() -> bool:
-        nonlocal page
-        page = visitor.get("health", source=source).text
-        return "By category" in page or "Nobody has liked" in page
-
-    wait_until(is_weighed)
+    page = waited_for(
+        lambda: visitor.get("health", source=source).text,
+        lambda text: "By category" in text or "Nobody has liked" in text,
+    )
     return re.sub(r"\s+", " ", text_of(page))
 
 
