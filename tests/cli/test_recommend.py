@@ -12,6 +12,7 @@ import pytest
 
 from acceptance.servers import command
 from cli.conftest import Running
+from clocks import DAY_CLOCK
 from kernel_cache import KERNELS
 from serving import Service
 
@@ -64,7 +65,7 @@ def fill(service: Service, *, people: int = 60, pieces: int = 200) -> None:
             "userId": f"u{person:02d}",
             "contentId": f"p{int(pieces * random.random() ** 2):03d}",
             "type": str(random.choice(KINDS)),
-            "timestamp": f"2026-{1 + int(random.integers(10)):02d}-10T10:00:00Z",
+            "timestamp": DAY_CLOCK.midnight(30 * (1 + int(random.integers(10)))),
         }
         for person in range(people)
         for _ in range(person)

@@ -1,7 +1,7 @@
 """Data frames go in and come out, and answers are at home in a notebook."""
 
 import json
-from datetime import UTC, datetime
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from client.through import ADDRESS, ONCE
+from clocks import DAY_CLOCK
 from factories import piece
 from penchant import __version__, client
 from penchant.client import Client, ClientError, InvalidArgument, Piece, to_frame
@@ -17,6 +18,7 @@ from serving import Service
 
 pytestmark = pytest.mark.slow  # its libraries take a second to import
 
+WATCHED = DAY_CLOCK.now() - timedelta(days=30)
 COLUMNS: dict[str, Any] = {
     "isbn": [101, 102],
     "name": ["Tides", None],
@@ -108,7 +110,7 @@ def test_a_client_that_is_closed_and_addresses_that_are_none_are_client_errors()
 @pytest.mark.parametrize("library", ("pandas", "polars"))
 def test_lists_become_frames_with_a_row_for_each_entry(through: Client, library: Any) -> None:
     through.submit_content("s", [piece("a", "x", "y"), piece("b", "x"), piece("c", "z")])
-    through.record_interaction("s", "kim", "Watch", "a", timestamp="2026-11-01T10:00:00Z")
+    through.record_interaction("s", "kim", "Watch", "a", timestamp=WATCHED)
 
     similar = through.similar_content("s", "a").to_frame(library)
     acts = to_frame(through.iterate_interactions("s", "kim"), library)
@@ -117,7 +119,7 @@ def test_lists_become_frames_with_a_row_for_each_entry(through: Client, library:
     assert list(similar["id"]) == ["b"]
     assert list(similar.columns) == ["id", "score"]  # no reasons were asked for, none have a column
     assert list(acts.columns) == ["key.source", "key.user_id", "type", "content_id", "timestamp"]
-    assert next(iter(acts["timestamp"])) == datetime(2026, 11, 1, 10, tzinfo=UTC)
+    assert next(iter(acts["timestamp"])) == WATCHED
     assert list(pieces["id"]) == ["a", "b", "c"]
     assert any(name.startswith("categories.") for name in pieces.columns)
     assert list(to_frame(["a"], library)["id"]) == ["a"]
@@ -148,11 +150,11 @@ def test_notebooks_show_answers_as_tables_without_trusting_them(through: Client)
 
 def test_times_are_times(through: Client) -> None:
     through.submit_content("s", [piece("a", "x")])
-    through.record_interaction("s", "kim", "Watch", "a", timestamp="2026-11-01T10:00:00Z")
+    through.record_interaction("s", "kim", "Watch", "a", timestamp=WATCHED)
 
     assert through.get_source("s").created_at.tzinfo is not None
     assert through.list_content("s").timestamp == through.get_source("s").updated_at
-    assert through.export_user("s", "kim").interactions[0].timestamp == datetime(2026, 11, 1, 10, tzinfo=UTC)
+    assert through.export_user("s", "kim").interactions[0].timestamp == WATCHED
 
 
 def test_the_client_tells_its_release() -> None:

@@ -5,13 +5,14 @@ import os
 import signal
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
+from datetime import timedelta, timezone
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from acceptance.servers import Server, command
+from clocks import DAY_CLOCK
 from penchant.client import (
     AsyncClient,
     Client,
@@ -129,7 +130,8 @@ def test_people(either: Callable[..., Either], source: str) -> None:
     client = either()
     client.submit_content(source, [Piece(id=name, categories={"g": [name[0], "x"]}) for name in ("a1", "a2", "b1")])
 
-    client.record_interaction(source, "kim", "RateLike", "a1", event_id="1", timestamp="2026-01-02T03:04:05+01:00")
+    liked_at = (DAY_CLOCK.now() - timedelta(days=30)).astimezone(timezone(timedelta(hours=1)))
+    client.record_interaction(source, "kim", "RateLike", "a1", event_id="1", timestamp=liked_at.isoformat())
     receipt = client.record_interactions(
         source,
         [
@@ -141,7 +143,7 @@ def test_people(either: Callable[..., Either], source: str) -> None:
     assert (receipt.accepted, receipt.duplicates) == (1, 1)
     assert [each.type for each in client.list_interactions(source, "kim", limit=1)] == ["Click"]
     (liked,) = client.iterate_interactions(source, "kim", type="RateLike")
-    assert (liked.content_id, liked.timestamp) == ("a1", datetime(2026, 1, 2, 2, 4, 5, tzinfo=UTC))
+    assert (liked.content_id, liked.timestamp) == ("a1", liked_at)
     assert client.get_profile(source, "kim")[0].categories["g"]["x"] == 1000
     recommended = client.recommend(source, "kim", take=2, include_seen=False).content
     assert [entry.id for entry in recommended if entry.id != "a1"] == [entry.id for entry in recommended]

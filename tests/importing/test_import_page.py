@@ -2,12 +2,14 @@
 
 import re
 import shlex
+from datetime import date
 from pathlib import Path
 
 import click
 import pytest
 from click.testing import CliRunner
 
+from clocks import set_back
 from penchant.cli import commands
 from penchant.cli.importing import import_files
 from penchant.cli.upkeep import export_source
@@ -19,6 +21,12 @@ PAGE = "".join((DOCUMENTS / name).read_text(encoding="utf-8") for name in ("impo
 SECTIONS = {part.partition("\n")[0]: part for part in PAGE.split("\n## ")[1:]}
 FILE = re.compile(r"```\w+ (\S+)\n(.*?)```", re.DOTALL)
 CONSOLE = re.compile(r"```console\n(.*?)```", re.DOTALL)
+
+
+@pytest.fixture(autouse=True)
+def when_it_was_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Go by a clock of then: what people of its files did is too old to be kept one day."""
+    set_back(monkeypatch, date(2026, 12, 1))
 
 
 @pytest.mark.slow

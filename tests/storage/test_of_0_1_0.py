@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from click.testing import CliRunner
 from sqlalchemy import Connection, Inspector, inspect, text
 from starlette.testclient import TestClient
 
+from clocks import set_back
 from databases import connection_beside, new_database
 from penchant.bootstrap import storage_of, web_application
 from penchant.cli import commands
@@ -43,6 +45,12 @@ def unpack(name: str, path: Path) -> Path:
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(gzip.decompress((KEPT / f"{name}.gz").read_bytes()))
     return path
+
+
+@pytest.fixture(autouse=True)
+def when_it_was_released(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Go by a clock of then: what is kept for a year only is gone one day."""
+    set_back(monkeypatch, date(2026, 12, 1))
 
 
 @pytest.fixture(params=("database", "backup", "postgresql"))
@@ -99,7 +107,7 @@ def _migrated_template(postgresql: str) -> str:
 
 
 def client_of(settings: NodeSettings) -> TestClient:
-    return TestClient(web_application(settings), headers={"x-api-key": FACTS["key"]})
+    return TestClient(web_application(settings, clock=time.time), headers={"x-api-key": FACTS["key"]})
 
 
 @pytest.fixture
@@ -221,7 +229,7 @@ def test_its_export_is_taken_by_an_import(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     key = CliRunner().invoke(commands, ["keys", "create", *account]).stdout.strip()
 
-    with TestClient(web_application(settings), headers={"x-api-key": key}) as client:
+    with TestClient(web_application(settings, clock=time.time), headers={"x-api-key": key}) as client:
         for path in IN_THE_EXPORT:
             answer = client.get(f"/films/{path}").json()
             assert covers(answer, FACTS["answers"][f"films/{path}"]), path

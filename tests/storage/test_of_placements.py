@@ -7,14 +7,16 @@ import gzip
 import json
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
+from datetime import date
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 from starlette.testclient import TestClient
 
+from clocks import set_back
 from penchant.bootstrap import web_application
 from penchant.cli import commands
 from penchant.settings import NodeSettings
@@ -33,9 +35,16 @@ def data(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[], float]:
+    """A clock of when it was made: what people did is too old to be kept one day."""
+    return set_back(monkeypatch, date(2026, 12, 1))
+
+
 @pytest.fixture
-def client(data: Path) -> Iterator[TestClient]:
-    with TestClient(web_application(NodeSettings(data=str(data))), headers={"x-api-key": FACTS["key"]}) as opened:
+def client(data: Path, clock: Callable[[], float]) -> Iterator[TestClient]:
+    application = web_application(NodeSettings(data=str(data)), clock=clock)
+    with TestClient(application, headers={"x-api-key": FACTS["key"]}) as opened:
         yield opened
 
 
@@ -87,7 +96,9 @@ def test_people_keep_their_variants(client: TestClient) -> None:
 
 
 @pytest.mark.slow
-def test_it_agrees_with_itself_and_its_export_is_taken_by_an_import(client: TestClient, data: Path) -> None:
+def test_it_agrees_with_itself_and_its_export_is_taken_by_an_import(
+    client: TestClient, data: Path, clock: Callable[[], float]
+) -> None:
     file = data.parent / "shop.ndjson"
     words = ["--source", "shop", "--with", "all", "--output", str(file)]
 
@@ -98,7 +109,8 @@ def test_it_agrees_with_itself_and_its_export_is_taken_by_an_import(client: Test
     taken = CliRunner().invoke(commands, ["import", *new, str(file)])
     assert taken.exit_code == 0, taken.output
     key = CliRunner().invoke(commands, ["keys", "create", *new[:2]]).stdout.strip()
-    with TestClient(web_application(NodeSettings(data=new[1])), headers={"x-api-key": key}) as imported:
+    application = web_application(NodeSettings(data=new[1]), clock=clock)
+    with TestClient(application, headers={"x-api-key": key}) as imported:
         assert imported.get("/shop/ids").json() == FACTS["ids"] == client.get("/shop/ids").json()
         again = imported.post(f"/shop/users/{FACTS['people'][0]}/interactions/Click/content/p7?event-id=order-0")
         assert again.json()["type"] == "Purchase"

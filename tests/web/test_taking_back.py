@@ -1,6 +1,5 @@
 """Taking back: what a person did is removed, and all is as if it had never been (interface, section 6)."""
 
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -10,6 +9,7 @@ from hypothesis import strategies as st
 from acceptance.processes import wait_until
 from clocks import DAY_CLOCK
 from factories import piece
+from penchant.wire import parse_timestamp
 from serving import Service, ok
 from strategies import CATALOGUES, INTERACTIONS, examples
 from visitors import HOME, Visitor, text_of
@@ -17,6 +17,8 @@ from visitors import HOME, Visitor, text_of
 pytestmark = pytest.mark.usefixtures("noon")
 
 VERSION = "x-penchant-interactions-version"
+FIRST, SECOND = DAY_CLOCK.midnight(31), DAY_CLOCK.midnight(30)
+"""When the two events of Kim's were."""
 USERS = ("u0", "u1", "u2")
 DOINGS = st.lists(
     st.tuples(st.sampled_from(USERS), INTERACTIONS.map(lambda some: some[:2]), st.booleans()), min_size=1, max_size=10
@@ -85,8 +87,7 @@ def test_what_is_taken_back_has_never_been(service: Service, pieces: list[dict[s
 @pytest.fixture
 def shop(service: Service) -> Service:
     service.submit("s", piece("a", "x"), piece("b", "x"), piece("c", "y"))
-    for event, hour in (("e-1", 1), ("e-2", 2)):
-        when = f"2026-01-01T0{hour}:00:00Z"
+    for event, when in (("e-1", FIRST), ("e-2", SECOND)):
         ok(service.post(path("s", "kim", "Watch", "a") + f"?event-id={event}&timestamp={when}"))
     ok(service.post(path("s", "kim", "RateLike", "a")))
     return service
@@ -102,8 +103,8 @@ def left_of(service: Service) -> list[tuple[str, str | None]]:
     (
         ("", []),
         ("?event-id=e-1", ["e-2"]),
-        ("?timestamp=2026-01-01T02:00:00Z", ["e-1"]),
-        ("?event-id=e-1&timestamp=2026-01-01T02:00:00Z", ["e-2", "e-1"]),
+        (f"?timestamp={SECOND}", ["e-1"]),
+        (f"?event-id=e-1&timestamp={SECOND}", ["e-2", "e-1"]),
         ("?event-id=unknown", ["e-2", "e-1"]),
     ),
 )
@@ -150,7 +151,7 @@ def test_the_page_of_a_person_takes_one_back(shop: Service) -> None:
     visitor = Visitor(shop, shop.key)
     page = visitor.get("user", source="s", id="kim")
     assert "as if it had never been" in text_of(page.text)
-    moment = str(int(datetime(2026, 1, 1, 1, tzinfo=UTC).timestamp()) * 1000)
+    moment = str(parse_timestamp(FIRST))
 
     for notice in ("It is taken back.", "taken back already"):
         answer = visitor.fill(page, f"{HOME}/user", type="Watch", piece="a", moment=moment)
@@ -162,13 +163,12 @@ def test_the_page_of_a_person_takes_one_back(shop: Service) -> None:
 
 @pytest.mark.slow
 def test_of_several_at_a_moment_the_page_takes_the_one_of_its_event_id(shop: Service) -> None:
-    moment = datetime(2026, 1, 2, tzinfo=UTC)
     for event in ("x", "y"):
-        ok(shop.post(path("s", "lee", "Watch", "a") + f"?event-id={event}&timestamp={moment:%Y-%m-%dT%H:%M:%SZ}"))
+        ok(shop.post(path("s", "lee", "Watch", "a") + f"?event-id={event}&timestamp={SECOND}"))
     visitor = Visitor(shop, shop.key)
     page = visitor.get("user", source="s", id="lee")
 
-    fields = {"type": "Watch", "piece": "a", "moment": str(int(moment.timestamp()) * 1000), "event": "x"}
+    fields = {"type": "Watch", "piece": "a", "moment": str(parse_timestamp(SECOND)), "event": "x"}
     assert visitor.fill(page, f"{HOME}/user", **fields).status_code == 303
 
     assert page.text.count('name="event" value="x"') == 1

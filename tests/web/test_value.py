@@ -4,11 +4,12 @@ from typing import Any
 
 import pytest
 
+from clocks import DAY_CLOCK
 from factories import piece
 from serving import Service, ok
 from visitors import Visitor, text_of
 
-DAY = "2026-11-01T00:00:00.000Z"
+DAY = DAY_CLOCK.midnight(30)
 
 
 @pytest.fixture

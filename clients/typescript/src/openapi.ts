@@ -19580,7 +19580,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "at": "2027-03-01T06:00:00Z"
+                 *       "at": "2099-03-01T06:00:00Z"
                  *     }
                  */
                 "application/json": components["schemas"]["DraftSchedule"];

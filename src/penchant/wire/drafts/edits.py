@@ -271,7 +271,7 @@ DRAFT_NOTE = Body(DraftNote)
 class DraftSchedule(msgspec.Struct, frozen=True, kw_only=True):
     """When a draft is to be published, in ms since 1970 UTC; ``None``: not any more."""
 
-    at: Annotated[int | None, _MOMENT, Example("2027-03-01T06:00:00Z")]
+    at: Annotated[int | None, _MOMENT, Example("2099-03-01T06:00:00Z")]
 
 
 DRAFT_SCHEDULE = Body(DraftSchedule)
