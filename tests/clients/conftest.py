@@ -155,7 +155,10 @@ def opening(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
             def opened(*, is_dark: bool = False) -> Iterator[Window]:
                 with browser.new_context(color_scheme="dark" if is_dark else "light") as context:
                     context.set_default_timeout(TIMEOUT_MS)
-                    yield ChromiumWindow(context.new_page())
+                    page = context.new_page()
+                    yield ChromiumWindow(page)
+                    # Closed while a page is on its way, Chromium may never answer.
+                    page.goto("about:blank")
 
             yield opened
 
