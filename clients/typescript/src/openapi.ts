@@ -535,7 +535,7 @@ export interface paths {
         put?: never;
         /**
          * Record up to 10,000 interactions, all or none.
-         * @description Up to 10,000 at once, all or none, as a JSON array or as NDJSON (`application/x-ndjson`, `application/ndjson` or `application/jsonl`; pointers begin with the line). `listId`, `eventId` and `value` are as above; `duplicates` counts what the same person has sent before, or twice in the request. Needs the scope `interact`.
+         * @description Up to 10,000 at once, all or none, as a JSON array or as NDJSON (`application/x-ndjson`, `application/ndjson` or `application/jsonl`; pointers begin with the line). `timestamp`, `listId`, `eventId` and `value` are as above; `duplicates` counts what the same person has sent before, or twice in the request. Needs the scope `interact`.
          */
         post: operations["recordInteractions"];
         delete?: never;
