@@ -44,6 +44,8 @@ HOLDS = "holds"
 LONG_MS = 3.0
 _ESTABLISHED = "01"
 """The state of a connection, as /proc/net/tcp has it."""
+_LOOPBACK = "0100007F"
+"""127.0.0.1, as it has addresses."""
 WARMING_S = 10.0
 """How long kernels may take to be loaded, which keeps a process busy once."""
 
@@ -87,10 +89,11 @@ def waits(server: Server, key: str, seconds: float) -> Waits:
 def _processor_clock(server: Server, client: httpx.Client) -> int:
     """Return the clock of the processor time of the worker that answers a client."""
     port = client.get(PATHS[0]).extensions["network_stream"].get_extra_info("client_addr")[1]
-    ends = f":{server.port:04X}", f":{port:04X}"
+    ends = f"{_LOOPBACK}:{server.port:04X}", f"{_LOOPBACK}:{port:04X}"
     lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()]
-    # A connection that has ended, with the same ports as one before, may stand there for a minute.
-    (inode,) = [line[9] for line in lines if (line[1][-5:], line[2][-5:], line[3]) == (*ends, _ESTABLISHED)]
+    # A connection that has ended, with the same ports as one before, may stand there for a minute; and one may stand
+    # there twice, where others come and go while this is read.
+    (inode,) = {line[9] for line in lines if (line[1], line[2], line[3]) == (*ends, _ESTABLISHED)}
     for worker in workers_of(server.process.pid):
         for file in Path(f"/proc/{worker}/fd").iterdir():
             with contextlib.suppress(OSError):
