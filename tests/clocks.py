@@ -1,7 +1,6 @@
 """Clocks of tests: one of days, which stands still so that no test runs over midnight, and one that tests set."""
 
 import time
-from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
@@ -37,23 +36,15 @@ class DayClock:
 DAY_CLOCK = DayClock()
 
 
-def set_back(monkeypatch: pytest.MonkeyPatch, day: date) -> Callable[[], float]:
-    """Have this process's clock go on from a day, and return it: what is kept of then has not become too old.
+def set_back(monkeypatch: pytest.MonkeyPatch, day: date) -> None:
+    """Have this process's clock go on from a day: what is kept of then has not become too old.
 
     What took `time.time` before for its clock goes by the real one still.
     """
     read = time.time_ns
     ahead_ns = read() - int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) * 1_000_000_000
-
-    def now_ns() -> int:
-        return read() - ahead_ns
-
-    def now() -> float:
-        return now_ns() / 1e9
-
-    monkeypatch.setattr(time, "time_ns", now_ns)
-    monkeypatch.setattr(time, "time", now)
-    return now
+    monkeypatch.setattr(time, "time_ns", lambda: read() - ahead_ns)
+    monkeypatch.setattr(time, "time", lambda: time.time_ns() / 1e9)
 
 
 class SetClock:

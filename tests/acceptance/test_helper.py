@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from acceptance.processes import children_of, wait_until, workers_of
+from acceptance.processes import children_of, wait_until, waited_for, workers_of
 from acceptance.servers import Server, new_key
 from factories import piece
 from penchant.bootstrap.processes import HELPER_NICENESS
@@ -86,9 +86,9 @@ def test_what_is_relayed_is_stored_counted_and_read_as_anything_else(tmp_path: P
 
         lists = 'penchant_requests_total{method="GET",route="/{source}/content/{contentID}/similar",status="200"}'
         # What is told of metrics may be a second old.
-        wait_until(lambda: server.metric(lists) >= QUOTA)
+        counted = waited_for(lambda: server.metric(lists), lambda count: count >= QUOTA)
         assert similar == [200] * QUOTA + [429] * 4
-        assert server.metric(lists) == QUOTA
+        assert counted == QUOTA
 
 
 def test_a_helper_that_is_killed_is_replaced(tmp_path: Path) -> None:

@@ -102,6 +102,7 @@ def test_a_copy_of_a_database_that_is_written_to_is_what_it_was_at_one_moment(tm
 
     back_up(data, tmp_path / "backup", replace=False)
 
+    assert writer.poll() is None
     restore(tmp_path / "backup", tmp_path / "new", replace=False)
     written = {name for name in pieces_in(tmp_path / "new") if name.startswith("w-")}
     # The writer has gone on meanwhile.

@@ -7,7 +7,7 @@ import gzip
 import json
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from datetime import date
 from pathlib import Path
@@ -36,14 +36,14 @@ def data(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[], float]:
-    """A clock of when it was made: what people did is too old to be kept one day."""
-    return set_back(monkeypatch, date(2026, 12, 1))
+def when_it_was_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Go by a clock of then: what people did is too old to be kept one day."""
+    set_back(monkeypatch, date(2026, 12, 1))
 
 
 @pytest.fixture
-def client(data: Path, clock: Callable[[], float]) -> Iterator[TestClient]:
-    application = web_application(NodeSettings(data=str(data)), clock=clock)
+def client(data: Path) -> Iterator[TestClient]:
+    application = web_application(NodeSettings(data=str(data)), clock=time.time)
     with TestClient(application, headers={"x-api-key": FACTS["key"]}) as opened:
         yield opened
 
@@ -96,9 +96,7 @@ def test_people_keep_their_variants(client: TestClient) -> None:
 
 
 @pytest.mark.slow
-def test_it_agrees_with_itself_and_its_export_is_taken_by_an_import(
-    client: TestClient, data: Path, clock: Callable[[], float]
-) -> None:
+def test_it_agrees_with_itself_and_its_export_is_taken_by_an_import(client: TestClient, data: Path) -> None:
     file = data.parent / "shop.ndjson"
     words = ["--source", "shop", "--with", "all", "--output", str(file)]
 
@@ -109,7 +107,7 @@ def test_it_agrees_with_itself_and_its_export_is_taken_by_an_import(
     taken = CliRunner().invoke(commands, ["import", *new, str(file)])
     assert taken.exit_code == 0, taken.output
     key = CliRunner().invoke(commands, ["keys", "create", *new[:2]]).stdout.strip()
-    application = web_application(NodeSettings(data=new[1]), clock=clock)
+    application = web_application(NodeSettings(data=new[1]), clock=time.time)
     with TestClient(application, headers={"x-api-key": key}) as imported:
         assert imported.get("/shop/ids").json() == FACTS["ids"] == client.get("/shop/ids").json()
         again = imported.post(f"/shop/users/{FACTS['people'][0]}/interactions/Click/content/p7?event-id=order-0")
