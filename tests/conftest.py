@@ -37,6 +37,11 @@ FETCHING = ("clients", "generators")
 """Folders whose tests fetch packages."""
 ALL_SLOW = re.compile(r"^pytestmark = .*mark\.(slow|stress)", re.MULTILINE)
 """What a file says whose tests are all slow."""
+OF_PROCESSES = ("acceptance", "clients", "cluster", "faults", "generators", "hostile")
+"""Folders whose tests start processes."""
+_STARTING = r"^(from|import) (acceptance|documents\.reading|multiprocessing|subprocess)\b"
+STARTS_PROCESSES = re.compile(_STARTING, re.MULTILINE)
+"""What a file of another folder says whose tests start processes."""
 
 # Properties take their time on a busy machine; how many examples are tried is for whoever waits for them (D224).
 for _profile, _examples in (("fast", 5), ("quick", 10), ("usual", 30), ("long", 100)):
@@ -65,9 +70,13 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark what starts a PostgreSQL server, and what is slow, and choose and order what is run.
 
-    Where another service than usual is asked (``--on``, ``--through``), tests that ask none are left out.
+    Where another service than usual is asked (``--on``, ``--through``), tests that ask none are left out. A test that
+    starts processes depends on what else the machine does: one that fails is run once more (D241 of docs/decisions.md).
     """
+    of_processes = {path for path in {item.path for item in items} if starts_processes(path)}
     for item in items:
+        if item.path in of_processes or uses_server(item):
+            item.add_marker(pytest.mark.flaky(reruns=1))
         if uses_postgresql(item):
             item.add_marker("postgresql")
         if uses_postgresql(item) or is_asked_property(item) or item.get_closest_marker("stress"):
@@ -109,7 +118,10 @@ def pytest_timeout_set_timer(settings: "Timeouts") -> Generator[None, object, ob
 
 
 class FailuresAtOnce:
-    """Prints failures at once, in the process that prints: a run that is stopped from outside has no summary."""
+    """Prints failures at once, in the process that prints: a run that is stopped from outside has no summary.
+
+    The first failure of a test that is run once more, too: both of its results are printed.
+    """
 
     def __init__(self, config: pytest.Config) -> None:
         self._plugins = config.pluginmanager
@@ -117,8 +129,10 @@ class FailuresAtOnce:
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         terminal = self._plugins.get_plugin("terminalreporter")
-        if report.failed and terminal is not None:
-            terminal.write_line(f"\n{report.nodeid} ({report.when}):\n{report.longreprtext[-4_000:]}")
+        if terminal is None or report.outcome not in ("failed", "rerun"):
+            return
+        what = "failed" if report.failed else "failed, and is run once more"
+        terminal.write_line(f"\n{report.nodeid} ({report.when}) {what}:\n{report.longreprtext[-4_000:]}")
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> FileScheduler:
@@ -129,6 +143,17 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> FileSched
 def fixtures_of(item: pytest.Item) -> list[str]:
     """Return the names of the fixtures that a test uses."""
     return item.fixturenames if isinstance(item, pytest.Function) else []
+
+
+def starts_processes(file: Path) -> bool:
+    """Return whether tests of a file start processes, by its folder or by what it imports."""
+    return file.parent.name in OF_PROCESSES or STARTS_PROCESSES.search(file.read_text()) is not None
+
+
+def uses_server(item: pytest.Item) -> bool:
+    """Return whether a test asks a database server or nodes."""
+    is_elsewhere = item.config.getoption("--on") != "file" and "applications" in fixtures_of(item)
+    return is_elsewhere or uses_postgresql(item) or not {"cluster", "nodes"}.isdisjoint(fixtures_of(item))
 
 
 def uses_postgresql(item: pytest.Item) -> bool:

@@ -45,3 +45,24 @@ def test_files_go_to_a_process_as_a_whole_and_all_of_a_cluster_to_one(tmp_path: 
     assert len(lines) == 6 * len(files), ran.stdout
     assert len(processes) == len({unit_of(file) for file in files}), ran.stdout
     assert len({process for process, _ in processes}) == 2
+
+
+@pytest.mark.slow
+def test_what_starts_processes_and_fails_is_run_once_more_and_both_results_are_printed(tmp_path: Path) -> None:
+    (tmp_path / "pytest.ini").write_text(f"[pytest]\npythonpath = {ROOT / 'tests'}\nmarkers = slow\n")
+    (tmp_path / "conftest.py").write_text("from tests.conftest import *\n")
+    late = "runs = []\ndef test_late():\n    runs.append(0)\n    assert len(runs) > 1, 'too late'\n"
+    (tmp_path / "test_processes.py").write_text("import subprocess\n" + late + "def test_wrong():\n    assert 1 > 2\n")
+    (tmp_path / "test_here.py").write_text(late)
+
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", "-n", "2", "-ra", "--import-mode=importlib", "."],
+        capture_output=True, text=True, timeout=1_000, check=False, cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+
+    assert ran.returncode == 1
+    assert "test_processes.py::test_late (call) failed, and is run once more:" in ran.stdout
+    assert "1 passed, 2 rerun" in ran.stdout
+    assert "FAILED test_processes.py::test_wrong" in ran.stdout
+    assert "FAILED test_here.py::test_late" in ran.stdout
