@@ -133,7 +133,7 @@ class TooManyDrafts(PenchantError):
 
 
 class DraftChanged(PenchantError):
-    """Others changed the draft, or what it edits, at the same moment."""
+    """The draft is another revision than the one looked at, or what it edits was changed at the same moment."""
 
 
 class OutdatedDraft(PenchantError):

@@ -151,6 +151,7 @@ SAMPLES: dict[str, Any] = {
     "name": "p",
     "note": "n",
     "force": True,
+    "revision": "2f0c61d5a8b3e947",
     "placement": Placement(
         kind="similar", title="t", purpose="p", experiment="e", auto_stop=True, variants=[VARIANT], **LIST_MEMBERS
     ),

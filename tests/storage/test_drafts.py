@@ -1,6 +1,7 @@
 """Drafts as both databases keep them: written, moved, published by one transaction, taken back, forgotten."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from penchant.errors import (
     DraftChanged,
     FourEyes,
+    InvalidInput,
     OutdatedDraft,
     PenchantError,
     TooManyDrafts,
@@ -21,16 +23,22 @@ from penchant.errors import (
 from penchant.model import MAX_LIST_LENGTH, EncodedPiece, ListChange, ListKind
 from penchant.service.drafts import Drafts
 from penchant.storage import (
+    Command,
     DeleteDraft,
+    DeletePlacement,
     DeleteSource,
     DraftBasis,
+    EditList,
     MoveDraft,
     PlacementEdit,
     PublishDraft,
+    PutPlacement,
     ReplaceList,
+    ReplaceSettings,
     SaveDraft,
     Storage,
 )
+from penchant.storage.writes import STEERING
 from storage.commands import done, head, putting, submit, submitting
 
 WAITING = frozenset({"draft", "proposed"})
@@ -166,7 +174,8 @@ def test_nothing_is_stored_of_what_is_refused(storage: Storage, account: int) ->
     refused(storage, publishing(storage, account, **edits, revision=1), DraftChanged)
     refused(storage, publishing(storage, account, **edits, settings_seen=b"{}"), DraftChanged)
     refused(storage, publishing(storage, account, **edits, placements_seen={"p": 1}), DraftChanged)
-    refused(storage, publishing(storage, account, **edits, actor="ann", is_theirs=False), FourEyes)
+    steps = basis_of(storage, account).draft.steps
+    refused(storage, publishing(storage, account, **edits, last_step=steps[0]._replace(note="x")), DraftChanged)
     refused(storage, publishing(storage, account, **edits, states=frozenset({"published"})), WrongDraftState)
     done(storage, ReplaceList(account_id=account, source="s", kind=ListKind.BLACKLIST, ids=["y"]))
     refused(storage, publishing(storage, account, **edits), OutdatedDraft)
@@ -175,6 +184,88 @@ def test_nothing_is_stored_of_what_is_refused(storage: Storage, account: int) ->
     assert storage.pieces.read_some(account, "s", ["n"]) == {}
     assert head(storage, account).version == before.version + 1
     done(storage, publishing(storage, account, **edits, force=True))
+    assert blacklist(storage, account) == ("x",)
+
+
+FOUR_EYES = b'{"halfLifeDays":90,"fourEyes":true}'
+
+
+def steering(account: int, **others: Any) -> list[Command]:
+    """Return a command of each kind that changes what steers a source, the last of which removes it."""
+    whose: dict[str, Any] = {"account_id": account, "source": "s", "actor": "ann"} | others
+    put = putting(account, "home", b"2")
+    return [
+        ReplaceList(**whose, kind=ListKind.BLACKLIST, ids=["x"]),
+        EditList(**whose, kind=ListKind.WHITELIST, piece_id="a", is_listed=True),
+        PutPlacement(**asdict(put) | whose),
+        DeletePlacement(**whose, name="home"),
+        ReplaceSettings(**whose, settings=b""),
+        ReplaceSettings(**whose, settings=b'{"halfLifeDays":9,"fourEyes":true}'),
+        DeleteSource(**whose),
+    ]
+
+
+def test_no_command_changes_alone_what_steers_a_source_that_asks_for_two(storage: Storage, account: int) -> None:
+    done(storage, submitting(account, "a"))
+    on = ReplaceSettings(account_id=account, source="s", settings=FOUR_EYES)
+    done(storage, on)
+    before = storage.sources.read_curation(account, "s")
+    assert {type(each) for each in steering(account)} == set(STEERING)
+
+    for command in steering(account):
+        refused(storage, command, FourEyes)
+
+    assert storage.sources.read_curation(account, "s") == before
+    # What is in force can be put back, and what steers nothing is stored as ever.
+    done(storage, on)
+    done(storage, submitting(account, "b"))
+    for command in steering(account, bypasses_review=True)[:4]:
+        done(storage, command)
+
+
+def test_of_a_source_that_does_not_ask_for_two_everything_is_changed(storage: Storage, account: int) -> None:
+    done(storage, submitting(account, "a"))
+    for settings in (b"", b"{}", b'{"fourEyes":false}'):
+        done(storage, ReplaceSettings(account_id=account, source="s", settings=settings))
+        for command in steering(account)[:4]:
+            done(storage, command)
+
+
+def test_a_draft_of_a_source_that_asks_for_two_is_for_who_has_seen_it_and_wrote_none_of_it(
+    storage: Storage, account: int
+) -> None:
+    done(storage, submitting(account, "a"))
+    done(storage, ReplaceSettings(account_id=account, source="s", settings=FOUR_EYES))
+    done(storage, saving(account, "blacklist"))
+    scheduling = {"step": "schedule", "state": "scheduled", "due_at": 2**52}
+
+    refused(storage, publishing(storage, account, actor="ann", names_revision=True), FourEyes)
+    refused(storage, moving(account, **scheduling, names_revision=True), FourEyes)
+    refused(storage, publishing(storage, account), InvalidInput)
+    refused(storage, moving(account, **scheduling, actor="bob"), InvalidInput)
+    done(storage, moving(account))
+    done(storage, publishing(storage, account, names_revision=True))
+    undoing: dict[str, Any] = {"step": "undo", "states": frozenset({"published"}), "undoes": True}
+    refused(storage, publishing(storage, account, **undoing, actor="ann", names_revision=True), FourEyes)
+    refused(storage, publishing(storage, account, **undoing), InvalidInput)
+    done(storage, publishing(storage, account, **undoing, names_revision=True))
+
+
+def test_what_was_published_anew_meanwhile_is_not_undone_by_what_the_first_time_replaced(
+    storage: Storage, account: int
+) -> None:
+    done(storage, submitting(account, "a"))
+    done(storage, saving(account, "blacklist"))
+    lists, undone = {ListKind.BLACKLIST: ["x"]}, {"step": "undo", "states": frozenset({"published"}), "undoes": True}
+    done(storage, publishing(storage, account, lists=lists))
+    basis = basis_of(storage, account).draft
+    slow = publishing(storage, account, **undone, lists={ListKind.BLACKLIST: []}, last_step=basis.steps[-1])
+    done(storage, slow)
+    done(storage, ReplaceList(account_id=account, source="s", kind=ListKind.BLACKLIST, ids=["y"]))
+    done(storage, publishing(storage, account, states=WAITING | {"undone"}, lists=lists, force=True))
+    assert basis_of(storage, account).draft.revision == basis.revision
+
+    refused(storage, slow, DraftChanged)
     assert blacklist(storage, account) == ("x",)
 
 
@@ -243,7 +334,7 @@ def test_steps_are_noted_and_a_schedule_is_found_when_it_is_due(storage: Storage
 
     def due() -> list[tuple[str, str]]:
         found = storage.drafts.list_due(100)
-        return [(each.name, each.actor) for each in found if each.account_id == account]
+        return [(each.name, each.schedule.actor) for each in found if each.account_id == account]
 
     assert due() == [("d", "bob")]
     steps = basis_of(storage, account).draft.steps

@@ -253,7 +253,7 @@ ABOUT_KIM = ("recommend", "rank", "why", "profile", "placements")
 
 def expected(kind: str, tool: str) -> str | None:
     """Return the code of the error with which a tool answers a key of a kind."""
-    on_page = None if tool in ON_PAGES else "outside-scope" if tool == "draft" else "not-in-browsers"
+    on_page = None if tool in ON_PAGES else "not-in-browsers"
     return {
         "server": None,
         "read-only": None if tool in READS else "outside-scope",

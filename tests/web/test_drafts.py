@@ -26,6 +26,12 @@ def do(service: Service, step: str, body: Any = None, *, name: str = "spring", *
     return service.post(f"/s/drafts/{name}/{step}", **options)
 
 
+def seen(service: Service, step: str, body: Any = None, *, name: str = "spring", **options: Any) -> Any:
+    """Do something to a draft as who has looked at it now."""
+    revision = ok(service.get(f"/s/drafts/{name}"))["revision"]
+    return do(service, f"{step}{'&' if '?' in step else '?'}revision={revision}", body, name=name, **options)
+
+
 def refused(answer: Any, status: int, code: str) -> Any:
     assert (answer.status_code, answer.json()["code"]) == (status, code), answer.text
     return answer.json()
@@ -318,7 +324,8 @@ def test_with_four_eyes_no_writer_publishes(service: Service) -> None:
         refused(do(service, "schedule", {"at": "2099-01-01T00:00:00Z"}, key=key), 403, "four-eyes")
     ok(do(service, "propose", {}))
     refused(do(service, "accept", {}), 403, "four-eyes")
-    ok(do(service, "accept", {}, key=third))
+    refused(seen(service, "accept", {}), 403, "four-eyes")
+    ok(seen(service, "accept", {}, key=third))
 
 
 def test_a_draft_that_turns_four_eyes_off_is_under_four_eyes(service: Service) -> None:
@@ -332,16 +339,174 @@ def test_writers_count_anew_after_a_publication_but_not_after_an_undo(service: S
     service.put("/s/settings", json={"fourEyes": True})
     other = service.new_key()
     put(service, {"blacklist": ["p1"]})
-    ok(do(service, "publish", key=other))
-    ok(do(service, "undo", key=other))
+    ok(seen(service, "publish", key=other))
+    ok(seen(service, "undo", key=other))
 
     put(service, {"blacklist": ["p1"], "note": "again"}, key=other)
     refused(do(service, "publish"), 403, "four-eyes")
     third = service.new_key()
-    ok(do(service, "publish", key=third))
+    ok(seen(service, "publish", key=third))
     put(service, {"blacklist": ["p2"]}, key=other)
 
+    ok(seen(service, "publish"))
+
+
+def test_a_revision_is_another_one_each_time_a_draft_is_written_and_its_tag(service: Service) -> None:
+    first = put(service, {"blacklist": ["p1"]})["revision"]
+    answer = service.get("/s/drafts/spring")
+    second = put(service, {"blacklist": ["p1"]})["revision"]
+
+    assert (answer.json()["revision"], answer.headers["etag"]) == (first, f'W/"{first}"')
+    assert first != second
+    # What is done to it is none: who was told of a revision when they wrote it, and proposes it, names that one.
+    ok(do(service, "propose", {}))
+    again = service.get("/s/drafts/spring", headers={"if-none-match": f'W/"{second}"'})
+    assert (again.status_code, again.json()["revision"], again.json()["state"]) == (200, second, "proposed")
+    assert ok(service.get("/s/drafts"))["drafts"][0]["revision"] == second
+    assert put(service, again.json())["revision"] not in {first, second}
+
+
+STEPS: tuple[tuple[str, Any, str, tuple[str, ...]], ...] = (
+    ("publish", None, "publish", ()),
+    ("accept", {}, "accept", ("propose",)),
+    ("schedule", {"at": "2099-01-01T00:00:00Z"}, "schedule", ()),
+    ("undo", None, "undo", ("publish",)),
+)
+
+
+@pytest.mark.parametrize(("step", "body", "last", "before"), STEPS, ids=[each[0] for each in STEPS])
+def test_what_is_done_to_another_revision_than_the_one_named_is_refused(
+    service: Service, step: str, body: Any, last: str, before: tuple[str, ...]
+) -> None:
+    old = put(service, {"blacklist": ["p1"]})["revision"]
+    now = put(service, {"blacklist": ["p1", "p2", "p3"]})["revision"]
+    for each in before:
+        ok(do(service, each, None if each == "publish" else {}))
+    standing_before, draft = standing(service), ok(service.get("/s/drafts/spring"))
+
+    for stale in (old, "1", "none", "%20", f"0{now}", now.upper() + "0", f"{now}&force=true&revision={now}"):
+        answer = do(service, f"{step}?revision={stale}", body)
+        expected = (422, "invalid-input") if "&" in stale else (409, "draft-changed")
+        assert (answer.status_code, answer.json()["code"]) == expected, stale
+
+    assert (standing(service), ok(service.get("/s/drafts/spring"))) == (standing_before, draft)
+    ok(do(service, f"{step}?revision={now}", body))
+    assert ok(service.get("/s/drafts/spring"))["steps"][0]["step"] == last
+
+
+@pytest.mark.parametrize(("step", "body", "last", "before"), STEPS, ids=[each[0] for each in STEPS])
+def test_with_four_eyes_who_does_something_names_what_they_have_seen(
+    service: Service, step: str, body: Any, last: str, before: tuple[str, ...]
+) -> None:
+    service.put("/s/settings", json={"fourEyes": True})
+    other = service.new_key()
+    put(service, {"blacklist": ["p1"]})
+    for each in before:
+        ok(seen(service, each, None if each == "publish" else {}, key=other))
+
+    problem = refused(do(service, step, body, key=other), 422, "invalid-input")
+
+    assert [each["parameter"] for each in problem["errors"]] == ["revision"]
+    refused(seen(service, step, body), 403, "four-eyes")
+    ok(seen(service, step, body, key=other))
+    assert ok(service.get("/s/drafts/spring"))["steps"][0]["step"] == last
+
+
+def test_who_turned_four_eyes_on_does_not_turn_it_off_alone(service: Service) -> None:
+    editor = service.new_key(scopes=["read", "personal", "write"])
+    put(service, {"settings": {"fourEyes": True}}, key=editor)
     ok(do(service, "publish"))
+
+    refused(seen(service, "undo", key=editor), 403, "four-eyes")
+    refused(service.put("/s/blacklist", json=["p1"], key=editor), 403, "four-eyes")
+
+    ok(seen(service, "undo"))
+    ok(service.put("/s/blacklist", json=["p1"], key=editor))
+
+
+def test_what_a_source_is_steered_by_is_not_lost_with_it_by_one_alone(service: Service) -> None:
+    service.put("/s/settings", json={"fourEyes": True})
+    editor = service.new_key(scopes=["read", "personal", "write"])
+
+    refused(service.delete("/s?confirm=s", key=editor), 403, "four-eyes")
+    service.submit("s", piece("more"), key=editor)
+
+    assert ok(service.get("/s/settings"))["fourEyes"] is True
+    refused(service.put("/s/blacklist", json=["p1"], key=editor), 403, "four-eyes")
+    refused(service.delete("/none?confirm=none", key=editor), 404, "unknown-source")
+
+
+@pytest.mark.slow
+def test_what_is_published_is_what_was_looked_at_whoever_writes_meanwhile(service: Service) -> None:
+    """One writes the draft again and again; another looks, and publishes what they saw."""
+    service.put("/s/settings", json={"fourEyes": True})
+    editor, outcomes = service.new_key(), list[int]()
+
+    def write() -> None:
+        for number in range(60):
+            ok(service.put("/s/drafts/spring", json={"blacklist": [f"p{number % 6}"]}))
+
+    def publish() -> None:
+        look = ok(service.get("/s/drafts/spring"))
+        answer = service.post(f"/s/drafts/spring/publish?revision={look['revision']}", key=editor)
+        outcomes.append(answer.status_code)
+        if answer.status_code == 200:
+            told = answer.json().get("blacklist", look["blacklist"])
+            assert ok(service.get("/s/blacklist")) == told == look["blacklist"]
+        else:
+            assert answer.json()["code"] in {"draft-changed", "wrong-draft-state"}
+
+    put(service, {"blacklist": ["p0"]})
+    with ThreadPoolExecutor(1) as threads:
+        writing = threads.submit(write)
+        while not writing.done():
+            publish()
+        writing.result()
+
+    assert {200, 409} == set(outcomes)
+
+
+def test_a_publication_tells_a_list_that_others_have_changed_meanwhile(service: Service) -> None:
+    put(service, {"blacklist": ["p1"], "whitelist": ["p2"]})
+    service.put("/s/blacklist", json=["p8"])
+
+    published = ok(do(service, "publish"))
+
+    assert set(published) == {"version", "blacklist"}
+    assert published["blacklist"] == ok(service.get("/s/blacklist")) == ["p8", "p1"]
+    ok(do(service, "undo"))
+    put(service, {"blacklist": ["p8", "p1"]})
+    service.put("/s/blacklist", json=[])
+    assert ok(do(service, "propose", {}))["blacklist"] == ["p8", "p1"]
+    assert ok(do(service, "accept", {}))["blacklist"] == ["p1"]
+
+
+def test_a_list_that_is_forced_is_the_draft_s(service: Service) -> None:
+    put(service, {"blacklist": ["p1"]})
+    service.put("/s/blacklist", json=["p8"])
+
+    assert set(ok(do(service, "publish?force=true"))) == {"version"}
+
+    assert ok(service.get("/s/blacklist")) == ["p1"]
+
+
+def test_edits_come_back_as_their_routes_give_them(service: Service) -> None:
+    edits = {
+        "placements": {"home": {"title": "Home", "kind": "popular", "diversity": 0}},
+        "settings": {"halfLifeDays": 7, "words": {}},
+        "blacklist": ["p2", "p1"],
+        "whitelist": [],
+        "content": [{"id": "n", "label": None, "categories": {"genre": ["x", {"key": "y", "weight": 1.0}]}}],
+    }
+    written = put(service, edits)
+    read = ok(service.get("/s/drafts/spring"))
+    ok(do(service, "publish"))
+
+    assert written == read
+    assert read["placements"] == {"home": ok(service.get("/s/placements/home"))}
+    assert read["settings"] == ok(service.get("/s/settings"))
+    assert [read[each] for each in ("blacklist", "whitelist")] == standing(service)[2]
+    assert read["content"] == [ok(service.get("/s/content/n"))]
 
 
 def moment(**ahead: float) -> str:
@@ -481,11 +646,13 @@ def test_browser_keys_know_no_drafts(service: Service) -> None:
     key = service.new_key(origins=("https://example.org",), scopes=("read", "personal", "interact"))
     headers = {"origin": "https://example.org"}
 
-    for answer in (
-        service.get("/s/drafts", key=key, headers=headers),
-        service.get("/s/drafts/spring", key=key, headers=headers),
-    ):
-        assert answer.status_code == 403
+    for limited in (key, service.new_key(origins=("https://example.org",), scopes=("interact",))):
+        for path in ("/s/drafts", "/s/drafts/spring", "/s/ids", "/s/content", "/s/changes"):
+            refused(service.get(path, key=limited, headers=headers), 403, "not-in-browsers")
+        for step, body in (("publish", None), ("propose", {}), ("effect", {}), ("undo", None)):
+            refused(do(service, step, body, key=limited, headers=headers), 403, "not-in-browsers")
+        refused(service.put("/s/drafts/spring", json={}, key=limited, headers=headers), 403, "not-in-browsers")
+        refused(service.put("/s/blacklist", json=[], key=limited, headers=headers), 403, "outside-scope")
 
 
 @pytest.mark.slow

@@ -291,16 +291,16 @@ export class Client {
   }
 
   /** Have a draft published at a moment; null takes the schedule back. */
-  scheduleDraft(source: string, name: string, at: string | null, options?: Abortable): Promise<Answer<"scheduleDraft">> {
-    return this.#draft(source, name, "schedule", { at }, options);
+  scheduleDraft(source: string, name: string, at: string | null, query?: Query<"scheduleDraft">): Promise<Answer<"scheduleDraft">> {
+    return this.#draft(source, name, "schedule", { at }, query);
   }
 
   publishDraft(source: string, name: string, query?: Query<"publishDraft">): Promise<Answer<"publishDraft">> {
     return this.#draft(source, name, "publish", undefined, query);
   }
 
-  undoDraft(source: string, name: string, options?: Abortable): Promise<Answer<"undoDraft">> {
-    return this.#draft(source, name, "undo", undefined, options);
+  undoDraft(source: string, name: string, query?: Query<"undoDraft">): Promise<Answer<"undoDraft">> {
+    return this.#draft(source, name, "undo", undefined, query);
   }
 
   // Previews: nothing is stored

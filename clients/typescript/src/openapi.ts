@@ -1113,12 +1113,12 @@ export interface paths {
         };
         /**
          * Read a draft: what it edits, and where it stands.
-         * @description Stores a draft; nothing of it is in force. Every member may be left out: `title` (up to 200 characters), `note` (2,000), `placements` (by name, each as its own route takes it; null removes one), `settings` (they replace the whole), `blacklist`, `whitelist`, and `content` (pieces to be submitted). Each is checked as its route does: 422 with pointers. The answer is what GET gives: the edits, `by` and `changedAt` (who wrote it last, and when), `writers` (all who wrote it since it was published), `state` (`draft`, `proposed`, `sent-back`, `scheduled`, `published` or `undone`), and `steps`, what was done to it, newest first. `changes` tells what a list has `added` (each id with the one before which it stands, null for the end) and `removed`; a list in another order has none. Publishing makes these changes to the list as it then is. Writing a draft makes its state `draft`, whatever it was, and takes a schedule back. Needs the scope `write`. Not for browser keys.
+         * @description Stores a draft; nothing of it is in force. Every member may be left out: `title` (up to 200 characters), `note` (2,000), `placements` (by name, each as its own route takes it; null removes one), `settings` (they replace the whole), `blacklist`, `whitelist`, and `content` (pieces to be submitted). Each is checked as its route does: 422 with pointers. The answer is what GET gives: the edits, `by` and `changedAt` (who wrote it last, and when), `revision` (another one with every PUT; the header `ETag` has it, too), `writers` (all who wrote it since it was published), `state` (`draft`, `proposed`, `sent-back`, `scheduled`, `published` or `undone`), and `steps`, what was done to it, newest first. `changes` tells what a list has `added` (each id with the one before which it stands, null for the end) and `removed`; a list in another order has none. Writing a draft makes its state `draft`, and takes a schedule back. Needs the scope `write`. Not for browser keys.
          */
         get: operations["getDraft"];
         /**
          * Store a draft; nothing of it is in force before it is published.
-         * @description Stores a draft; nothing of it is in force. Every member may be left out: `title` (up to 200 characters), `note` (2,000), `placements` (by name, each as its own route takes it; null removes one), `settings` (they replace the whole), `blacklist`, `whitelist`, and `content` (pieces to be submitted). Each is checked as its route does: 422 with pointers. The answer is what GET gives: the edits, `by` and `changedAt` (who wrote it last, and when), `writers` (all who wrote it since it was published), `state` (`draft`, `proposed`, `sent-back`, `scheduled`, `published` or `undone`), and `steps`, what was done to it, newest first. `changes` tells what a list has `added` (each id with the one before which it stands, null for the end) and `removed`; a list in another order has none. Publishing makes these changes to the list as it then is. Writing a draft makes its state `draft`, whatever it was, and takes a schedule back. Needs the scope `write`. Not for browser keys.
+         * @description Stores a draft; nothing of it is in force. Every member may be left out: `title` (up to 200 characters), `note` (2,000), `placements` (by name, each as its own route takes it; null removes one), `settings` (they replace the whole), `blacklist`, `whitelist`, and `content` (pieces to be submitted). Each is checked as its route does: 422 with pointers. The answer is what GET gives: the edits, `by` and `changedAt` (who wrote it last, and when), `revision` (another one with every PUT; the header `ETag` has it, too), `writers` (all who wrote it since it was published), `state` (`draft`, `proposed`, `sent-back`, `scheduled`, `published` or `undone`), and `steps`, what was done to it, newest first. `changes` tells what a list has `added` (each id with the one before which it stands, null for the end) and `removed`; a list in another order has none. Writing a draft makes its state `draft`, and takes a schedule back. Needs the scope `write`. Not for browser keys.
          */
         put: operations["putDraft"];
         post?: never;
@@ -1223,7 +1223,7 @@ export interface paths {
         put?: never;
         /**
          * Have a draft published at a moment, or not any more.
-         * @description Has a draft published `at` a moment to come, by one of the nodes, some seconds after it; null takes that back. It is published as by who scheduled it: their key has to be valid then. What fails is a step `fail` of the draft, whose state is `draft` again. Needs the scope `write`. Not for browser keys.
+         * @description Has a draft published `at` a moment to come, by one of the nodes, some seconds after it; null takes that back. It is published as by who scheduled it, by what they may do then: the key has to be there, valid, with the scope `write`, and its plan to allow it; of a person whom a proxy names the group that let them schedule it has to have editors of the account. What fails is a step `fail` of the draft, whose state is `draft` again. Needs the scope `write`. Not for browser keys.
          */
         post: operations["scheduleDraft"];
         delete?: never;
@@ -1243,7 +1243,7 @@ export interface paths {
         put?: never;
         /**
          * Put all that a draft edits in force at once, as one version, or nothing of it.
-         * @description Puts everything that a draft edits in force at once, as one version, or nothing of it. Where something of it (a list only if the draft changes its order) is no longer as it was when the draft was last written, 409 `outdated-draft` names it; `force=true` publishes all the same. With the setting `fourEyes` of the source 403 `four-eyes` to everybody who wrote the draft since it was last published. Needs the scope `write`. Not for browser keys.
+         * @description Puts everything that a draft edits in force at once, as one version, or nothing of it. Of a list the `changes` are made to the list as it then is; where that gives another list than the draft's, the answer has it (`blacklist`, `whitelist`). Where something else (a list if the draft changes its order) is no longer as it was when the draft was last written, 409 `outdated-draft` names it; `force=true` publishes all the same, lists as the draft has them. Needs the scope `write`. Not for browser keys.
          */
         post: operations["publishDraft"];
         delete?: never;
@@ -2505,10 +2505,12 @@ export interface components {
          * DraftSummary
          * @description Where a draft stands: who wrote it last and when, everybody who did since it was published, what was done.
          *
-         *         ``steps`` are the newest ones, newest first; ``due`` is when a scheduled one is to be published.
+         *         ``revision`` is another one each time it is written. ``steps`` are the newest ones, newest first; ``due`` is when a
+         *         scheduled one is to be published.
          */
         DraftSummary: {
             name: string;
+            revision: string;
             title?: string;
             state: string;
             by: string;
@@ -2543,10 +2545,14 @@ export interface components {
         /**
          * PublishedVersion
          * @description The version of the source at which all of a draft came into force, or what it had replaced.
+         *
+         *         A list that others have changed meanwhile is told as it is then, where it is another one than the draft's.
          */
         PublishedVersion: {
             /** Format: int64 */
             version: number;
+            blacklist?: string[];
+            whitelist?: string[];
         } & {
             [key: string]: unknown;
         };
@@ -3132,6 +3138,7 @@ export interface components {
                 };
             };
             name: string;
+            revision: string;
             state: string;
             by: string;
             /** Format: date-time */
@@ -17394,7 +17401,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
+            /** @description `four-eyes`: Somebody else has to publish this; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -17526,6 +17533,7 @@ export interface operations {
                      *       "drafts": [
                      *         {
                      *           "name": "spring",
+                     *           "revision": "2f0c61d5a8b3e947",
                      *           "title": "Crime in spring",
                      *           "state": "proposed",
                      *           "by": "Zk4tQ9",
@@ -17727,6 +17735,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "name": "spring",
+                     *       "revision": "2f0c61d5a8b3e947",
                      *       "title": "Crime in spring",
                      *       "state": "proposed",
                      *       "by": "Zk4tQ9",
@@ -17978,6 +17987,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "name": "spring",
+                     *       "revision": "2f0c61d5a8b3e947",
                      *       "title": "Crime in spring",
                      *       "state": "proposed",
                      *       "by": "Zk4tQ9",
@@ -18743,6 +18753,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "name": "spring",
+                     *       "revision": "2f0c61d5a8b3e947",
                      *       "title": "Crime in spring",
                      *       "state": "proposed",
                      *       "by": "Zk4tQ9",
@@ -19038,6 +19049,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "name": "spring",
+                     *       "revision": "2f0c61d5a8b3e947",
                      *       "title": "Crime in spring",
                      *       "state": "proposed",
                      *       "by": "Zk4tQ9",
@@ -19295,6 +19307,8 @@ export interface operations {
             query?: {
                 /** @description Publish also where what the draft edits has changed since it was written. */
                 force?: boolean;
+                /** @description The `revision` of the draft that was looked at: 409 where it was written anew since. With the setting `fourEyes` of the source it has to be given. */
+                revision?: string;
             };
             header?: never;
             path: {
@@ -19335,7 +19349,11 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "version": 18
+                     *       "version": 18,
+                     *       "blacklist": [
+                     *         "gravity",
+                     *         "alien"
+                     *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["PublishedVersion"];
@@ -19437,7 +19455,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `wrong-draft-state`: Not in this state of the draft; `outdated-draft`: What the draft edits has changed; `draft-changed`: The draft is being changed; `too-many-placements`: Too many placements */
+            /** @description `wrong-draft-state`: Not in this state of the draft; `outdated-draft`: What the draft edits has changed; `draft-changed`: The draft was changed; `too-many-placements`: Too many placements */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -19559,7 +19577,10 @@ export interface operations {
     };
     scheduleDraft: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The `revision` of the draft that was looked at: 409 where it was written anew since. With the setting `fourEyes` of the source it has to be given. */
+                revision?: string;
+            };
             header?: never;
             path: {
                 /**
@@ -19600,6 +19621,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "name": "spring",
+                     *       "revision": "2f0c61d5a8b3e947",
                      *       "title": "Crime in spring",
                      *       "state": "proposed",
                      *       "by": "Zk4tQ9",
@@ -19732,7 +19754,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `wrong-draft-state`: Not in this state of the draft; `draft-changed`: The draft is being changed */
+            /** @description `wrong-draft-state`: Not in this state of the draft; `draft-changed`: The draft was changed */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -19857,6 +19879,8 @@ export interface operations {
             query?: {
                 /** @description Publish also where what the draft edits has changed since it was written. */
                 force?: boolean;
+                /** @description The `revision` of the draft that was looked at: 409 where it was written anew since. With the setting `fourEyes` of the source it has to be given. */
+                revision?: string;
             };
             header?: never;
             path: {
@@ -19887,7 +19911,11 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "version": 18
+                     *       "version": 18,
+                     *       "blacklist": [
+                     *         "gravity",
+                     *         "alien"
+                     *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["PublishedVersion"];
@@ -19970,7 +19998,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `wrong-draft-state`: Not in this state of the draft; `outdated-draft`: What the draft edits has changed; `draft-changed`: The draft is being changed; `too-many-placements`: Too many placements */
+            /** @description `wrong-draft-state`: Not in this state of the draft; `outdated-draft`: What the draft edits has changed; `draft-changed`: The draft was changed; `too-many-placements`: Too many placements */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -20054,7 +20082,10 @@ export interface operations {
     };
     undoDraft: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The `revision` of the draft that was looked at: 409 where it was written anew since. With the setting `fourEyes` of the source it has to be given. */
+                revision?: string;
+            };
             header?: never;
             path: {
                 /**
@@ -20084,7 +20115,11 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "version": 18
+                     *       "version": 18,
+                     *       "blacklist": [
+                     *         "gravity",
+                     *         "alien"
+                     *       ]
                      *     }
                      */
                     "application/json": components["schemas"]["PublishedVersion"];
@@ -20129,7 +20164,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
+            /** @description `feature-not-in-plan`: Not in the plan; `four-eyes`: Somebody else has to publish this; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
             403: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -20167,7 +20202,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `wrong-draft-state`: Not in this state of the draft; `outdated-draft`: What the draft edits has changed; `draft-changed`: The draft is being changed */
+            /** @description `wrong-draft-state`: Not in this state of the draft; `outdated-draft`: What the draft edits has changed; `draft-changed`: The draft was changed */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];

@@ -125,7 +125,11 @@ class TunedSource:
 
     def _replace(self, settings: SourceSettings) -> None:
         command = replace_settings(
-            account_id=self._head.account_id, source=self._source, actor=COMMAND_LINE, settings=settings
+            account_id=self._head.account_id,
+            source=self._source,
+            actor=COMMAND_LINE,
+            settings=settings,
+            bypasses_review=True,
         )
         self._storage.submit(command).result()
 

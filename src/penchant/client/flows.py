@@ -462,14 +462,22 @@ def send_back_draft(source: str, name: str, *, note: str = "") -> Request[Source
     return _step("send-back", source, name, {"note": note}, SourceDraft)
 
 
-def accept_draft(source: str, name: str, *, note: str = "", force: bool | None = None) -> Request[PublishedVersion]:
-    """Publish a draft that was proposed; with ``force`` also where what it edits has changed since it was written."""
-    return _step("accept", source, name, {"note": note}, PublishedVersion, options={"force": force})
+def accept_draft(
+    source: str, name: str, *, note: str = "", force: bool | None = None, revision: str | None = None
+) -> Request[PublishedVersion]:
+    """Publish a draft that was proposed; with ``force`` also where what it edits has changed since it was written.
+
+    With a ``revision`` only as it was looked at.
+    """
+    options = {"force": force, "revision": revision}
+    return _step("accept", source, name, {"note": note}, PublishedVersion, options=options)
 
 
-def schedule_draft(source: str, name: str, at: datetime | str | None) -> Request[SourceDraft]:
-    """Have a draft published at a moment; ``None`` takes the schedule back."""
-    return _step("schedule", source, name, {"at": at}, SourceDraft)
+def schedule_draft(
+    source: str, name: str, at: datetime | str | None, *, revision: str | None = None
+) -> Request[SourceDraft]:
+    """Have a draft published at a moment, with a ``revision`` only as it was looked at; ``None`` takes that back."""
+    return _step("schedule", source, name, {"at": at}, SourceDraft, options={"revision": revision})
 
 
 def _step(

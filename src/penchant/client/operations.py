@@ -100,11 +100,12 @@ class AuditOptions(TypedDict, total=False):
     """How many entries to return, 1 to 1,000; more counts as 1,000. Default 100."""
 
 
-class PublishDraftOptions(TypedDict, total=False):
-    """Options of `publish_draft`."""
+class UndoDraftOptions(TypedDict, total=False):
+    """Options of `undo_draft`."""
 
-    force: bool | None
-    """Publish also where what the draft edits has changed since it was written."""
+    revision: str | None
+    """The `revision` of the draft that was looked at: 409 where it was written anew since. With the setting `fourEyes`
+    of the source it has to be given."""
 
 
 class ListIdsOptions(TypedDict, total=False):
@@ -132,6 +133,16 @@ class TakeBackOptions(TypedDict, total=False):
     """When it happened (RFC 3339): what happened at this moment alone."""
     event_id: str | None
     """Your id of the event: that one alone."""
+
+
+class PublishDraftOptions(TypedDict, total=False):
+    """Options of `publish_draft`."""
+
+    force: bool | None
+    """Publish also where what the draft edits has changed since it was written."""
+    revision: str | None
+    """The `revision` of the draft that was looked at: 409 where it was written anew since. With the setting `fourEyes`
+    of the source it has to be given."""
 
 
 class ListChangesOptions(TypedDict, total=False):
@@ -655,9 +666,11 @@ def publish_draft(source: str, name: str, **options: Unpack[PublishDraftOptions]
     )
 
 
-def undo_draft(source: str, name: str) -> Request[PublishedVersion]:
+def undo_draft(source: str, name: str, **options: Unpack[UndoDraftOptions]) -> Request[PublishedVersion]:
     """Take a published draft back as one version, while nothing of it has changed."""
-    return request_of("POST", "/{source}/drafts/{name}/undo", PublishedVersion, source, name, repeatable=False)
+    return request_of(
+        "POST", "/{source}/drafts/{name}/undo", PublishedVersion, source, name, options=options, repeatable=False
+    )
 
 
 def docs() -> Request[str]:

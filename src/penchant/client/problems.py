@@ -56,7 +56,7 @@ class BodyTooLarge(NotAcceptable, code="body-too-large"):
 
 
 class DraftChanged(NotAcceptable, code="draft-changed"):
-    """Others changed the draft, or what it edits, at the same moment."""
+    """The draft is another revision than the one looked at, or what it edits was changed at the same moment."""
 
 
 class FeatureNotInPlan(Forbidden, code="feature-not-in-plan"):

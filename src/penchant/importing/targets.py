@@ -90,7 +90,13 @@ class StoredTarget:
         self._storage = storage
         self._account_id = storage.accounts.ensure(account)
         self._source = source
-        self._whose: dict[str, Any] = {"account_id": self._account_id, "source": source, "actor": actor}
+        # Who can open the database needs nobody's leave.
+        self._whose: dict[str, Any] = {
+            "account_id": self._account_id,
+            "source": source,
+            "actor": actor,
+            "bypasses_review": True,
+        }
         self._writer = WordWriter(storage)
         self.address = f"{address} {account}/{source}"
 

@@ -42,12 +42,15 @@ BATCH_PIECES = 200
 """Pieces whose words are worked out and stored at once: some tens of milliseconds."""
 
 
-def replace_settings(*, account_id: int, source: str, actor: str, settings: SourceSettings) -> ReplaceSettings:
+def replace_settings(
+    *, account_id: int, source: str, actor: str, settings: SourceSettings, bypasses_review: bool = False
+) -> ReplaceSettings:
     """Return the command that replaces the settings of a source, the rule by which its pieces have words with them."""
     return ReplaceSettings(
         account_id=account_id,
         source=source,
         actor=actor,
+        bypasses_review=bypasses_review,
         settings=encode_settings(settings),
         words=encode_word_rule(settings.words),
     )

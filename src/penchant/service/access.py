@@ -15,6 +15,7 @@ import string
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from ipaddress import IPv6Address, IPv6Network, ip_address
+from typing import Any
 
 from penchant.bounded_cache import BoundedCache
 from penchant.clock import SYSTEM_CLOCK, Clock
@@ -31,7 +32,7 @@ from penchant.errors import (
 from penchant.live.database import AsyncStorage
 from penchant.model import VIEWER_SCOPES, Feature, Plan, Role, Scope
 from penchant.service.rates import FailedKeys, NodeCounts, NodeRates, SharedRates
-from penchant.settings import CurrentSettings
+from penchant.settings import CurrentSettings, NodeSettings
 from penchant.storage import KeyRecord, SessionRecord, key_counter
 from penchant.wire import MAX_SIGNED_S, signed_user
 
@@ -60,8 +61,8 @@ class Access:
     """An authenticated caller: the key, the account it belongs to, and what its plan and its scopes grant.
 
     ``key_id`` is what the audit log calls the caller: the id of a key or, at the dashboard, of a person whom a proxy
-    names (`penchant.service.grants`). Only a browser key has ``origins``, a rate by address, and answers a month of its
-    own; ``signing_secret`` is the account's.
+    names, with a ``grant`` (`penchant.service.grants`). Only a browser key has ``origins``, a rate by address, and
+    answers a month of its own; ``signing_secret`` is the account's.
     """
 
     key_id: str
@@ -73,6 +74,21 @@ class Access:
     signing_secret: str | None = field(default=None, repr=False)
     address_rate: int = DEFAULT_ADDRESS_RATE
     requests_per_month: int | None = None
+    grant: "Grant | None" = None
+
+    @property
+    def bypasses_review(self) -> bool:
+        """Whether the setting ``fourEyes`` does not hold the caller: the key of a program (D208)."""
+        return self.grant is None and self.scopes == frozenset(Scope)
+
+    def command_of(self, source: str) -> dict[str, Any]:
+        """Return what every change of a source says of whose it is and who asks."""
+        return {
+            "account_id": self.account_id,
+            "source": source,
+            "actor": self.key_id,
+            "bypasses_review": self.bypasses_review,
+        }
 
     @property
     def is_browser(self) -> bool:
@@ -174,6 +190,11 @@ class AccessControl:
         self.failed_keys = FailedKeys()
         self._rates = rates
         self._node_rates = node_rates
+
+    @property
+    def settings(self) -> NodeSettings:
+        """The settings of the moment, by which plans and groups are judged."""
+        return self._settings.now
 
     async def close(self) -> None:
         """Close the connections to what counts for all nodes."""
@@ -387,11 +408,12 @@ _PROOF = b"penchant form "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """A role with an account, which is "" for admins, and the plan by which the account is served there."""
+    """A role that a group has with an account, which is "" for admins, and the plan by which that is served there."""
 
     account: str
     role: Role
     plan: str
+    group: str
 
     @property
     def mark(self) -> str:

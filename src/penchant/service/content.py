@@ -28,7 +28,6 @@ from penchant.live.views import View, Views
 from penchant.live.word_writer import WordTasks, replace_settings
 from penchant.model import EncodedPiece, ListKind, SourceSettings
 from penchant.service.access import Access
-from penchant.service.four_eyes import require_one_pair
 from penchant.service.shares import AccountShares
 from penchant.settings import CurrentSettings
 from penchant.storage import (
@@ -40,9 +39,18 @@ from penchant.storage import (
     ReplaceList,
     SourceHead,
     SubmitPieces,
+    source_id,
 )
 from penchant.telemetry import Metrics
-from penchant.wire import Receipt, SourceStatus, Submission, encode_settings, encode_word_rule, format_timestamp
+from penchant.wire import (
+    Receipt,
+    SourceStatus,
+    Submission,
+    decode_stored_settings,
+    encode_settings,
+    encode_word_rule,
+    format_timestamp,
+)
 
 MINUTE_S = 60.0
 WORDS_TIMEOUT_S = 10.0
@@ -84,6 +92,15 @@ class CreationRate:
             raise
 
 
+async def _stored_settings(database: AsyncStorage, account_id: int, source: str) -> bytes:
+    return await database.promptly(database.storage.sources.read_settings, source_id(account_id, source))
+
+
+async def settings_now(database: AsyncStorage, account_id: int, source: str) -> SourceSettings:
+    """Return the settings of a source as they are stored, the defaults where there is none; without its index."""
+    return decode_stored_settings(await _stored_settings(database, account_id, source))
+
+
 class Curation:
     """The lists and settings of sources."""
 
@@ -103,10 +120,7 @@ class Curation:
         Raises:
             FourEyes: the source asks for a draft that somebody else publishes.
         """
-        await require_one_pair(self._database, access, source)
-        return await self._database.change(
-            ReplaceList(account_id=access.account_id, source=source, actor=access.key_id, kind=kind, ids=ids)
-        )
+        return await self._database.change(ReplaceList(**access.command_of(source), kind=kind, ids=ids))
 
     async def edit_list(
         self, access: Access, source: str, kind: ListKind, piece_id: str, *, is_listed: bool
@@ -117,17 +131,8 @@ class Curation:
             TooManyEntries: the list is as long as it may be.
             FourEyes: as `replace_list`.
         """
-        await require_one_pair(self._database, access, source)
-        return await self._database.change(
-            EditList(
-                account_id=access.account_id,
-                source=source,
-                actor=access.key_id,
-                kind=kind,
-                piece_id=piece_id,
-                is_listed=is_listed,
-            )
-        )
+        command = EditList(**access.command_of(source), kind=kind, piece_id=piece_id, is_listed=is_listed)
+        return await self._database.change(command)
 
     async def replace_settings(self, access: Access, source: str, settings: SourceSettings) -> Outcome:
         """Replace the settings of a source.
@@ -138,10 +143,13 @@ class Curation:
         Raises:
             FourEyes: as `replace_list`, unless they are the settings in force.
         """
-        await require_one_pair(self._database, access, source, wanted=settings)
-        outcome = await self._database.change(
-            replace_settings(account_id=access.account_id, source=source, actor=access.key_id, settings=settings)
-        )
+        command = replace_settings(**access.command_of(source), settings=settings)
+        if not access.bypasses_review:
+            stored = await _stored_settings(self._database, access.account_id, source)
+            if decode_stored_settings(stored) == settings:
+                # Whatever release wrote them: so it is seen in the transaction, too, that nothing changes.
+                command = replace(command, settings=stored)
+        outcome = await self._database.change(command)
         if not outcome.pending or not await self._words.settle((access.account_id, source), WORDS_TIMEOUT_S):
             return outcome
         head = await self._views.head(access.account_id, source, min_version=outcome.version)
@@ -307,9 +315,7 @@ class Content:
             RateExceeded: the account has made too many sources in this minute.
         """
         command = SubmitPieces(
-            account_id=access.account_id,
-            source=source,
-            actor=access.key_id,
+            **access.command_of(source),
             pieces=submission.pieces,
             max_sources=access.plan.sources,
             max_pieces=access.plan.pieces_per_source,
@@ -339,23 +345,21 @@ class Content:
 
     async def delete(self, access: Access, source: str, ids: Sequence[str]) -> Outcome:
         """Delete the pieces with these ids; unknown ones are no error."""
-        return await self._database.change(
-            DeletePieces(account_id=access.account_id, source=source, actor=access.key_id, ids=ids)
-        )
+        return await self._database.change(DeletePieces(**access.command_of(source), ids=ids))
 
     async def clear(self, access: Access, source: str) -> Outcome:
         """Delete every piece of a source."""
-        return await self._database.change(
-            ClearPieces(account_id=access.account_id, source=source, actor=access.key_id)
-        )
+        return await self._database.change(ClearPieces(**access.command_of(source)))
 
     async def delete_source(self, access: Access, source: str, confirm: str | None) -> Outcome:
-        """Delete a source with everything in it, if ``confirm`` repeats its name."""
+        """Delete a source with everything in it, if ``confirm`` repeats its name.
+
+        Raises:
+            FourEyes: the source asks for two pairs of eyes, which one made anew would not.
+        """
         if confirm != source:
             raise invalid_parameter("confirm", "Repeat the source's name here, since this deletes everything in it.")
-        outcome = await self._database.change(
-            DeleteSource(account_id=access.account_id, source=source, actor=access.key_id)
-        )
+        outcome = await self._database.change(DeleteSource(**access.command_of(source)))
         # After the commit, or a request between the two would bring the view back.
         self._views.forget(access.account_id, source)
         return outcome

@@ -31,10 +31,10 @@ from penchant.errors import (
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View, Views
 from penchant.live.word_writer import WordTasks
-from penchant.model import EncodedPiece, ListChange, ListKind, PieceLimits, SourceSettings
-from penchant.service.access import Access, AccessControl
+from penchant.model import EncodedPiece, ListChange, ListKind, PieceLimits, Scope, SourceSettings
+from penchant.service.access import Access, AccessControl, Grant
 from penchant.service.content import WORDS_TIMEOUT_S, Curation
-from penchant.service.four_eyes import settings_now
+from penchant.service.grants import PERSON, editor_again
 from penchant.service.placements.lists import check_quotas
 from penchant.service.placements.versions import PlacementInForce, planned, read_row
 from penchant.storage import (
@@ -50,6 +50,7 @@ from penchant.storage import (
     PublishDraft,
     ReplacedState,
     SaveDraft,
+    StepGrant,
     source_id,
 )
 from penchant.telemetry import Metrics, logger
@@ -68,7 +69,9 @@ from penchant.wire import (
     encode_placement,
     encode_settings,
     encode_word_rule,
+    format_revision,
     format_timestamp,
+    parse_revision,
     placement_problem,
     pointer,
 )
@@ -89,7 +92,7 @@ _PUBLISHABLE = _OPEN | {"undone"}
 
 
 class Drafts:
-    """The drafts of sources. ``who`` is in every call the name under which the audit has it; a key's is its id."""
+    """The drafts of sources. A ``revision`` is the one that who asks has seen, as they were told it."""
 
     def __init__(
         self,
@@ -109,9 +112,7 @@ class Drafts:
         self._metrics = metrics
         self._clock = clock
 
-    async def save(
-        self, access: Access, view: View, name: str, edits: DraftEdits, *, who: str | None = None
-    ) -> DraftRow:
+    async def save(self, access: Access, view: View, name: str, edits: DraftEdits) -> DraftRow:
         """Store a draft in the place of the one of its name, and return it.
 
         Raises:
@@ -125,19 +126,15 @@ class Drafts:
         self._require(access, edits)
         edits = replace(edits, changes=_changes(view, edits))
         await self._database.in_thread(self._check, edits, view.settings, view)
-        await self._database.change(
-            SaveDraft(
-                account_id=access.account_id,
-                source=view.head.name,
-                actor=who or access.key_id,
-                name=name,
-                title=edits.title or "",
-                body=encode_edits(edits),
-                subjects=edits.subjects,
-                max_drafts=MAX_DRAFTS,
-            )
+        command = SaveDraft(
+            **access.command_of(view.head.name),
+            name=name,
+            title=edits.title or "",
+            body=encode_edits(edits),
+            subjects=edits.subjects,
+            max_drafts=MAX_DRAFTS,
         )
-        return await self.get(access, view.head.name, name)
+        return _draft_of(await self._database.change(command))
 
     async def get(self, access: Access, source: str, name: str) -> DraftRow:
         """Return a draft.
@@ -168,53 +165,48 @@ class Drafts:
         """Return the drafts of a source without what they edit, those of which something was done last first."""
         return await self._database.promptly(self._stored.list_of, source_id(access.account_id, source))
 
-    async def delete(self, access: Access, source: str, name: str, *, who: str | None = None) -> Outcome:
+    async def delete(self, access: Access, source: str, name: str) -> Outcome:
         """Delete a draft; an unknown one is no error. What was published with it stays in force."""
-        return await self._database.change(
-            DeleteDraft(account_id=access.account_id, source=source, actor=who or access.key_id, name=name)
-        )
+        return await self._database.change(DeleteDraft(**access.command_of(source), name=name))
 
-    async def propose(
-        self, access: Access, source: str, name: str, *, note: str = "", who: str | None = None
-    ) -> DraftRow:
+    async def propose(self, access: Access, source: str, name: str, *, note: str = "") -> DraftRow:
         """Ask others to look at a draft, and return it.
 
         Raises:
             UnknownDraft, WrongDraftState: there is none, or it is not one that waits.
         """
-        act = _act(access, source, name, who=who, step="propose", states=_PUBLISHABLE - {"proposed"})
-        return await self._move(access, replace(act, note=note), "proposed")
+        act = _act(access, source, name, step="propose", states=_PUBLISHABLE - {"proposed"}, note=note)
+        return await self._move(act, "proposed")
 
-    async def send_back(self, access: Access, source: str, name: str, *, note: str, who: str | None = None) -> DraftRow:
+    async def send_back(self, access: Access, source: str, name: str, *, note: str) -> DraftRow:
         """Give a draft that was proposed or scheduled back to who wrote it, and return it; raises as `propose`."""
         states = frozenset({"proposed", "scheduled"})
-        act = _act(access, source, name, who=who, step="send-back", states=states)
-        return await self._move(access, replace(act, note=note), "sent-back")
+        return await self._move(_act(access, source, name, step="send-back", states=states, note=note), "sent-back")
 
     async def schedule(
-        self, access: Access, source: str, name: str, at: int | None, *, who: str | None = None
+        self, access: Access, source: str, name: str, at: int | None, *, revision: str | None = None
     ) -> DraftRow:
         """Have a draft published at a moment (ms since 1970 UTC), or, for ``None``, not any more; return it.
 
         Raises:
             UnknownDraft, WrongDraftState: there is none, or it is not one that waits.
-            InvalidInput: the moment is over.
+            DraftChanged: it is another revision by now.
+            InvalidInput: the moment is over; or two are to look at it, and no revision is named.
             FourEyes: who wrote it may not publish it.
             FeatureNotInPlan: as `save`.
         """
         if at is None:
-            act = _act(access, source, name, who=who, step="unschedule", states=frozenset({"scheduled"}))
-            return await self._move(access, act, "draft")
+            act = _act(access, source, name, step="unschedule", states=frozenset({"scheduled"}))
+            return await self._move(_seen(act, revision), "draft")
         if at <= self._clock.now_ms():
             raise _over()
         row = await self.get(access, source, name)
         self._require(access, self.edits_of(row))
-        is_theirs = not (await settings_now(self._database, access.account_id, source)).four_eyes
-        act = _act(access, source, name, who=who, step="schedule", states=_PUBLISHABLE)
-        return await self._move(access, replace(act, revision=row.revision, is_theirs=is_theirs), "scheduled", at)
+        act = replace(_act(access, source, name, step="schedule", states=_PUBLISHABLE), revision=row.revision)
+        return await self._move(_seen(act, revision), "scheduled", at, grant=_step_grant(access.grant))
 
     async def publish(
-        self, access: Access, source: str, name: str, *, force: bool = False, who: str | None = None
+        self, access: Access, source: str, name: str, *, force: bool = False, revision: str | None = None
     ) -> Outcome:
         """Put all that a draft edits in force at one version, or nothing of it.
 
@@ -222,30 +214,38 @@ class Drafts:
             UnknownDraft, WrongDraftState: there is none, or it is published already.
             OutdatedDraft: what it edits has changed since it was written, and that is not forced.
             FourEyes: who wrote it may not publish it.
-            InvalidInput: what it edits does not fit the source any more.
+            InvalidInput: it does not fit the source any more; or two are to look at it, and no revision is named.
             FeatureNotInPlan, TooManyPieces, TooManyPlacements: as the routes of what it edits.
-            DraftChanged: others change the source all the time.
+            DraftChanged: it is another revision by now, or others change the source all the time.
         """
-        act = _act(access, source, name, who=who, step="publish", states=_PUBLISHABLE)
-        return await self._apply(access, act, force=force)
+        act = _act(access, source, name, step="publish", states=_PUBLISHABLE)
+        return await self._apply(access, _seen(act, revision), force=force)
 
     async def accept(
-        self, access: Access, source: str, name: str, *, note: str = "", force: bool = False, who: str | None = None
+        self,
+        access: Access,
+        source: str,
+        name: str,
+        *,
+        note: str = "",
+        force: bool = False,
+        revision: str | None = None,
     ) -> Outcome:
         """Publish a draft that was proposed; raises as `publish`."""
-        act = _act(access, source, name, who=who, step="accept", states=frozenset({"proposed"}))
-        return await self._apply(access, replace(act, note=note), force=force)
+        act = _act(access, source, name, step="accept", states=frozenset({"proposed"}), note=note)
+        return await self._apply(access, _seen(act, revision), force=force)
 
-    async def undo(self, access: Access, source: str, name: str, *, who: str | None = None) -> Outcome:
+    async def undo(self, access: Access, source: str, name: str, *, revision: str | None = None) -> Outcome:
         """Put what the publication of a draft replaced in force again, at one version, or nothing of it.
 
         Raises:
             UnknownDraft, WrongDraftState: there is none, or it is not published.
             OutdatedDraft: something of it has changed since.
-            FeatureNotInPlan, DraftChanged: as `publish`.
+            FourEyes: who wrote it may not take it back.
+            FeatureNotInPlan, DraftChanged, InvalidInput: as `publish`.
         """
-        act = _act(access, source, name, who=who, step="undo", states=frozenset({"published"}))
-        return await self._apply(access, act, undoes=True)
+        act = _act(access, source, name, step="undo", states=frozenset({"published"}))
+        return await self._apply(access, _seen(act, revision), undoes=True)
 
     async def publish_due(self) -> None:
         """Publish the drafts whose moment has come; what fails is told on the draft, which then waits for its writer.
@@ -263,11 +263,14 @@ class Drafts:
         act = DraftAct(
             account_id=due.account_id,
             source=due.source,
-            actor=due.actor,
+            actor=due.schedule.actor,
             name=due.name,
             step="publish",
             states=frozenset({"scheduled"}),
             revision=due.revision,
+            # Nobody has written it since it was scheduled by what was seen then.
+            names_revision=True,
+            last_step=due.schedule,
         )
         try:
             await self._apply(await self._scheduler(due), act)
@@ -276,35 +279,37 @@ class Drafts:
             raise
         except PenchantError as error:
             self._metrics.drafts_due.labels("failed").inc()
+            logger.warning("a scheduled draft was not published: %s", error.code)
             note = f"{error.code}: {error.detail}"
             await self._database.change(_moving(replace(act, step="fail", note=note), "draft"))
 
-    async def _scheduler(self, due: DueDraft) -> Access | None:
-        """Return what the key grants by now that scheduled a draft; ``None`` for somebody without a key of that name.
+    async def _scheduler(self, due: DueDraft) -> Access:
+        """Return what whoever scheduled a draft may do by now.
 
         Raises:
-            Unauthenticated: it is revoked or over.
+            Unauthenticated, OutsideScope: the key is revoked, over or gone, or the person's group has no such role.
+            FeatureNotInPlan: the plan is not configured.
         """
-        # Whatever let in who has no key was asked when they scheduled it.
-        if await self._access.find(due.actor) is None:
-            return None
-        access = await self._access.of_key(due.actor)
+        actor, kept = due.schedule.actor, due.schedule.grant
+        if actor.startswith(PERSON):
+            return editor_again(actor, kept and kept.group, due.account_id, self._access.settings)
+        access = await self._access.of_key(actor)
         if access.account_id != due.account_id:
             raise Unauthenticated("The key that scheduled the draft is another account's.")
+        AccessControl.require_scope(access, Scope.WRITE)
         return access
 
-    async def _move(self, access: Access, act: DraftAct, state: str, due_at: int | None = None) -> DraftRow:
-        await self._database.change(_moving(act, state, due_at))
-        return await self.get(access, act.source, act.name)
+    async def _move(
+        self, act: DraftAct, state: str, due_at: int | None = None, *, grant: StepGrant | None = None
+    ) -> DraftRow:
+        return _draft_of(await self._database.change(_moving(act, state, due_at, grant)))
 
     @staticmethod
     def _require(access: Access, edits: DraftEdits) -> None:
         for feature in edits.features:
             AccessControl.require(access, feature)
 
-    async def _apply(
-        self, access: Access | None, act: DraftAct, *, force: bool = False, undoes: bool = False
-    ) -> Outcome:
+    async def _apply(self, access: Access, act: DraftAct, *, force: bool = False, undoes: bool = False) -> Outcome:
         """Publish or undo a draft as it is now, by what is in force now; tried again where that changes meanwhile."""
         name = (act.account_id, act.source)
         for attempt in range(ATTEMPTS):
@@ -312,17 +317,17 @@ class Drafts:
             basis = await self._database.in_thread(self._stored.read_basis, view.head.source_id, act.name)
             if basis is None:
                 raise _unknown()
-            if act.revision not in {None, basis.draft.revision}:
-                raise DraftChanged("The draft was changed at the same moment.")
+            # Said at once, and once more by the transaction.
+            if act.revision not in {None, basis.draft.revision} or act.last_step not in {None, basis.draft.steps[-1]}:
+                raise DraftChanged("The draft was changed since it was looked at; read it, and send this again.")
             edits = await self._database.in_thread(self.edits_of, basis.draft)
-            if access is not None:
-                self._require(access, edits)
+            self._require(access, edits)
             if undoes and basis.replaced is not None:
                 command = _undoing(act, basis, basis.replaced)
             else:
-                most = None if access is None else access.plan.pieces_per_source
                 make = functools.partial(self._publishing, act, basis, edits, view)
-                command = replace(await self._database.in_thread(make), force=force, max_pieces=most)
+                command = await self._database.in_thread(make)
+                command = replace(command, force=force, max_pieces=access.plan.pieces_per_source)
             try:
                 outcome = await self._words.submit(command)
             except DraftChanged:
@@ -342,7 +347,6 @@ class Drafts:
         in_force = [read_row(row) for row in basis.placements]
         return PublishDraft(
             **_shared(act, basis),
-            is_theirs=not current.four_eyes,
             settings=None if edits.settings is None else encode_settings(edits.settings),
             word_rule=b"" if edits.settings is None else encode_word_rule(edits.settings.words),
             lists=edits.lists,
@@ -396,9 +400,9 @@ def _undoing(act: DraftAct, basis: DraftBasis, replaced: ReplacedState) -> Publi
 
 def _shared(act: DraftAct, basis: DraftBasis) -> dict[str, Any]:
     """Return the members that every publication has: who does it to which draft, and what it has gone by."""
-    members = {each.name: getattr(act, each.name) for each in fields(act) if each.name not in {"revision", "is_theirs"}}
-    return members | {
+    return _members(act) | {
         "revision": basis.draft.revision,
+        "last_step": basis.draft.steps[-1],
         "settings_seen": basis.settings,
         "placements_seen": {row.name: row.version for row in basis.placements},
         "max_versions": MAX_PLACEMENT_VERSIONS,
@@ -406,19 +410,31 @@ def _shared(act: DraftAct, basis: DraftBasis) -> dict[str, Any]:
     }
 
 
-def _act(access: Access, source: str, name: str, *, who: str | None, step: str, states: frozenset[str]) -> DraftAct:
-    return DraftAct(
-        account_id=access.account_id,
-        source=source,
-        actor=who or access.key_id,
-        name=name,
-        step=step,
-        states=states,
-    )
+def _act(access: Access, source: str, name: str, *, step: str, states: frozenset[str], note: str = "") -> DraftAct:
+    return DraftAct(**access.command_of(source), name=name, step=step, states=states, note=note)
 
 
-def _moving(act: DraftAct, state: str, due_at: int | None = None) -> MoveDraft:
-    return MoveDraft(**{each.name: getattr(act, each.name) for each in fields(act)}, state=state, due_at=due_at)
+def _seen(act: DraftAct, revision: str | None) -> DraftAct:
+    """Return an act of somebody who has seen a revision, where they name one."""
+    return act if revision is None else replace(act, revision=parse_revision(revision), names_revision=True)
+
+
+def _moving(act: DraftAct, state: str, due_at: int | None = None, grant: StepGrant | None = None) -> MoveDraft:
+    return MoveDraft(**_members(act), state=state, due_at=due_at, grant=grant)
+
+
+def _members(act: DraftAct) -> dict[str, Any]:
+    return {each.name: getattr(act, each.name) for each in fields(act)}
+
+
+def _step_grant(grant: Grant | None) -> StepGrant | None:
+    return None if grant is None else StepGrant(grant.account, grant.role.value, grant.plan, grant.group)
+
+
+def _draft_of(outcome: Outcome) -> DraftRow:
+    if outcome.draft is None:
+        raise TypeError("the command leaves no draft")
+    return outcome.draft
 
 
 def _edit(made: PlacementInForce | str) -> PlacementEdit:
@@ -431,6 +447,7 @@ def summary_of(row: DraftRow) -> DraftSummary[str]:
     """Return where a draft stands, as it is answered."""
     return DraftSummary(
         name=row.name,
+        revision=format_revision(row.revision),
         title=row.title or UNSET,
         state=row.state,
         by=row.actor,

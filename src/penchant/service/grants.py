@@ -1,14 +1,14 @@
 """Grants: what people whom a proxy names may do at the dashboard, by their groups and the settings of the moment.
 
 Nothing is kept of such a person: each request brings name and groups, so that what a group no longer gives ends with
-the next one.
+the next one. Only with what they have scheduled stands the group by which they might.
 """
 
 import hashlib
 import unicodedata
 from collections.abc import Collection, Sequence
 
-from penchant.errors import FeatureNotInPlan
+from penchant.errors import FeatureNotInPlan, OutsideScope
 from penchant.model import VIEWER_SCOPES, Role, Scope
 from penchant.service.access import Access, Grant, Session
 from penchant.settings import NodeSettings
@@ -36,7 +36,7 @@ def grants_of(groups: Collection[str], settings: NodeSettings) -> Sequence[Grant
     """Return what these groups give: of each account the highest role, in the order of the settings."""
     highest: dict[str, Grant] = {}
     for row in settings.dashboard_groups:
-        grant = Grant(account=row.account or "", role=row.role, plan=row.plan)
+        grant = Grant(account=row.account or "", role=row.role, plan=row.plan, group=row.group)
         known = highest.get(grant.account)
         if row.group in groups and (known is None or _ROLES.index(grant.role) > _ROLES.index(known.role)):
             highest[grant.account] = grant
@@ -55,18 +55,39 @@ def person_session(
         FeatureNotInPlan: the plan is not configured.
     """
     grant = next((each for each in grants if each.mark == chosen), grants[0])
-    plan = settings.plan(grant.plan)
-    if plan is None:
-        raise FeatureNotInPlan(f"The plan {grant.plan!r} of the groups is not configured on this server.")
-    access = Access(
-        key_id=PERSON + person,
-        account_id=account_number(grant.account),
-        plan=plan,
-        admin=grant.role is Role.ADMIN,
-        scopes=VIEWER_SCOPES if grant.role is Role.VIEWER else frozenset(Scope),
-    )
+    access = _access(PERSON + person, grant, settings)
     told = f"{person}\0{grant.account}\0{grant.role}"
     proof = hashlib.blake2b(told.encode(), digest_size=_PROOF_BYTES, key=secret[:64], person=b"penchant form")
     return Session(
         access=access, token="", proof=proof.hexdigest(), person=person, account=grant.account, grants=grants
+    )
+
+
+def editor_again(actor: str, group: str | None, account_id: int, settings: NodeSettings) -> Access:
+    """Return what a person of a group, or where none is known of any, may do by now who was an editor of an account.
+
+    Whether the person is still in the group, their next request tells and nothing before.
+
+    Raises:
+        OutsideScope: the group has no editors of the account any more.
+        FeatureNotInPlan: its plan is not configured.
+    """
+    groups = {row.group for row in settings.dashboard_groups if group in {None, row.group}}
+    for grant in grants_of(groups, settings):
+        if grant.role is Role.EDITOR and account_number(grant.account) == account_id:
+            return _access(actor, grant, settings)
+    raise OutsideScope("By their group, who scheduled this is no editor of the account any more.")
+
+
+def _access(actor: str, grant: Grant, settings: NodeSettings) -> Access:
+    plan = settings.plan(grant.plan)
+    if plan is None:
+        raise FeatureNotInPlan(f"The plan {grant.plan!r} of the groups is not configured on this server.")
+    return Access(
+        key_id=actor,
+        account_id=account_number(grant.account),
+        plan=plan,
+        admin=grant.role is Role.ADMIN,
+        scopes=VIEWER_SCOPES if grant.role is Role.VIEWER else frozenset(Scope),
+        grant=grant,
     )

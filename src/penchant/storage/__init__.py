@@ -52,6 +52,7 @@ from penchant.storage.records import (
     SourceCuration,
     SourceExport,
     SourceHead,
+    StepGrant,
     StoredPerson,
     StoreWords,
     SubmitPieces,

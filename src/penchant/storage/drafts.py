@@ -17,7 +17,16 @@ from typing import Any
 import msgspec
 from sqlalchemy import Connection, delete, func, insert, select, update
 
-from penchant.errors import DraftChanged, Fault, FourEyes, OutdatedDraft, TooManyDrafts, UnknownDraft, WrongDraftState
+from penchant.errors import (
+    DraftChanged,
+    Fault,
+    FourEyes,
+    OutdatedDraft,
+    TooManyDrafts,
+    UnknownDraft,
+    WrongDraftState,
+    invalid_parameter,
+)
 from penchant.model import ListKind
 from penchant.storage.databases.opening import Transactions
 from penchant.storage.placements import read_placements
@@ -94,30 +103,37 @@ class DraftStore:
         )
         with self._transactions.read() as connection:
             return [
-                DueDraft(row.account_id, row.source, row.name, row.revision, _decode_steps(row.steps)[-1].actor)
+                DueDraft(row.account_id, row.source, row.name, row.revision, _decode_steps(row.steps)[-1])
                 for row in connection.execute(statement)
             ]
 
 
-def require_draft(connection: Connection, source_id: int, command: DraftAct) -> Any:
-    """Return the row of a draft to which something may be done.
+def require_draft(connection: Connection, source_id: int, command: DraftAct, *, four_eyes: bool) -> Any:
+    """Return the row of a draft to which something may be done; ``four_eyes`` is the source's setting.
 
     Raises:
         UnknownDraft: there is none of this name.
-        DraftChanged: it is another revision by now.
+        DraftChanged: it is another revision by now, or something else was done to it.
         WrongDraftState: it may not be done in the state in which it is.
         FourEyes: it may not be done by who wrote it.
+        InvalidInput: who asks has not said which revision they have seen.
     """
     row = _find(connection, source_id, command.name)
     if row is None:
         raise UnknownDraft("The source has no draft of this name.")
     if command.revision not in {None, row.revision}:
-        raise DraftChanged("The draft was changed at the same moment; read it, and send this again.")
+        raise DraftChanged("The draft was written anew since it was looked at; read it, and send this again.")
     if row.state not in command.states:
         accepted = ", ".join(sorted(command.states))
         raise WrongDraftState(f"The draft is {row.state}; this is for drafts that are {accepted}.")
-    if not command.is_theirs and command.actor in _decode_writers(row.writers):
-        raise FourEyes("The source has the setting fourEyes, and you wrote this draft; somebody else may do this.")
+    if command.last_step not in {None, _decode_steps(row.steps)[-1]}:
+        raise DraftChanged("Something was done to the draft at the same moment; read it, and send this again.")
+    if four_eyes and command.needs_review:
+        if command.actor in _decode_writers(row.writers):
+            raise FourEyes("The source has the setting fourEyes, and you wrote this draft; somebody else may do this.")
+        if not command.names_revision:
+            detail = "The source has the setting fourEyes: name the revision of the draft that you have looked at."
+            raise invalid_parameter("revision", detail)
     return row
 
 
@@ -215,7 +231,6 @@ def move_draft(
 ) -> None:
     """Take a draft to a state, by a step that is noted; of those that are published the oldest ones are forgotten."""
     values: dict[str, Any] = {
-        "revision": secrets.randbits(62),
         "state": state,
         "moved_at": step.recorded_at,
         "due_at": due_at,
@@ -244,6 +259,12 @@ def names_in(subjects: Iterable[str], member: str) -> list[str]:
     """Return the names of subjects of a member, such as those of placements."""
     begin = f"{member}/"
     return [subject.removeprefix(begin) for subject in subjects if subject.startswith(begin)]
+
+
+def draft_now(connection: Connection, source_id: int, name: str) -> DraftRow:
+    """Return a draft that is there, as a transaction leaves it."""
+    row = _find(connection, source_id, name)
+    return _to_row(row, bytes(row.body))
 
 
 def _find(connection: Connection, source_id: int, name: str) -> Any:

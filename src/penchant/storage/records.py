@@ -268,11 +268,15 @@ class WordsState(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceCommand:
-    """What all changes of a source have: whose source, and which key asked (for the audit log)."""
+    """What all changes of a source have: whose source, and which key asked (for the audit log).
+
+    With ``bypasses_review`` the setting ``fourEyes`` does not hold who asks (`penchant.storage.writes`).
+    """
 
     account_id: int
     source: str
     actor: str = ""
+    bypasses_review: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -415,8 +419,9 @@ class DeleteDraft(SourceCommand):
 class DraftAct(SourceCommand):
     """Something that is done to a draft in one of some states; ``step`` is what it is called, ``note`` what is said.
 
-    With a ``revision`` only to the draft as it was read by that. Fails with `UnknownDraft`, `DraftChanged`,
-    `WrongDraftState`, and, where its writers may not do it (``is_theirs``), with `FourEyes`.
+    With a ``revision`` only to the draft as it was written then; ``names_revision`` tells that who asks has seen that
+    one. With a ``last_step`` only where nothing was done to it since that. Fails with `UnknownDraft`, `DraftChanged`,
+    `WrongDraftState`, and, where two are to look at it (``needs_review``), with `FourEyes` and `InvalidInput`.
     """
 
     name: str
@@ -424,15 +429,27 @@ class DraftAct(SourceCommand):
     states: frozenset[str]
     note: str = ""
     revision: int | None = None
-    is_theirs: bool = True
+    names_revision: bool = False
+    last_step: "DraftStep | None" = None
+
+    @property
+    def needs_review(self) -> bool:
+        """Whether it puts something in force, with the setting ``fourEyes`` not by a writer of the draft alone."""
+        return True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoveDraft(DraftAct):
-    """Take a draft to another state; from ``due_at`` on it is to be published."""
+    """Take a draft to another state; from ``due_at`` on it is to be published, by the rights in ``grant``."""
 
     state: str
     due_at: int | None = None
+    grant: "StepGrant | None" = None
+
+    @property
+    def needs_review(self) -> bool:
+        """Whether it is to be published, be it later."""
+        return self.due_at is not None
 
 
 class PlacementEdit(NamedTuple):
@@ -563,7 +580,8 @@ class Outcome:
     impressions, ``deleted`` pieces or interactions, ``beyond`` impressions that were not kept because there were enough
     that day, ``unstored`` what concerns people who are switched off. ``interactions`` are those of a
     `RecordInteractions` in its order, for a stored event id the one that was stored first. ``pending`` tells that words
-    of pieces are to be worked out before settings are in force as a whole.
+    of pieces are to be worked out before settings are in force as a whole. ``draft`` is one that was written or moved,
+    ``lists`` are those that a publication made of what they had become, where that is not what the draft has.
     """
 
     version: int = 0
@@ -576,6 +594,8 @@ class Outcome:
     unstored: int = 0
     beyond: int = 0
     pending: bool = False
+    draft: "DraftRow | None" = None
+    lists: Mapping[ListKind, Sequence[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -595,8 +615,20 @@ class PlacementRow:
     stops: bytes | None = None
 
 
+class StepGrant(NamedTuple):
+    """What a group of the settings gave somebody without a key who scheduled a draft."""
+
+    account: str
+    role: str
+    plan: str
+    group: str
+
+
 class DraftStep(NamedTuple):
-    """Something that was done to a draft: ``version`` is that of the source after it, ``due_at`` of a schedule."""
+    """Something that was done to a draft: ``version`` is that of the source after it, ``due_at`` of a schedule.
+
+    ``grant`` is that of a person who scheduled it, `None` for a key, and in schedules of earlier releases.
+    """
 
     step: str
     actor: str
@@ -604,13 +636,14 @@ class DraftStep(NamedTuple):
     note: str = ""
     version: int | None = None
     due_at: int | None = None
+    grant: StepGrant | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DraftRow:
     """A draft as it is stored: ``writers`` are all who wrote it since it was published, ``steps`` the newest last.
 
-    ``actor`` wrote it last, at ``changed_at``. A listing leaves ``body`` empty.
+    ``actor`` wrote it last, at ``changed_at``, as this ``revision``. A listing leaves ``body`` empty.
     """
 
     name: str
@@ -649,13 +682,13 @@ class DraftBasis:
 
 
 class DueDraft(NamedTuple):
-    """A draft whose moment has come: whose, and who scheduled it."""
+    """A draft whose moment has come: whose, and by which step it was scheduled."""
 
     account_id: int
     source: str
     name: str
     revision: int
-    actor: str
+    schedule: DraftStep
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -208,7 +208,7 @@ drafts = Table(
     Column("replaced", LargeBinary, nullable=False),
 )
 """Drafts of sources (`storage.drafts`): ``body`` is what one edits, as JSON, ``revision`` a number that is another one
-after every change, ``actor`` who wrote it last and when (``changed_at``). ``basis`` is how what it edits was then,
+each time it is written, ``actor`` who wrote it last and when (``changed_at``). ``basis`` is how what it edits was then,
 ``replaced`` what its publication put out of force. At ``due_at`` it is to be published."""
 OPEN_STATES = ("draft", "proposed", "sent-back", "scheduled")
 """States of drafts that wait for something."""

@@ -12,6 +12,9 @@ then a clearing; rows are overwritten in place, and a clearing touches none of t
 
 A follower with the cursor 3 reads the rows above 3, which is b alone. One with a cursor below ``cleared_at`` begins
 again from all live rows. Housekeeping removes cleared rows later, chunk by chunk (`storage.upkeep`).
+
+The setting ``fourEyes`` is held here, for every way by which a command comes: `STEERING` ones are refused, and drafts
+have the rule of `storage.drafts.require_draft`.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -23,6 +26,7 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 
 from penchant.errors import (
     DraftChanged,
+    FourEyes,
     StorageIncompatible,
     TooManyEntries,
     TooManyPieces,
@@ -38,6 +42,7 @@ from penchant.storage.databases.opening import AnyDatabase
 from penchant.storage.drafts import (
     PUBLISHED,
     UNDONE,
+    draft_now,
     list_kinds,
     mark_list,
     mark_of,
@@ -108,6 +113,23 @@ from penchant.storage.schema import (
 )
 from penchant.storage.source_reader import rules_of, stored_settings
 
+STEERING = (DeleteSource, ReplaceList, EditList, ReplaceSettings, PutPlacement, DeletePlacement)
+"""Commands that change at once what steers a source."""
+
+
+class _ReviewRule(msgspec.Struct, rename="camel"):
+    """What stored settings say of who may change the source."""
+
+    four_eyes: bool = False
+
+
+_decode_rule = msgspec.json.Decoder(_ReviewRule).decode
+
+
+def asks_for_two(settings: bytes) -> bool:
+    """Return whether settings, as they are stored, ask for two pairs of eyes."""
+    return bool(settings) and _decode_rule(settings).four_eyes
+
 
 class WriteTransaction:
     """The transaction of a group: carries out one command after the other."""
@@ -122,10 +144,23 @@ class WriteTransaction:
         """Carry out a command.
 
         Raises:
-            UnknownSource, TooManySources, TooManyPieces, TooManyPlacements, PlacementChanged: it may not be done;
-                nothing was written for it.
+            UnknownSource, TooManySources, TooManyPieces, TooManyPlacements, PlacementChanged, FourEyes: it may not be
+                done; nothing was written for it.
         """
+        if isinstance(command, STEERING) and not command.bypasses_review:
+            self._require_review(command)
         return self._WRITES[type(command)](self, command)
+
+    def _require_review(self, command: SourceCommand) -> None:
+        """Raise `FourEyes` for a change that nobody else has looked at, where the source asks for that."""
+        settings = stored_settings(self.connection, self._require(command, CONTENT).source_id)
+        # What is as it was changes nothing: settings that were read can be put back.
+        is_change = not isinstance(command, ReplaceSettings) or command.settings != settings
+        if is_change and asks_for_two(settings):
+            raise FourEyes(
+                "The source has the setting fourEyes: keep the change in a draft (PUT /{source}/drafts/{name}), which "
+                "somebody else publishes. To delete the source, turn the setting off by such a draft first."
+            )
 
     def record(self, commands: Sequence[RecordInteractions]) -> list[Outcome]:
         """Carry out commands of one source together.
@@ -484,7 +519,7 @@ class WriteTransaction:
         marks = self._marks(row, command.subjects)
         save_draft(self.connection, row.source_id, command, marks, self._moment(row))
         self._note(command, "draft.save", command.name)
-        return Outcome(version=row.version)
+        return Outcome(version=row.version, draft=draft_now(self.connection, row.source_id, command.name))
 
     def _delete_draft(self, command: DeleteDraft) -> Outcome:
         row = self._require(command, CONTENT)
@@ -494,11 +529,13 @@ class WriteTransaction:
 
     def _move_draft(self, command: MoveDraft) -> Outcome:
         row = self._require(command, CONTENT)
-        draft = require_draft(self.connection, row.source_id, command)
-        step = DraftStep(command.step, command.actor, self._moment(row), command.note, due_at=command.due_at)
-        move_draft(self.connection, draft, step, command.state, due_at=command.due_at)
+        four_eyes = asks_for_two(stored_settings(self.connection, row.source_id))
+        draft = require_draft(self.connection, row.source_id, command, four_eyes=four_eyes)
+        now, due_at = self._moment(row), command.due_at
+        step = DraftStep(command.step, command.actor, now, command.note, due_at=due_at, grant=command.grant)
+        move_draft(self.connection, draft, step, command.state, due_at=due_at)
         self._note(command, f"draft.{command.step}", command.name)
-        return Outcome(version=row.version)
+        return Outcome(version=row.version, draft=draft_now(self.connection, row.source_id, command.name))
 
     def _publish_draft(self, command: PublishDraft) -> Outcome:
         """Put all that a draft edits in force at one version, or what it had replaced.
@@ -506,9 +543,9 @@ class WriteTransaction:
         Everything is checked, and read for an undo, before the first row is written.
         """
         row = self._require(command, CONTENT)
-        draft = require_draft(self.connection, row.source_id, command)
-        in_force = placements_in_force(self.connection, row.source_id)
         settings = stored_settings(self.connection, row.source_id)
+        draft = require_draft(self.connection, row.source_id, command, four_eyes=asks_for_two(settings))
+        in_force = placements_in_force(self.connection, row.source_id)
         if (in_force, settings) != (command.placements_seen, command.settings_seen):
             raise DraftChanged("What the draft edits was changed at the same moment; send this again.")
         if command.pieces:
@@ -527,6 +564,7 @@ class WriteTransaction:
         for kind, ids in merged.items():
             if len(ids) > MAX_LIST_LENGTH:
                 raise TooManyEntries(f"The {kind.value} would have {len(ids)} ids; {MAX_LIST_LENGTH} are accepted.")
+        others = {kind: ids for kind, ids in merged.items() if ids != list(command.lists.get(kind, ids))}
         command = replace(command, lists={**command.lists, **merged})
         version, pending = self._put_in_force(row, command, existing)
         # What stands there now tells later whether it has changed since.
@@ -535,7 +573,7 @@ class WriteTransaction:
         state = UNDONE if command.undoes else PUBLISHED
         move_draft(self.connection, draft, step, state, replaced=None if command.undoes else marked)
         self._note(command, f"draft.{command.step}", command.name)
-        return Outcome(version=version, pending=pending)
+        return Outcome(version=version, pending=pending, lists=others)
 
     def _put_in_force(self, row: Any, command: PublishDraft, existing: Mapping[str, int]) -> tuple[int, bool]:
         """Store everything of a publication; return its version, and whether words are to be worked out."""

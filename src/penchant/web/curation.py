@@ -127,6 +127,7 @@ async def get_source(call: Call) -> Answer:
     status=202,
     parameters=(CONFIRM,),
     answer="EmptyArray",
+    errors=("four-eyes",),
 )
 async def delete_source(call: Call) -> Answer:
     """Delete the source with everything in it."""

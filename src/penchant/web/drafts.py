@@ -7,8 +7,8 @@ from penchant.service.drafts import summary_of
 from penchant.service.effects import EffectSubject
 from penchant.storage import DraftRow, Outcome
 from penchant.web.bodies import DRAFT_BODY, SETTINGS_BODY
-from penchant.web.operations import NOBODY, Answer, Call, Operation, OperationTable, everybody_in_body
-from penchant.web.parameters import FORCE, MIN_VERSION
+from penchant.web.operations import DRAFTS_TAG, NOBODY, Answer, Call, Operation, OperationTable, everybody_in_body
+from penchant.web.parameters import FORCE, MIN_VERSION, REVISION
 from penchant.wire import (
     DRAFT_NOTE,
     DRAFT_SCHEDULE,
@@ -20,7 +20,7 @@ from penchant.wire import (
     encode_draft,
 )
 
-DRAFTS = OperationTable(Operation, "drafts")
+DRAFTS = OperationTable(Operation, DRAFTS_TAG)
 _ONE = "/{source}/drafts/{name}"
 _CHANGES = ("unknown-draft", "wrong-draft-state", "feature-not-in-plan")
 _PUBLISHES = (*_CHANGES, "outdated-draft", "draft-changed", "four-eyes", "too-many-pieces", "too-many-placements")
@@ -39,11 +39,14 @@ async def get_draft(call: Call) -> Answer:
     """Read a draft: what it edits, and where it stands."""
     call.values()
     row = await call.services.drafts.get(call.access, call.source, call.path["name"])
-    return Answer(body=encode_draft(call.services.drafts.body_of(row, await call.view()), summary_of(row)))
+    return _answer(row, call.services.drafts.body_of(row, await call.view()))
 
 
-def _answer(row: DraftRow) -> Answer:
-    return Answer(body=encode_draft(row.body, summary_of(row)))
+def _answer(row: DraftRow, body: bytes | None = None) -> Answer:
+    summary = summary_of(row)
+    # No tag that can be asked by: what was done to a draft is another answer at the same revision.
+    tag = {"etag": f'W/"{summary.revision}"'}
+    return Answer(body=encode_draft(row.body if body is None else body, summary), headers=tag)
 
 
 @DRAFTS.operation(
@@ -143,7 +146,7 @@ async def send_back_draft(call: Call) -> Answer:
     _ONE + "/accept",
     about=NOBODY,
     scope=Scope.WRITE,
-    parameters=(FORCE,),
+    parameters=(FORCE, REVISION),
     body_kind=SETTINGS_BODY,
     body="DraftNote",
     answer="PublishedVersion",
@@ -151,10 +154,17 @@ async def send_back_draft(call: Call) -> Answer:
 )
 async def accept_draft(call: Call) -> Answer:
     """Publish a draft that was proposed, with a note."""
-    force = call.values()["force"]
+    values = call.values()
     said = await call.decode_body(DRAFT_NOTE.decode)
-    drafts = call.services.drafts
-    return _published(await drafts.accept(call.access, call.source, call.path["name"], note=said.note, force=force))
+    outcome = await call.services.drafts.accept(
+        call.access,
+        call.source,
+        call.path["name"],
+        note=said.note,
+        force=values["force"],
+        revision=values["revision"],
+    )
+    return _published(outcome)
 
 
 @DRAFTS.operation(
@@ -162,6 +172,7 @@ async def accept_draft(call: Call) -> Answer:
     _ONE + "/schedule",
     about=NOBODY,
     scope=Scope.WRITE,
+    parameters=(REVISION,),
     body_kind=SETTINGS_BODY,
     body="DraftSchedule",
     answer="SourceDraft",
@@ -169,9 +180,10 @@ async def accept_draft(call: Call) -> Answer:
 )
 async def schedule_draft(call: Call) -> Answer:
     """Have a draft published at a moment, or not any more."""
-    call.values()
+    revision = call.values()["revision"]
     wish = await call.decode_body(DRAFT_SCHEDULE.decode)
-    return _answer(await call.services.drafts.schedule(call.access, call.source, call.path["name"], wish.at))
+    drafts = call.services.drafts
+    return _answer(await drafts.schedule(call.access, call.source, call.path["name"], wish.at, revision=revision))
 
 
 @DRAFTS.operation(
@@ -179,14 +191,17 @@ async def schedule_draft(call: Call) -> Answer:
     _ONE + "/publish",
     about=NOBODY,
     scope=Scope.WRITE,
-    parameters=(FORCE,),
+    parameters=(FORCE, REVISION),
     answer="PublishedVersion",
     errors=_PUBLISHES,
 )
 async def publish_draft(call: Call) -> Answer:
     """Put all that a draft edits in force at once, as one version, or nothing of it."""
-    force = call.values()["force"]
-    return _published(await call.services.drafts.publish(call.access, call.source, call.path["name"], force=force))
+    values, drafts = call.values(), call.services.drafts
+    outcome = await drafts.publish(
+        call.access, call.source, call.path["name"], force=values["force"], revision=values["revision"]
+    )
+    return _published(outcome)
 
 
 @DRAFTS.operation(
@@ -194,14 +209,16 @@ async def publish_draft(call: Call) -> Answer:
     _ONE + "/undo",
     about=NOBODY,
     scope=Scope.WRITE,
+    parameters=(REVISION,),
     answer="PublishedVersion",
-    errors=(*_CHANGES, "outdated-draft", "draft-changed"),
+    errors=(*_CHANGES, "outdated-draft", "draft-changed", "four-eyes"),
 )
 async def undo_draft(call: Call) -> Answer:
     """Take a published draft back as one version, while nothing of it has changed."""
-    call.values()
-    return _published(await call.services.drafts.undo(call.access, call.source, call.path["name"]))
+    revision = call.values()["revision"]
+    return _published(await call.services.drafts.undo(call.access, call.source, call.path["name"], revision=revision))
 
 
 def _published(outcome: Outcome) -> Answer:
-    return Answer(body=encode(PublishedVersion(version=outcome.version)), version=outcome.version)
+    lists = {kind.value: ids for kind, ids in outcome.lists.items()}
+    return Answer(body=encode(PublishedVersion(version=outcome.version, **lists)), version=outcome.version)

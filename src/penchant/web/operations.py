@@ -29,6 +29,8 @@ KEY_HEADER = "x-api-key"
 USER_HEADER = "x-penchant-user"
 KEY_PARAMETER = "key"
 USER_PARAMETER = "user"
+DRAFTS_TAG = "drafts"
+"""Of the operations of drafts, of which browser keys know nothing."""
 """Where a browser key and its signed person come from where a page can set no headers."""
 Decoded = TypeVar("Decoded")
 P = ParamSpec("P")

@@ -352,6 +352,12 @@ FORCE = Parameter(
     read=_read_boolean,
     default=False,
 )
+REVISION = Parameter(
+    name="revision",
+    description="The `revision` of the draft that was looked at: 409 where it was written anew since. With the setting "
+    "`fourEyes` of the source it has to be given.",
+    schema={"type": "string"},
+)
 VALUE = Parameter(
     name="value",
     description="What part of it was watched, read or listened to, with at most two decimals; without it, the whole.",

@@ -114,8 +114,8 @@ KINDS: dict[str, ProblemKind] = {
         403,
         "Somebody else has to publish this",
         "The source has the setting fourEyes: its lists, settings and placements change by drafts alone, and who wrote "
-        "one, alone or with others, since it was last published may neither publish nor schedule it. Propose it, and "
-        "have somebody else do that, with another key.",
+        "one, alone or with others, since it was last published may not publish, schedule or undo it. Propose it, and "
+        "have somebody else do that, with another key. The source itself is not deleted while the setting is on.",
     ),
     "unknown-problem": ProblemKind(404, "No such problem", "No error of the service has this code."),
     "wrong-method": ProblemKind(
@@ -142,8 +142,9 @@ KINDS: dict[str, ProblemKind] = {
     ),
     "draft-changed": ProblemKind(
         409,
-        "The draft is being changed",
-        "Others changed the draft, or what it edits, at the same moment. Read it, and send your request once more.",
+        "The draft was changed",
+        "The draft is another revision than the one that the request names, or others changed it, or what it edits, at "
+        "the same moment. Read it, look at what is new, and send your request once more with its revision.",
     ),
     "outdated-draft": ProblemKind(
         409,

@@ -22,6 +22,7 @@ from penchant.service.lists.inclusion import OutdatedAnswer
 from penchant.web.bodies import require_media_type
 from penchant.web.exchange import RequestExchange
 from penchant.web.operations import (
+    DRAFTS_TAG,
     KEY_HEADER,
     KEY_PARAMETER,
     NOBODY,
@@ -221,9 +222,11 @@ def _require_leave(operation: Operation, access: Access, people: Collection[str]
         NotInBrowsers: it is a browser key, and the operation is not for pages.
     """
     needed = [each for each in (operation.scope, operation.about.scope if people else None) if each is not None]
-    # Of what pages may never do, a write says which scope it needs, as to any key without it.
-    if access.is_browser and not operation.in_browsers and operation.about is not NOBODY:
-        needed = []
+    # Of what pages may never do, a write says which scope it needs, as to any key without it; one of drafts does not
+    # (interface, section 2).
+    if access.is_browser and not operation.in_browsers:
+        names_scope = operation.about is NOBODY and operation.scope is Scope.WRITE and operation.tag != DRAFTS_TAG
+        needed = needed if names_scope else []
     for scope in needed:
         AccessControl.require_scope(access, scope)
     if access.is_browser and not operation.in_browsers:

@@ -57,6 +57,8 @@ from penchant.wire.drafts.answers import (
     PublishedVersion,
     ReachEffect,
     encode_draft,
+    format_revision,
+    parse_revision,
 )
 from penchant.wire.drafts.edits import (
     DRAFT_NOTE,

@@ -74,6 +74,7 @@ _PREVIEWED = {
 }
 _DRAFT = {
     "name": "spring",
+    "revision": "2f0c61d5a8b3e947",
     "title": "Crime in spring",
     "state": "proposed",
     "by": "Zk4tQ9",
@@ -128,7 +129,7 @@ SAMPLES: Mapping[str, Any] = {
     "DraftNote": DRAFT_NOTE.sample(),
     "DraftSchedule": DRAFT_SCHEDULE.sample(),
     "EffectWish": EFFECT_WISH.sample(),
-    "PublishedVersion": {"version": 18},
+    "PublishedVersion": {"version": 18, "blacklist": ["gravity", "alien"]},
     "SourceDraft": _DRAFT
     | {"blacklist": ["alien"], "changes": {"blacklist": {"added": {"alien": None}, "removed": []}}},
     "EmptyArray": [],

@@ -24,7 +24,7 @@ from penchant.index import FloatArray, IntArray, Popularity, Strings
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View, Views
 from penchant.model import DAY_MS, IMPRESSION_DAYS
-from penchant.service.four_eyes import settings_now
+from penchant.service.content import settings_now
 from penchant.service.lists.inputs import ListInputs
 from penchant.service.lists.personal import popular_at
 from penchant.service.placements.versions import PlacementInForce, read_row

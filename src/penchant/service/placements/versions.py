@@ -28,7 +28,6 @@ from penchant.errors import PlacementChanged, UnknownPlacement, invalid_paramete
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View
 from penchant.service.access import Access
-from penchant.service.four_eyes import require_one_pair
 from penchant.storage import DeletePlacement, Outcome, PlacementRow, PutPlacement, source_id
 from penchant.wire import (
     BUCKETS,
@@ -255,12 +254,9 @@ class Placements:
 
         Who sees its variants follows from all of its experiment.
         """
-        await require_one_pair(self._database, access, source)
         return await self._database.change(
             PutPlacement(
-                account_id=access.account_id,
-                source=source,
-                actor=access.key_id,
+                **access.command_of(source),
                 name=draft.name,
                 body=body,
                 assignment=encode(draft.runs),
@@ -273,10 +269,7 @@ class Placements:
 
     async def delete(self, access: Access, source: str, name: str) -> Outcome:
         """Delete a placement with all its versions; an unknown one is no error. Raises `FourEyes` as `put`."""
-        await require_one_pair(self._database, access, source)
-        return await self._database.change(
-            DeletePlacement(account_id=access.account_id, source=source, actor=access.key_id, name=name)
-        )
+        return await self._database.change(DeletePlacement(**access.command_of(source), name=name))
 
     async def listing(self, view: View) -> PlacementListing[str]:
         """Return every placement of a source as it is in force, ascending by name."""

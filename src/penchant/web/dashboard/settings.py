@@ -26,6 +26,7 @@ from penchant.wire import (
     encode,
     encode_settings,
     encode_word_setting,
+    format_revision,
 )
 from penchant.words import WordRule
 
@@ -99,10 +100,10 @@ async def _keep(visit: Visit, view: View, draft: SourceSettings, site: Dashboard
     """Keep settings in a draft, and, where they are to be saved, publish that: so they can be undone."""
     is_kept = visit.form.text("do") == "draft" or view.settings.four_eyes
     into = (visit.form.text("into") if is_kept else "") or own_draft(visit, OWN_SETTINGS)
-    await keep_in_draft(visit, view, into, DraftEdits(title="Settings", settings=draft, lists={}))
+    kept = await keep_in_draft(visit, view, into, DraftEdits(title="Settings", settings=draft, lists={}))
     if is_kept:
         return RedirectAnswer(path=site.link("proposal", source=visit.source, name=into, said="saved"))
-    await visit.services.drafts.publish(visit.access, visit.source, into)
+    await visit.services.drafts.publish(visit.access, visit.source, into, revision=format_revision(kept.revision))
     return RedirectAnswer(path=site.link("settings", source=visit.source, said="saved"))
 
 

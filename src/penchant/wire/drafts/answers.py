@@ -34,10 +34,12 @@ class DraftEvent(Record, Generic[Moment], frozen=True, kw_only=True, rename="cam
 class DraftSummary(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """Where a draft stands: who wrote it last and when, everybody who did since it was published, what was done.
 
-    ``steps`` are the newest ones, newest first; ``due`` is when a scheduled one is to be published.
+    ``revision`` is another one each time it is written. ``steps`` are the newest ones, newest first; ``due`` is when a
+    scheduled one is to be published.
     """
 
     name: str
+    revision: str
     title: str | UnsetType = UNSET
     state: str
     by: str
@@ -51,6 +53,20 @@ class DraftListing(Record, Generic[Moment], frozen=True, kw_only=True):
     """The drafts of a source without what they edit, those of which something was done last first."""
 
     drafts: Sequence[DraftSummary[Moment]]
+
+
+def format_revision(revision: int) -> str:
+    """Return a stored revision as it is told: no number, since programs' numbers have no 62 bits."""
+    return f"{revision:x}"
+
+
+def parse_revision(text: str) -> int:
+    """Return the revision that was told so; of what never was one, none that a draft has."""
+    try:
+        revision = int(text, 16)
+    except ValueError:
+        return -1
+    return revision if format_revision(revision) == text else -1
 
 
 def encode_draft(edits: bytes, summary: DraftSummary[str]) -> bytes:
@@ -78,10 +94,15 @@ class SourceDraft(DraftSummary[datetime], frozen=True, kw_only=True, rename="cam
     content: list[Piece] | UnsetType = UNSET
 
 
-class PublishedVersion(Record, frozen=True, kw_only=True):
-    """The version of the source at which all of a draft came into force, or what it had replaced."""
+class PublishedVersion(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """The version of the source at which all of a draft came into force, or what it had replaced.
+
+    A list that others have changed meanwhile is told as it is then, where it is another one than the draft's.
+    """
 
     version: int
+    blacklist: Sequence[str] | UnsetType = UNSET
+    whitelist: Sequence[str] | UnsetType = UNSET
 
 
 class PlacementEffect(Record, frozen=True, kw_only=True):

@@ -37,7 +37,7 @@ MAX_DRAFTS = 100
 """Open drafts of a source."""
 MAX_EFFECT = 100
 """People, and pieces, whose lists an effect shows (interface, section 10)."""
-ANSWERED = frozenset({"name", "state", "by", "changedAt", "due", "writers", "steps", "changes"})
+ANSWERED = frozenset({"name", "revision", "state", "by", "changedAt", "due", "writers", "steps", "changes"})
 """Members of an answer that an edit may hold and that say nothing there: so what was read can be sent back."""
 
 

@@ -45,6 +45,7 @@ from penchant.wire import (
     decode_placement,
     decode_placement_preview,
     encode,
+    format_revision,
     placement_problem,
     read_filter,
 )
@@ -153,9 +154,11 @@ async def _keep(visit: Visit, view: View, draft: RowDraft, site: DashboardSite) 
     title = f"Row {draft.members.get('title') or name}"[:200]
     into = form.text("into") or own_draft(visit, name)
     try:
-        await keep_in_draft(visit, view, into, DraftEdits(title=title, placements={name: draft.spec}, lists={}))
+        edits = DraftEdits(title=title, placements={name: draft.spec}, lists={})
+        kept = await keep_in_draft(visit, view, into, edits)
         if form.text("do") == "schedule":
-            await visit.services.drafts.schedule(visit.access, visit.source, into, moment_in(form.text("at")))
+            at, revision = moment_in(form.text("at")), format_revision(kept.revision)
+            await visit.services.drafts.schedule(visit.access, visit.source, into, at, revision=revision)
     except PenchantError as error:
         faulty = replace(draft, faults=[Fault(detail=each) for each in faults_of(error)])
         return await shown_row(visit, view, faulty, status=422)

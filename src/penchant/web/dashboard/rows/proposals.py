@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from penchant.errors import OutdatedDraft, PenchantError, invalid_parameter
+from penchant.errors import DraftChanged, OutdatedDraft, PenchantError, invalid_parameter
 from penchant.live.views import View
 from penchant.model import Feature, ListKind
 from penchant.service.drafts import summary_of
@@ -27,6 +27,7 @@ from penchant.web.dashboard.site import (
     faults_of,
     section,
 )
+from penchant.web.operations import body_tag
 from penchant.wire import (
     PLACEMENT,
     SETTINGS,
@@ -34,6 +35,8 @@ from penchant.wire import (
     DraftEffect,
     EffectWish,
     PreviewedList,
+    encode,
+    encode_placement,
     encode_settings,
 )
 
@@ -72,11 +75,15 @@ _LISTS = {ListKind.BLACKLIST: "Hidden", ListKind.WHITELIST: "Boosted"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownEdit:
-    """An edit of a draft: what it is of, under which name, with the page where it is seen, and what differs."""
+    """An edit of a draft: what it is of, under which name, with the page where it is seen, and what differs.
+
+    ``mark`` tells it from any other edit, of the same thing too: so a form says which ones were looked at.
+    """
 
     subject: str
     name: str
     changes: Sequence[str]
+    mark: str
     page: str = ""
     query: Mapping[str, str] | None = None
 
@@ -150,7 +157,7 @@ async def decide(visit: Visit, site: DashboardSite) -> PageAnswer | RedirectAnsw
         said = await _done(visit, name, do)
     except PenchantError as error:
         row = await visit.services.drafts.get(visit.access, visit.source, name)
-        page = await _page(visit, view, row, faults=faults_of(error), is_outdated=isinstance(error, OutdatedDraft))
+        page = await _page(visit, view, row, error=error)
         return PageAnswer(template=page.template, values=page.values, status=409)
     if said == "deleted":
         return RedirectAnswer(path=site.link("proposals", source=visit.source, said=said))
@@ -165,21 +172,22 @@ async def _done(visit: Visit, name: str, do: str) -> str:
     """Do what a form asks for, and return what the page then says."""
     drafts, form, access, source = visit.services.drafts, visit.form, visit.access, visit.source
     note, force = form.text("note").strip(), bool(form.text("force"))
+    seen = form.text("revision") or None
     match do:
         case "propose":
             await drafts.propose(access, source, name, note=note)
         case "return":
             await drafts.send_back(access, source, name, note=note)
         case "accept":
-            await drafts.accept(access, source, name, note=note, force=force)
+            await drafts.accept(access, source, name, note=note, force=force, revision=seen)
         case "publish":
-            await drafts.publish(access, source, name, force=force)
+            await drafts.publish(access, source, name, force=force, revision=seen)
         case "schedule":
-            await drafts.schedule(access, source, name, moment_in(form.text("at")))
+            await drafts.schedule(access, source, name, moment_in(form.text("at")), revision=seen)
         case "unschedule":
-            await drafts.schedule(access, source, name, None)
+            await drafts.schedule(access, source, name, None, revision=seen)
         case "undo":
-            await drafts.undo(access, source, name)
+            await drafts.undo(access, source, name, revision=seen)
         case "delete":
             await drafts.delete(access, source, name)
         case _:
@@ -205,8 +213,7 @@ async def _page(
     row: DraftRow,
     *,
     look: str = "",
-    faults: Sequence[str] = (),
-    is_outdated: bool = False,
+    error: PenchantError | None = None,
 ) -> PageAnswer:
     edits = visit.services.drafts.edits_of(row)
     effect: PageSection[ShownEffect] = PageSection()
@@ -218,7 +225,8 @@ async def _page(
         "name": row.name,
         "draft": summary_of(row),
         "note": edits.note,
-        "edits": await _edits(visit, view, row.name, edits),
+        "edits": (shown := await _edits(visit, view, row.name, edits)),
+        "unseen": unseen_edits(shown, visit.form.all("saw")) if isinstance(error, DraftChanged) else {},
         "state": STATES[row.state],
         "steps": STEPS,
         "who": partial(who, visit),
@@ -228,13 +236,28 @@ async def _page(
         "look": look,
         "effect": effect,
         "take": TAKE,
-        "faults": faults,
-        "is_outdated": is_outdated,
+        "faults": () if error is None else faults_of(error),
+        "is_outdated": isinstance(error, OutdatedDraft),
         "typed": visit.form.text("note"),
         "notice": None if said == "published" else _SAID.get(said),
         "said": _SAID["published"] if said == "published" else "",
     }
     return PageAnswer(template="proposal.html", values=values)
+
+
+def unseen_edits(shown: Sequence[ShownEdit], saw: Sequence[str]) -> dict[str, str]:
+    """Return what is not as it was looked at: by mark *new* or *changed*, and by its subject what is gone.
+
+    ``saw`` are the marks that a form has of then.
+    """
+    before = {mark.partition(" ")[2]: mark for mark in saw}
+    now = {each.mark.partition(" ")[2]: each.mark for each in shown}
+    unseen = {mark: "changed" if of in before else "new" for of, mark in now.items() if before.get(of) != mark}
+    return unseen | {of: "gone" for of in before if of not in now}
+
+
+def _mark(subject: str, *parts: bytes) -> str:
+    return f"{body_tag(b' '.join(parts))} {subject}"
 
 
 async def _edits(visit: Visit, view: View, name: str, edits: DraftEdits) -> list[ShownEdit]:
@@ -253,11 +276,13 @@ async def _edits(visit: Visit, view: View, name: str, edits: DraftEdits) -> list
         )
         query = {"name": placement} if spec is None else {"name": placement, "draft": name}
         title = str((live or {} if spec is None else spec.members).get("title") or placement)
-        shown.append(ShownEdit(subject="Row", name=title, changes=changes, page="placement", query=query))
+        mark = _mark(f"Row {placement}", b"" if spec is None else encode_placement(spec))
+        shown.append(ShownEdit(subject="Row", name=title, changes=changes, mark=mark, page="placement", query=query))
     if edits.settings is not None:
         before, after = (msgspec.json.decode(encode_settings(each)) for each in (view.settings, edits.settings))
         changes = difference_in_words(before, after, _SETTING_LABELS)
-        shown.append(ShownEdit(subject="Settings", name="", changes=changes, page="settings", query={"draft": name}))
+        mark, query = _mark("Settings", encode_settings(edits.settings)), {"draft": name}
+        shown.append(ShownEdit(subject="Settings", name="", changes=changes, mark=mark, page="settings", query=query))
     for kind in edits.lists:
         current = visit.services.curation.listed(view, kind)
         ids = edits.listed(kind, current) or ()
@@ -273,6 +298,7 @@ async def _edits(visit: Visit, view: View, name: str, edits: DraftEdits) -> list
                 subject=_LISTS[kind],
                 name="",
                 changes=changes or ["another order"],
+                mark=_mark(_LISTS[kind], encode(edits.changes.get(kind) or edits.lists[kind])),
                 page="lists",
                 query={"kind": kind.value, "draft": name},
             )
@@ -283,7 +309,10 @@ async def _edits(visit: Visit, view: View, name: str, edits: DraftEdits) -> list
         more = len(edits.content) - len(titles)
         shown.append(
             ShownEdit(
-                subject="Pieces", name=str(len(edits.content)), changes=[*titles, *([f"{more} more"] if more else [])]
+                subject="Pieces",
+                name=str(len(edits.content)),
+                changes=[*titles, *([f"{more} more"] if more else [])],
+                mark=_mark("Pieces", *[each.body for each in edits.content]),
             )
         )
     return shown
