@@ -163,6 +163,11 @@ def test_another_editor_accepts_or_sends_back_where_four_eyes_are_asked_for(visi
     follow(other, other.fill(other.get("proposal", source="s", name=name), ONE, do="accept"))
 
     assert stored(filled) == {"kind": "popular"}
+    own = visitor.get("proposal", source="s", name=name, said="published")
+    assert "another editor has to undo it" in text_of(own.text)
+    assert 'value="undo"' not in own.text
+    follow(other, other.fill(other.get("proposal", source="s", name=name), ONE, do="undo"))
+    assert stored(filled) == {"kind": "new"}
 
 
 def test_publishing_over_what_others_changed_is_asked_for_first(visitor: Visitor, filled: Service) -> None:
@@ -178,6 +183,56 @@ def test_publishing_over_what_others_changed_is_asked_for_first(visitor: Visitor
     assert dict(fields_of(refused.text, ONE))["note"] == "Keep me"
     assert forced.status_code == 303
     assert stored(filled) == {"kind": "popular"}
+
+
+@pytest.mark.parametrize("do", ("publish", "accept", "schedule"))
+def test_a_page_that_is_older_than_the_draft_tells_what_is_new_and_publishes_nothing(
+    visitor: Visitor, filled: Service, do: str
+) -> None:
+    put(filled, kind="new")
+    edits = {"blacklist": ["a"], "whitelist": ["b"], "placements": {"home": {"kind": "popular"}}}
+    changed = {"blacklist": ["a", "b"], "placements": edits["placements"], "settings": {"fourEyes": False}}
+    filled.put("/s/drafts/d", json=edits)
+    filled.post("/s/drafts/d/propose", json={})
+    page = visitor.get("proposal", source="s", name="d")
+    filled.put("/s/drafts/d", json=changed)
+    filled.post("/s/drafts/d/propose", json={})
+
+    refused = visitor.fill(page, ONE, do=do, at="2099-01-31T18:30", note="Keep me")
+
+    told = text_of(refused.text)
+    assert (refused.status_code, "written anew since it was looked at" in told) == (409, True)
+    assert "Since you looked: Settings new; Hidden changed; Boosted is no longer edited;" in " ".join(told.split())
+    assert dict(fields_of(refused.text, ONE))["note"] == "Keep me"
+    assert (stored(filled), filled.get("/s/blacklist").json()) == ({"kind": "new"}, [])
+    follow(visitor, visitor.fill(refused, ONE, do=do, at="2099-01-31T18:30"))
+    assert filled.get("/s/blacklist").json() == ([] if do == "schedule" else ["a", "b"])
+
+
+def test_a_page_that_is_older_than_the_draft_undoes_nothing(visitor: Visitor, filled: Service) -> None:
+    filled.put("/s/drafts/d", json={"blacklist": ["a"]})
+    published = follow(visitor, visitor.fill(visitor.get("proposal", source="s", name="d"), ONE, do="publish"))
+    filled.put("/s/drafts/d", json={"blacklist": ["a", "b"]})
+    filled.post("/s/drafts/d/publish")
+
+    refused = visitor.fill(published, ONE)
+
+    assert refused.status_code == 409
+    assert filled.get("/s/blacklist").json() == ["a", "b"]
+    follow(visitor, visitor.fill(refused, ONE, do="undo"))
+    assert filled.get("/s/blacklist").json() == ["a"]
+
+
+def test_a_list_that_others_changed_meanwhile_is_told_after_publishing(visitor: Visitor, filled: Service) -> None:
+    filled.put("/s/drafts/d", json={"blacklist": ["a"]})
+    page = visitor.get("proposal", source="s", name="d")
+    filled.put("/s/blacklist", json=["b"])
+
+    published = follow(visitor, visitor.fill(page, ONE, do="publish"))
+
+    assert "Lists that others had changed meanwhile keep their changes, too." in text_of(published.text)
+    assert filled.get("/s/blacklist").json() == ["b", "a"]
+    follow(visitor, visitor.fill(published, ONE))
 
 
 def test_a_row_is_scheduled_and_taken_off_the_schedule(visitor: Visitor, filled: Service) -> None:

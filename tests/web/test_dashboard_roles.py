@@ -357,7 +357,7 @@ def test_a_draft_is_published_by_another_person_where_four_eyes_are_asked_for(ho
     blind = other.send(f"{HOME}/proposal?source=s&name=row", [("proof", proof_of(other)), ("do", "publish")])
 
     assert [each.status_code for each in (*statuses, blind)] == [409, 409, 303, 409]
-    assert "name the revision of the draft" in text_of(blind.text)
+    assert "written anew since it was looked at" in text_of(blind.text)
     assert ok(house.get("/s/placements/row/versions"))["versions"][0]["keyId"] == "person:eve"
 
 

@@ -87,8 +87,7 @@ _LATER = (
     *(DraftChanged, UnknownDraft, UnknownSource, WrongDraftState),
 )
 """Why a scheduled draft is not published just now: something is short or away, or others have changed it meanwhile."""
-_OPEN = frozenset({"draft", "proposed", "sent-back", "scheduled"})
-_PUBLISHABLE = _OPEN | {"undone"}
+_PUBLISHABLE = frozenset({"draft", "proposed", "sent-back", "scheduled", "undone"})
 
 
 class Drafts:
@@ -154,8 +153,8 @@ class Drafts:
 
     @classmethod
     def body_of(cls, row: DraftRow, view: View) -> bytes:
-        """Return what a draft edits, as JSON; of one that waits its lists as publishing it would leave them."""
-        edits = cls.edits_of(row) if row.state in _OPEN else None
+        """Return what a draft edits, as JSON; of one that can be published its lists as that would leave them."""
+        edits = cls.edits_of(row) if row.state in _PUBLISHABLE else None
         if edits is None or not edits.changes:
             return row.body
         lists = {kind: edits.listed(kind, Curation.listed(view, kind)) or () for kind in edits.lists}
@@ -319,7 +318,7 @@ class Drafts:
                 raise _unknown()
             # Said at once, and once more by the transaction.
             if act.revision not in {None, basis.draft.revision} or act.last_step not in {None, basis.draft.steps[-1]}:
-                raise DraftChanged("The draft was changed since it was looked at; read it, and send this again.")
+                raise DraftChanged("The draft was written anew since it was looked at; read it, and send this again.")
             edits = await self._database.in_thread(self.edits_of, basis.draft)
             self._require(access, edits)
             if undoes and basis.replaced is not None:

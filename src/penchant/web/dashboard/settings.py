@@ -103,8 +103,9 @@ async def _keep(visit: Visit, view: View, draft: SourceSettings, site: Dashboard
     kept = await keep_in_draft(visit, view, into, DraftEdits(title="Settings", settings=draft, lists={}))
     if is_kept:
         return RedirectAnswer(path=site.link("proposal", source=visit.source, name=into, said="saved"))
-    await visit.services.drafts.publish(visit.access, visit.source, into, revision=format_revision(kept.revision))
-    return RedirectAnswer(path=site.link("settings", source=visit.source, said="saved"))
+    revision = format_revision(kept.revision)
+    await visit.services.drafts.publish(visit.access, visit.source, into, revision=revision)
+    return RedirectAnswer(path=site.link("settings", source=visit.source, said="saved", revision=revision))
 
 
 async def _word_changes(visit: Visit, view: View, rule: WordRule | None) -> Sequence[WordChange]:
@@ -256,7 +257,7 @@ async def _page(visit: Visit, view: View, given: Mapping[str, Any], *, status: i
         "weight_words": weight_words,
         "interaction_words": interaction_words,
         "number_words": number_words,
-        "undo": {"do": "undo"},
+        "undo": {"do": "undo", "revision": visit.text("revision")},
         "own_draft": own_draft(visit, OWN_SETTINGS),
         "drafts": [(each.name, each.title or each.name) for each in await open_drafts(visit)],
         "four_eyes": view.settings.four_eyes,

@@ -53,11 +53,13 @@ _SAID = {
     "proposed": "Others are asked to look at it.",
     "returned": "It is sent back with your note.",
     "published": "Published: all of it is in force, as one version.",
+    "merged": "Published, as one version. Lists that others had changed meanwhile keep their changes, too.",
     "scheduled": "Scheduled: it is published at its moment, unless somebody changes it before.",
     "unscheduled": "It is off the schedule, and a draft again.",
     "undone": "Undone: what was before is in force again, as one version.",
     "deleted": "The draft is deleted. What was published of it stays.",
 }
+_PUBLISHED = {"published", "merged"}
 _DONE = {
     "propose": "proposed",
     "return": "returned",
@@ -172,16 +174,17 @@ async def _done(visit: Visit, name: str, do: str) -> str:
     """Do what a form asks for, and return what the page then says."""
     drafts, form, access, source = visit.services.drafts, visit.form, visit.access, visit.source
     note, force = form.text("note").strip(), bool(form.text("force"))
-    seen = form.text("revision") or None
+    # Of a form without one nobody knows what was seen.
+    seen, outcome = form.text("revision"), None
     match do:
         case "propose":
             await drafts.propose(access, source, name, note=note)
         case "return":
             await drafts.send_back(access, source, name, note=note)
         case "accept":
-            await drafts.accept(access, source, name, note=note, force=force, revision=seen)
+            outcome = await drafts.accept(access, source, name, note=note, force=force, revision=seen)
         case "publish":
-            await drafts.publish(access, source, name, force=force, revision=seen)
+            outcome = await drafts.publish(access, source, name, force=force, revision=seen)
         case "schedule":
             await drafts.schedule(access, source, name, moment_in(form.text("at")), revision=seen)
         case "unschedule":
@@ -192,7 +195,7 @@ async def _done(visit: Visit, name: str, do: str) -> str:
             await drafts.delete(access, source, name)
         case _:
             raise invalid_parameter("do", "Found nothing that can be done with a draft.")
-    return _DONE[do]
+    return "merged" if outcome is not None and outcome.lists else _DONE[do]
 
 
 def moment_in(text: str) -> int:
@@ -239,8 +242,8 @@ async def _page(
         "faults": () if error is None else faults_of(error),
         "is_outdated": isinstance(error, OutdatedDraft),
         "typed": visit.form.text("note"),
-        "notice": None if said == "published" else _SAID.get(said),
-        "said": _SAID["published"] if said == "published" else "",
+        "notice": None if said in _PUBLISHED else _SAID.get(said),
+        "said": _SAID[said] if said in _PUBLISHED else "",
     }
     return PageAnswer(template="proposal.html", values=values)
 
