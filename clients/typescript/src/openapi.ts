@@ -3212,7 +3212,7 @@ export interface components {
     parameters: never;
     requestBodies: never;
     headers: {
-        /** @description Tag of the answer, for `If-None-Match`. */
+        /** @description Tag of the answer, for `If-None-Match`; of a draft its revision. */
         ETag: string;
         /** @description What is left of the key's requests in this second, where the plan limits them. */
         RateLimit: string;
@@ -17725,6 +17725,7 @@ export interface operations {
             200: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
+                    ETag: components["headers"]["ETag"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
@@ -17978,6 +17979,7 @@ export interface operations {
             200: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
+                    ETag: components["headers"]["ETag"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
@@ -18744,6 +18746,7 @@ export interface operations {
             200: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
+                    ETag: components["headers"]["ETag"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
@@ -19040,6 +19043,7 @@ export interface operations {
             200: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
+                    ETag: components["headers"]["ETag"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
@@ -19612,6 +19616,7 @@ export interface operations {
             200: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
+                    ETag: components["headers"]["ETag"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];

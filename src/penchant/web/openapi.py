@@ -63,7 +63,7 @@ _PATH_PARAMETERS: Mapping[str, tuple[str, str]] = {
     "page": ("The name of a page, as the navigation links to it.", "quickstart"),
 }
 _HEADERS: Mapping[str, tuple[str, str]] = {
-    "ETag": ("string", "Tag of the answer, for `If-None-Match`."),
+    "ETag": ("string", "Tag of the answer, for `If-None-Match`; of a draft its revision."),
     "RateLimit": ("string", "What is left of the key's requests in this second, where the plan limits them."),
     "RateLimit-Policy": ("string", "The requests a second that the plan allows, where it limits them."),
     "Retry-After": ("integer", "Seconds after which the request may be sent again."),
@@ -280,7 +280,7 @@ def _responses(operation: Operation) -> Json:
 def _answer_headers(operation: Operation) -> list[str]:
     """Return the names of the headers that an operation's answer may have."""
     names = ["x-request-id"]
-    if operation.has_etag:
+    if operation.has_etag or operation.answer == "SourceDraft":
         names.append("ETag")
     if operation.public:
         return names
