@@ -376,6 +376,9 @@ def test_a_draft_waits_for_people_and_names_the_key(filled: Service) -> None:
     assert (written["by"], written["blacklist"]) == (key.split("_")[1], ["b"])
     assert called(filled, "draft", name="d") == written
     assert filled.get("/s/blacklist").json() == []
+    # What people looked at is what they publish, whatever the agent writes meanwhile.
+    called(filled, "draft", key=key, name="d", edits={"blacklist": ["a", "b"]})
+    assert filled.post(f"/s/drafts/d/publish?revision={written['revision']}").json()["code"] == "draft-changed"
 
 
 def test_no_tool_writes_over_what_somebody_else_drafted(filled: Service) -> None:

@@ -140,6 +140,7 @@ class WordWriter:
                     settings=state.settings,
                     words=encode_word_rule(wanted),
                     expected=state.settings,
+                    bypasses_review=True,
                 )
                 self._storage.submit(command).result()
             if is_old or state.rules.are_different:
