@@ -413,6 +413,18 @@ def test_with_four_eyes_who_does_something_names_what_they_have_seen(
     assert ok(service.get("/s/drafts/spring"))["steps"][0]["step"] == last
 
 
+def test_a_draft_is_written_over_the_revision_that_is_named_alone(service: Service) -> None:
+    old = put(service, {"blacklist": ["p1"]})["revision"]
+    now = put(service, {"blacklist": ["p2"]})["revision"]
+
+    for name, revision in (("spring", old), ("spring", "none"), ("other", now)):
+        answer = service.put(f"/s/drafts/{name}?revision={revision}", json={"blacklist": []})
+        refused(answer, 409, "draft-changed")
+
+    assert [each["revision"] for each in ok(service.get("/s/drafts"))["drafts"]] == [now]
+    assert put(service, {"blacklist": []}, params={"revision": now})["blacklist"] == []
+
+
 def test_who_turned_four_eyes_on_does_not_turn_it_off_alone(service: Service) -> None:
     editor = service.new_key(scopes=["read", "personal", "write"])
     put(service, {"settings": {"fourEyes": True}}, key=editor)

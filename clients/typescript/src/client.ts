@@ -263,8 +263,8 @@ export class Client {
     return this.#service.json("GET", path(source, "drafts", name), { query: options });
   }
 
-  putDraft(source: string, name: string, edits: Body<"putDraft">, options?: Abortable): Promise<Answer<"putDraft">> {
-    return this.#service.json("PUT", path(source, "drafts", name), { query: options, body: JSON.stringify(edits) });
+  putDraft(source: string, name: string, edits: Body<"putDraft">, query?: Query<"putDraft">): Promise<Answer<"putDraft">> {
+    return this.#service.json("PUT", path(source, "drafts", name), { query, body: JSON.stringify(edits) });
   }
 
   async deleteDraft(source: string, name: string, options?: Abortable): Promise<void> {

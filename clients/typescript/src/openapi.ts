@@ -17915,7 +17915,10 @@ export interface operations {
     };
     putDraft: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The `revision` of the draft that was looked at: 409 where it was written anew since. With the setting `fourEyes` of the source it has to be given for what puts something in force. */
+                revision?: string;
+            };
             header?: never;
             path: {
                 /**
@@ -18122,7 +18125,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `too-many-drafts`: Too many drafts */
+            /** @description `too-many-drafts`: Too many drafts; `draft-changed`: The draft was changed */
             409: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -19311,7 +19314,7 @@ export interface operations {
             query?: {
                 /** @description Publish also where what the draft edits has changed since it was written. */
                 force?: boolean;
-                /** @description The `revision` of the draft that was looked at: 409 where it was written anew since. With the setting `fourEyes` of the source it has to be given. */
+                /** @description The `revision` of the draft that was looked at: 409 where it was written anew since. With the setting `fourEyes` of the source it has to be given for what puts something in force. */
                 revision?: string;
             };
             header?: never;
@@ -19582,7 +19585,7 @@ export interface operations {
     scheduleDraft: {
         parameters: {
             query?: {
-                /** @description The `revision` of the draft that was looked at: 409 where it was written anew since. With the setting `fourEyes` of the source it has to be given. */
+                /** @description The `revision` of the draft that was looked at: 409 where it was written anew since. With the setting `fourEyes` of the source it has to be given for what puts something in force. */
                 revision?: string;
             };
             header?: never;
@@ -19884,7 +19887,7 @@ export interface operations {
             query?: {
                 /** @description Publish also where what the draft edits has changed since it was written. */
                 force?: boolean;
-                /** @description The `revision` of the draft that was looked at: 409 where it was written anew since. With the setting `fourEyes` of the source it has to be given. */
+                /** @description The `revision` of the draft that was looked at: 409 where it was written anew since. With the setting `fourEyes` of the source it has to be given for what puts something in force. */
                 revision?: string;
             };
             header?: never;
@@ -20088,7 +20091,7 @@ export interface operations {
     undoDraft: {
         parameters: {
             query?: {
-                /** @description The `revision` of the draft that was looked at: 409 where it was written anew since. With the setting `fourEyes` of the source it has to be given. */
+                /** @description The `revision` of the draft that was looked at: 409 where it was written anew since. With the setting `fourEyes` of the source it has to be given for what puts something in force. */
                 revision?: string;
             };
             header?: never;

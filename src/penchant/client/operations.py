@@ -100,12 +100,12 @@ class AuditOptions(TypedDict, total=False):
     """How many entries to return, 1 to 1,000; more counts as 1,000. Default 100."""
 
 
-class UndoDraftOptions(TypedDict, total=False):
-    """Options of `undo_draft`."""
+class PutDraftOptions(TypedDict, total=False):
+    """Options of `put_draft`."""
 
     revision: str | None
     """The `revision` of the draft that was looked at: 409 where it was written anew since. With the setting `fourEyes`
-    of the source it has to be given."""
+    of the source it has to be given for what puts something in force."""
 
 
 class ListIdsOptions(TypedDict, total=False):
@@ -142,7 +142,7 @@ class PublishDraftOptions(TypedDict, total=False):
     """Publish also where what the draft edits has changed since it was written."""
     revision: str | None
     """The `revision` of the draft that was looked at: 409 where it was written anew since. With the setting `fourEyes`
-    of the source it has to be given."""
+    of the source it has to be given for what puts something in force."""
 
 
 class ListChangesOptions(TypedDict, total=False):
@@ -642,9 +642,11 @@ def get_draft(source: str, name: str) -> Request[SourceDraft]:
     return request_of("GET", "/{source}/drafts/{name}", SourceDraft, source, name)
 
 
-def put_draft(source: str, name: str, edits: DraftMembers | Mapping[str, object]) -> Request[SourceDraft]:
+def put_draft(
+    source: str, name: str, edits: DraftMembers | Mapping[str, object], **options: Unpack[PutDraftOptions]
+) -> Request[SourceDraft]:
     """Store a draft; nothing of it is in force before it is published."""
-    return request_of("PUT", "/{source}/drafts/{name}", SourceDraft, source, name, body=encode(edits))
+    return request_of("PUT", "/{source}/drafts/{name}", SourceDraft, source, name, body=encode(edits), options=options)
 
 
 def delete_draft(source: str, name: str) -> Request[None]:
@@ -666,7 +668,7 @@ def publish_draft(source: str, name: str, **options: Unpack[PublishDraftOptions]
     )
 
 
-def undo_draft(source: str, name: str, **options: Unpack[UndoDraftOptions]) -> Request[PublishedVersion]:
+def undo_draft(source: str, name: str, **options: Unpack[PutDraftOptions]) -> Request[PublishedVersion]:
     """Take a published draft back as one version, while nothing of it has changed."""
     return request_of(
         "POST", "/{source}/drafts/{name}/undo", PublishedVersion, source, name, options=options, repeatable=False

@@ -111,13 +111,16 @@ class Drafts:
         self._metrics = metrics
         self._clock = clock
 
-    async def save(self, access: Access, view: View, name: str, edits: DraftEdits) -> DraftRow:
+    async def save(
+        self, access: Access, view: View, name: str, edits: DraftEdits, *, revision: str | None = None
+    ) -> DraftRow:
         """Store a draft in the place of the one of its name, and return it.
 
         Raises:
             InvalidInput: no draft can be called so, or what it edits does not fit the source.
             FeatureNotInPlan: the route of something that it edits is not in the plan.
             TooManyDrafts: there are too many open ones.
+            DraftChanged: it is another revision by now.
         """
         problem = placement_problem(name)
         if problem:
@@ -132,6 +135,7 @@ class Drafts:
             body=encode_edits(edits),
             subjects=edits.subjects,
             max_drafts=MAX_DRAFTS,
+            revision=None if revision is None else parse_revision(revision),
         )
         return _draft_of(await self._database.change(command))
 

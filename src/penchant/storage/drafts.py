@@ -122,7 +122,7 @@ def require_draft(connection: Connection, source_id: int, command: DraftAct, *, 
     if row is None:
         raise UnknownDraft("The source has no draft of this name.")
     if command.revision not in {None, row.revision}:
-        raise DraftChanged("The draft was written anew since it was looked at; read it, and send this again.")
+        raise _changed()
     if row.state not in command.states:
         accepted = ", ".join(sorted(command.states))
         raise WrongDraftState(f"The draft is {row.state}; this is for drafts that are {accepted}.")
@@ -187,8 +187,11 @@ def save_draft(
 
     Raises:
         TooManyDrafts: it would be one too many.
+        DraftChanged: it is to replace another revision.
     """
     old = _find(connection, source_id, command.name)
+    if command.revision is not None and (old is None or old.revision != command.revision):
+        raise _changed()
     if old is None or old.state not in OPEN_STATES:
         held = select(func.count()).where(drafts.c.source_id == source_id, drafts.c.state.in_(OPEN_STATES))
         if connection.execute(held.select_from(drafts)).scalar_one() >= command.max_drafts:
@@ -259,6 +262,10 @@ def names_in(subjects: Iterable[str], member: str) -> list[str]:
     """Return the names of subjects of a member, such as those of placements."""
     begin = f"{member}/"
     return [subject.removeprefix(begin) for subject in subjects if subject.startswith(begin)]
+
+
+def _changed() -> DraftChanged:
+    return DraftChanged("The draft was written anew since it was looked at; read it, and send this again.")
 
 
 def draft_now(connection: Connection, source_id: int, name: str) -> DraftRow:

@@ -398,7 +398,7 @@ class SaveDraft(SourceCommand):
 
     ``subjects`` name what that is: ``settings``, ``whitelist``, ``blacklist``, ``placements/NAME``, ``content/ID``. How
     each stands is noted in the same transaction. Fails with `TooManyDrafts` where the source has ``max_drafts`` others
-    that are open.
+    that are open, with `DraftChanged` where the draft is not the ``revision`` that it is to replace, if one is named.
     """
 
     name: str
@@ -406,6 +406,7 @@ class SaveDraft(SourceCommand):
     body: bytes
     subjects: Sequence[str]
     max_drafts: int
+    revision: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

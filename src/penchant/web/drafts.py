@@ -54,18 +54,19 @@ def _answer(row: DraftRow, body: bytes | None = None) -> Answer:
     _ONE,
     about=NOBODY,
     scope=Scope.WRITE,
+    parameters=(REVISION,),
     body_kind=DRAFT_BODY,
     body="DraftEdits",
     answer="SourceDraft",
-    errors=("too-many-entries", "too-many-drafts", "feature-not-in-plan"),
+    errors=("too-many-entries", "too-many-drafts", "draft-changed", "feature-not-in-plan"),
 )
 async def put_draft(call: Call) -> Answer:
     """Store a draft; nothing of it is in force before it is published."""
-    call.values()
+    revision = call.values()["revision"]
     limits = call.services.settings.piece_limits
     edits = await call.decode_body(lambda body: decode_edits(body, limits))
-    view = await call.view()
-    return _answer(await call.services.drafts.save(call.access, view, call.path["name"], edits))
+    drafts, view = call.services.drafts, await call.view()
+    return _answer(await drafts.save(call.access, view, call.path["name"], edits, revision=revision))
 
 
 @DRAFTS.operation("DELETE", _ONE, about=NOBODY, scope=Scope.WRITE, status=202, answer="EmptyArray")

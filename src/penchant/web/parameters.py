@@ -355,7 +355,7 @@ FORCE = Parameter(
 REVISION = Parameter(
     name="revision",
     description="The `revision` of the draft that was looked at: 409 where it was written anew since. With the setting "
-    "`fourEyes` of the source it has to be given.",
+    "`fourEyes` of the source it has to be given for what puts something in force.",
     schema={"type": "string"},
 )
 VALUE = Parameter(

@@ -180,7 +180,7 @@ class AgentServer:
         try:
             request = tool.request(given)
             if request.operation == "putDraft":
-                await self._require_own(call, access, request)
+                request = await self._over_own(call, access, request)
             status, answer = await self._sent(call, access, request)
         except (InvalidInput, MalformedPath, DraftChanged) as error:
             body = problem_body(error, call.services.settings.base_path)
@@ -189,8 +189,8 @@ class AgentServer:
             await self._label(call, access, request, answer)
         return status, answer
 
-    async def _require_own(self, call: Call, access: Access, request: ToolRequest) -> None:
-        """Check that a draft, of which nothing older is kept, is new or was written last with the same key.
+    async def _over_own(self, call: Call, access: Access, request: ToolRequest) -> ToolRequest:
+        """Return a request that writes a draft, of which nothing older is kept, over none but one of the same key.
 
         Raises:
             DraftChanged: somebody else wrote it.
@@ -198,6 +198,7 @@ class AgentServer:
         status, draft = await self._sent(call, access, replace(request, operation="getDraft", body=None))
         if status == 200 and draft["by"] != access.key_id:
             raise DraftChanged("Somebody else wrote this draft last, and no tool writes over it. Take another name.")
+        return replace(request, query=[("revision", draft["revision"])]) if status == 200 else request
 
     async def _label(self, call: Call, access: Access, request: ToolRequest, answer: Any) -> None:
         """Put labels beside the ids of pieces, where the key may read pieces."""
