@@ -7,6 +7,7 @@ From a text to its words:
     "john's  jaws , 1975"              one form of letters
     john jaws                          runs of letters, marks and digits; neither digits alone nor single characters
 
+Where the language is Romanian, Greek or Turkish, letters take its form (`_written`), in stop words, too.
 Nothing here depends on other pieces, so that a piece has the same words whatever is submitted beside it.
 """
 
@@ -16,15 +17,15 @@ import itertools
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import stopwordsiso
 
 CATEGORY = "words"
 """The category that words are keywords of."""
-RULE = 1
+RULE = 2
 """The number of this rule: another one where the same text gives other words, though Unicode's tables are the same."""
 TABLES = unicodedata.unidata_version
 """The version of Unicode's tables, by which letters are told from all else."""
@@ -44,6 +45,10 @@ _HITS_BITS = 24
 """Bits for the count of a language: more running words than eight members of 20,000 characters have."""
 LEAST_STOP_WORDS = 3
 """Running words of a text that must be stop words of a language for it to be taken for that language."""
+LEAST_KEPT, LEAST_LETTERS = 3, 4
+"""Where fewer words are kept, stop words of the heading come back that have so many characters."""
+MAX_MARKS = 30
+"""Combining characters in a row: what Unicode's stream-safe texts have at most (UAX 15)."""
 
 _TAG = re.compile(r"</?[A-Za-z!][^>]*>")
 _ADDRESS = re.compile(r"(?:https?://|\bwww\.)\S*", re.IGNORECASE)
@@ -63,6 +68,12 @@ _UNSPACED = (
 )
 """Characters of the scripts that are written without spaces."""
 _UNSPACED_CHARACTER = re.compile(f"[{_UNSPACED}]")
+_LONG_NUMBER = re.compile(r"(?<=&#)[0-9]{20,}")
+_SMALL = {"tr": {0x130: "i", ord("I"): "\u0131"}}
+"""By language small letters that are others than those of all languages."""
+_ROMANIAN = str.maketrans("\u015f\u0163", "\u0219\u021b")
+_GREEK = {0x300: None, 0x301: None, 0x342: None, 0x2206: "\u03b4"}
+"""Accents of Greek that go, and what some lists have for a delta."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,24 +112,39 @@ def kept_words(texts: Sequence[str], rule: WordRule) -> KeptWords:
     Those of greatest count are kept, twice for each time in the heading, of equal ones what comes first.
     """
     running = [_runs(text) for text in texts]
-    counts: Counter[str] = Counter()
-    for runs in running:
-        counts.update(runs)
+    counts = Counter(itertools.chain.from_iterable(running))
     language = language_of(counts) if rule.language == AUTO else rule.language
-    if running:
-        # The order of the first places stays: every word of the heading is counted already.
-        counts.update(running[0])
+    if language in _WRITINGS:
+        if small := _SMALL.get(language):
+            running = [_runs(text, small) for text in texts]
+        running = [list(map(_WRITINGS[language], runs)) for runs in running]
+        counts = Counter(itertools.chain.from_iterable(running))
+    heading = running[0] if running else []
+    # The order of the first places stays: every word of the heading is counted already.
+    counts.update(heading)
     stop_words = _stop_words().get(language, frozenset())
     words = [run for run in counts if run not in stop_words and _is_word(run)]
     # Stable in reverse, too: of equal counts the first place decides.
     words.sort(key=counts.__getitem__, reverse=True)
-    return KeptWords(language, tuple(words[: rule.keep]))
+    kept = words[: rule.keep]
+    missing = min(LEAST_KEPT, rule.keep) - len(kept)
+    if missing > 0:
+        back = (run for run in dict.fromkeys(heading) if run in stop_words and len(run) >= LEAST_LETTERS)
+        kept += itertools.islice(filter(_is_word, back), missing)
+    return KeptWords(language, tuple(kept))
 
 
 def language_of(counts: Mapping[str, int]) -> str:
     """Return the language that most running words are stop words of, at least three, ties by code; or `none`."""
     speakers, mask = _languages_by_stop_word(), (1 << _HITS_BITS) - 1
     hits = sum(speakers[word] * counts[word] for word in counts.keys() & speakers.keys())
+    text = " ".join(counts)
+    for code, letters in () if text.isascii() else _REWRITTEN:
+        if letters.search(text):
+            # What words in their common form counted for this language is put right by those in its own.
+            written, own = _WRITINGS[code], 1 << LANGUAGES.index(code) * _HITS_BITS
+            for word in filter(letters.search, counts):
+                hits += counts[word] * ((speakers.get(written(word), 0) & own) - (speakers.get(word, 0) & own))
     of_languages = [hits >> place * _HITS_BITS & mask for place in range(len(LANGUAGES))]
     most = max(of_languages)
     return LANGUAGES[of_languages.index(most)] if most >= LEAST_STOP_WORDS else NONE
@@ -129,20 +155,60 @@ def running_words(text: str) -> list[str]:
     return [run for run in _runs(text) if _is_word(run)]
 
 
-def _runs(text: str) -> list[str]:
+def normalize(form: Literal["NFC", "NFD", "NFKC", "NFKD"], text: str) -> str:
+    """Return a text in one of Unicode's forms, of more than 30 combining characters in a row the first 30.
+
+    Anybody's text takes time in proportion to its length: to order these characters takes the square of how many stand
+    in a row, in one call that no other thread of the process interrupts.
+    """
+    marks = _marks()
+    # Of more than 30 in a row one stands at one of these places.
+    if not marks.isdisjoint(text[MAX_MARKS :: MAX_MARKS + 1]):
+        kept, run = [], 0
+        for character in text:
+            run = run + 1 if character in marks else 0
+            if run <= MAX_MARKS:
+                kept.append(character)
+        text = "".join(kept)
+    return unicodedata.normalize(form, text)
+
+
+@functools.cache
+def _marks() -> frozenset[str]:
+    """Return the characters whose full decomposition begins and ends with a combining one; made when first needed."""
+    marks = set()
+    for character in map(chr, range(0x300, 0x20000)):
+        if unicodedata.combining(character) or unicodedata.decomposition(character):
+            full = unicodedata.normalize("NFKD", character)
+            if unicodedata.combining(full[0]) and unicodedata.combining(full[-1]):
+                marks.add(character)
+    return frozenset(marks)
+
+
+def decode_entities(text: str) -> str:
+    """Return a text with its HTML entities decoded, whatever number one has."""
+    if "&" not in text:
+        return text
+    # Python takes the square of its digits for a number, and reads none of thousands; with eight none is a character.
+    return html.unescape(_LONG_NUMBER.sub(lambda number: number[0].lstrip("0")[:8] or "0", text))
+
+
+def _runs(text: str, small: Mapping[int, str] | None = None) -> list[str]:
     """Return the runs of a text, those that are no words among them; of what has an apostrophe the part that counts.
 
-    Costs time in proportion to the first 20,000 characters.
+    ``small`` letters are put in place before upper and lower case become one. Costs time in proportion to the first
+    20,000 characters.
     """
     text = _without_markup(text[:MAX_TEXT])
     if not text.isascii():
         for sign, plain in _SIGNS.items():
             text = text.replace(sign, plain)
-    if text.isascii():
+    if text.isascii() and small is None:
         runs = text.translate(_ASCII_BLANKS).split()
         return _without_ascii_apostrophes(runs) if "'" in text else runs
     # A single sign may stand for 18 letters: cut again, or a hostile text would take as many times as long.
-    text = unicodedata.normalize("NFKC", text)[: 2 * MAX_TEXT].casefold().replace("_", " ")
+    text = normalize("NFKC", text)[: 2 * MAX_TEXT]
+    text = (text if small is None else text.translate(small)).casefold().replace("_", " ")
     runs = _runs_of_all_scripts(text)
     return [_without_apostrophes(run) if "'" in run else run for run in runs] if "'" in text else runs
 
@@ -152,18 +218,19 @@ def _without_ascii_apostrophes(tokens: list[str]) -> list[str]:
 
     Only tokens that have one are looked at: of a thousand letters there are two or three.
     """
-    marked = [place for place, token in enumerate(tokens) if "'" in token]
-    # Backwards, so that the places before stay what they are.
-    for place in reversed(marked):
+    found: list[str] = []
+    end = 0
+    for place in [place for place, token in enumerate(tokens) if "'" in token]:
+        found += tokens[end:place]
         runs = _ASCII_RUN.findall(tokens[place])
-        tokens[place : place + 1] = [_without_apostrophes(run) if "'" in run else run for run in runs]
-    return tokens
+        found += [_without_apostrophes(run) if "'" in run else run for run in runs]
+        end = place + 1
+    return found + tokens[end:]
 
 
 def _without_markup(text: str) -> str:
     """Return a text with a space in place of each tag and address, its entities decoded."""
-    if "&" in text:
-        text = html.unescape(text)
+    text = decode_entities(text)
     # Up to the last bracket each tag that begins has its end, so that none is looked for in vain.
     end = text.rfind(">") + 1
     if end:
@@ -224,16 +291,37 @@ def _is_word(run: str) -> bool:
     """Return whether a run is neither digits only, nor a single character, save of a script without spaces."""
     if 1 < len(run) <= MAX_WORD and not run.isnumeric():
         return True
-    if len(run) == 1:
+    if len(run) < 2:
         return _UNSPACED_CHARACTER.match(run) is not None and run.isalpha()
     # Some letters of Han have a numeric value, too.
     return len(run) <= MAX_WORD and not (run.isnumeric() and not any(map(str.isalpha, run)))
 
 
+def _written_in_romanian(word: str) -> str:
+    """Return a word with commas below its letters, where older fonts had cedillas."""
+    return word.translate(_ROMANIAN)
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def _written_in_greek(word: str) -> str:
+    """Return a word without accents, as in capitals; a sigma at its end has the form for that."""
+    if word.isascii():
+        return word
+    plain = unicodedata.normalize("NFC", unicodedata.normalize("NFD", word).translate(_GREEK))
+    return f"{plain[:-1]}\u03c2" if plain.endswith("\u03c3") else plain
+
+
+_WRITINGS: Mapping[str, Callable[[str], str]] = {"el": _written_in_greek, "ro": _written_in_romanian, "tr": str}
+"""By language with a form of its own what gives it to a word whose case is folded."""
+_REWRITTEN = (("el", re.compile("[\u0370-\u03ff\u1f00-\u1fff]")), ("ro", re.compile("[\u015f\u0163]")))
+"""What words have that may be stop words of these languages in another form only."""
+
+
 @functools.cache
 def _stop_words() -> Mapping[str, frozenset[str]]:
-    """Return the stop words of each language, read when they are first needed."""
-    return {code: frozenset(map(str.casefold, stopwordsiso.stopwords(code))) for code in LANGUAGES}
+    """Return the stop words of each language in its writing, read when they are first needed."""
+    lists = {code: map(str.casefold, stopwordsiso.stopwords(code)) for code in LANGUAGES}
+    return {code: frozenset(map(_WRITINGS.get(code, str), words)) for code, words in lists.items()}
 
 
 @functools.cache

@@ -1,5 +1,6 @@
 """Words of a source: in force all at once, worked out on from where a process ended, whoever submits meanwhile."""
 
+import hashlib
 import json
 import threading
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from penchant.live.following import apply_feed
 from penchant.live.word_writer import WordCursor, WordWriter, replace_settings
 from penchant.model import EncodedPiece, SourceSettings
 from penchant.storage import ReplaceSettings, SourceHead, Storage, SubmitPieces, WordRules, WordRulesChanged
-from penchant.wire import decode_words, encode_settings, encode_word_rule
+from penchant.wire import decode_words, encode_settings, encode_word_rule, encode_words
 from penchant.wire.words import key_of_rule
 from penchant.words import WordRule
 from storage.commands import cursor, done, head
@@ -159,7 +160,7 @@ def test_a_submission_without_the_words_of_its_source_is_refused(storage: Storag
 
 def test_words_of_an_older_rule_are_worked_out_anew(storage: Storage, account: int) -> None:
     keeper = WordWriter(storage)
-    old = replace(RULE, number=0)
+    old = replace(RULE, number=1)
     command = replace(setting(account, RULE), words=encode_word_rule(old))
     keeper.submit(labelled(account, *ALL))
     done(storage, command)
@@ -170,8 +171,30 @@ def test_words_of_an_older_rule_are_worked_out_anew(storage: Storage, account: i
     key = key_of_rule(encode_word_rule(RULE))
     with storage.sources.follow_content(account, "s", None) as feed:
         found = {row.id: decode_words(row.words or b"", key) for batch in feed.batches for row in batch}
-    assert {name: set(kept) for name, kept in found.items()} == EXPECTED
+    assert {name: set(kept or ()) for name, kept in found.items()} == EXPECTED
     assert keeper.renew() == []
+
+
+def test_what_a_node_of_rule_1_stores_beside_this_one_has_words_by_the_rule_in_force(
+    storage: Storage, account: int
+) -> None:
+    WordWriter(storage).submit(made(labelled(account, "ann shark")))
+    stored = encode_word_rule(RULE)
+    rules, digest = WordRules(stored, stored), hashlib.blake2b(stored, digest_size=6).hexdigest()
+    command = labelled(account, "bob boat")
+    theirs = [replace(each, words=f"{digest} of rule one".encode()) for each in command.pieces]
+    done(storage, replace(command, pieces=theirs, rules=rules))
+
+    assert words(snapshot(storage, account)) == {"ann": {"ann", "shark"}, "bob": {"bob", "boat"}}
+
+
+def test_a_node_of_rule_1_reads_words_of_this_rule() -> None:
+    stored = encode_word_rule(RULE)
+    digest = hashlib.blake2b(stored, digest_size=6).hexdigest().encode()
+    (line,) = encode_words(b'{"id":"ann","label":"ann shark"}', [stored]).split(b"\n")
+
+    assert line.startswith(digest)
+    assert line.split()[1:] == [b"ann", b"shark"]
 
 
 @pytest.mark.slow

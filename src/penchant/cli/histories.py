@@ -158,7 +158,7 @@ def read_source(storage: Storage, account: str, source: str, given: SourceSettin
                 row.body,
                 row.first_submitted_at,
                 reading=reading,
-                words=reading.words_of(row.words) if is_kept else reading.words_of_draft(row.body),
+                words=reading.words_of(row.body, row.words) if is_kept else reading.words_of_draft(row.body),
             )
             for batch in feed.batches
             for row in batch

@@ -30,7 +30,7 @@ from penchant.index.people.likes import like_matrix
 from penchant.index.segment import Segment
 from penchant.index.snapshot import Snapshot
 from penchant.model import MAX_TAKE, Term
-from penchant.words import CATEGORY
+from penchant.words import CATEGORY, normalize
 
 MAX_ENTRIES = 3_000_000
 """Keywords of liked pieces that are looked at, one for each like: about a second."""
@@ -279,7 +279,7 @@ def _spread(counts: Mapping[bytes, int], pieces: int) -> list[CategorySpread]:
 
 def normal_form(keyword: str) -> str:
     """Return what ways to write a keyword have in common: case, accents, hyphens and an English plural are gone."""
-    decomposed = unicodedata.normalize("NFKD", keyword.casefold())
+    decomposed = normalize("NFKD", keyword.casefold())
     plain = "".join(c for c in decomposed if not unicodedata.combining(c) and c not in _JOINTS)
     if len(plain) > 4 and plain.endswith("ies"):
         return plain[:-3] + "y"

@@ -45,7 +45,8 @@ class PieceReader:
         filters_of: list[int] = []
         filters: dict[bytes, int] = {}
         for change in changes:
-            piece = decode_stored_keywords(change.body, self._terms_in, self._reading.words_of(change.words))
+            words = self._reading.words_of(change.body, change.words)
+            piece = decode_stored_keywords(change.body, self._terms_in, words)
             terms += piece.weights
             weights += piece.weights.values()
             counts.append(len(piece.weights))

@@ -5,7 +5,6 @@ the next one. Only with what they have scheduled stands the group by which they 
 """
 
 import hashlib
-import unicodedata
 from collections.abc import Collection, Sequence
 
 from penchant.errors import FeatureNotInPlan, OutsideScope
@@ -13,6 +12,7 @@ from penchant.model import VIEWER_SCOPES, Role, Scope
 from penchant.service.access import Access, Grant, Session
 from penchant.settings import NodeSettings
 from penchant.storage import account_number
+from penchant.words import normalize
 
 PERSON = "person:"
 """Before the name of a person in the audit log: no id of a key has a colon."""
@@ -28,7 +28,9 @@ def person_named(text: str) -> str | None:
     Compatible characters and upper and lower case are one: who signs in as Kim may publish no draft of kim's. A comma
     is in no name: of two headers some proxies make one.
     """
-    name = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold()).strip()
+    if len(text) > MAX_PERSON:
+        return None
+    name = normalize("NFKC", normalize("NFKC", text).casefold()).strip()
     return name if name and len(name) <= MAX_PERSON and name.isprintable() and "," not in name else None
 
 

@@ -115,9 +115,12 @@ class PieceReading:
         """The rule by which pieces have words; ``None`` where they have none."""
         return decode_word_rule(self.rule)
 
-    def words_of(self, stored: bytes | None) -> Sequence[str]:
-        """Return the words of a piece in what is stored beside it."""
-        return decode_words(stored, key_of_rule(self.rule)) if stored and self.rule else ()
+    def words_of(self, body: bytes, stored: bytes | None) -> Sequence[str]:
+        """Return the words of a piece in what is stored beside it, or of its texts where a node of rule 1 stored it."""
+        if not self.rule:
+            return ()
+        words = decode_words(stored or b"", key_of_rule(self.rule))
+        return self.words_of_draft(body) if words is None else words
 
     def words_of_draft(self, body: bytes) -> Sequence[str]:
         """Return the words of a piece that is not stored, as its body would be."""
@@ -248,7 +251,7 @@ def _words_of(piece: EncodedPiece, stored: Mapping[str, msgspec.Raw], reading: P
     """Return the words of a piece, those that it was submitted with included."""
     own = _words_decoder.decode(stored.get("categories", b"{}")).words
     if own is msgspec.UNSET:
-        return list(reading.words_of(piece.words))
+        return list(reading.words_of(piece.body, piece.words))
     given: dict[str, Any] = {}
     _gather({CATEGORY: own}, "", _keywords_in, given)
     return list(given)

@@ -263,8 +263,13 @@ def _text(piece: _TextPiece, member: str) -> str:
 
 @functools.lru_cache(maxsize=256)
 def key_of_rule(stored: bytes) -> bytes:
-    """Return by what the words of a rule are known beside a piece."""
-    return hashlib.blake2b(stored, digest_size=6).hexdigest().encode()
+    """Return by what the words of a rule are known beside a piece.
+
+    The number stands behind what releases of rule 1 look for, so that they read these words. What such a node works out
+    itself, by rule 1 under the name of a later one, has no number, and is told from these by that.
+    """
+    rule, digest = decode_word_rule(stored), hashlib.blake2b(stored, digest_size=6).hexdigest()
+    return (digest if rule is None or rule.number == 1 else f"{digest}:{rule.number}").encode()
 
 
 def encode_words(body: bytes, rules: Iterable[bytes], stored: bytes = b"") -> bytes:
@@ -282,9 +287,9 @@ def encode_words(body: bytes, rules: Iterable[bytes], stored: bytes = b"") -> by
     return b"\n".join(kept.values())
 
 
-def decode_words(stored: bytes, key: bytes) -> Sequence[str]:
-    """Return the words by the rule of a key of those stored beside a piece; none where there are none of it."""
+def decode_words(stored: bytes, key: bytes) -> Sequence[str] | None:
+    """Return the words by the rule of a key of those stored beside a piece; ``None`` where it has none by this rule."""
     for line in stored.split(b"\n"):
-        if line.startswith(key):
+        if line.startswith(key + b" "):
             return line.decode().split()[1:]
-    return ()
+    return None
