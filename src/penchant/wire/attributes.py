@@ -23,7 +23,7 @@ GREATEST_INTEGER = 1 << 53
 """Up to here doubles tell integers apart."""
 _MEMBERS = ("pointer", "type")
 _TYPES = ", ".join(AttributeType)
-_POINTER = re.compile(r"(/([^~]|~[01])*)+\Z")
+_POINTER = re.compile(r"(?:/(?:[^/~]|~[01])*)+\Z")
 _POSITION = re.compile(r"(0|[1-9][0-9]{0,8})\Z", re.ASCII)
 
 
