@@ -77,6 +77,13 @@ def imported_parts(path: Path) -> set[str]:
     return {part for one, several in found for part in (one or several).split(", ")} - {"__version__"}
 
 
+def test_what_takes_the_square_of_a_text_is_called_where_the_text_is_cut_first() -> None:
+    calls = re.compile(r"unicodedata\.normalize\(|html\.unescape\(|import HTMLParser")
+    found = {str(path.relative_to(ROOT)) for path in FILES if calls.search(text_of(path))}
+    # A page that somebody saved is read once, by the command of who has it.
+    assert found == {"words.py", "importing/formats/schema_org.py"}
+
+
 def test_a_part_imports_itself_and_lower_levels_only() -> None:
     for name, path in zip(NAMES, FILES, strict=True):
         part = part_of(path)

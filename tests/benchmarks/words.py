@@ -1,20 +1,22 @@
 """Words of texts: how good lists by them are, alone and beside other keywords, judged by what people like.
 
-    python tests/benchmarks/words.py SET TEXTS.csv...
+    python tests/benchmarks/words.py [--likes N] SET TEXTS.csv...
 
 SET is a folder with ``pieces.ndjson.gz`` and ``interactions.ndjson.gz``. TEXTS are films with ``id`` (that of TMDB,
-``extras.tmdbId`` in the set) and ``overview``, or books with ``isbn10``, ``title``, ``authors`` and ``description``.
-Pieces without a text are left out. docs/quality.md names the files, and what was found.
+``extras.tmdbId`` in the set) or ``title`` and ``release_date``, and ``overview``, or books with ``isbn10``, ``title``,
+``authors`` and ``description``. Pieces without a text are left out; where no TEXTS are given, all pieces have their
+titles alone. docs/quality.md names the files, and what was found.
 
 Submitted are the pieces as an importer would submit them, with the description in ``extras.description``. The lists are
 those of the service, over its own storage and index; beside them stands "more like this", the formula of Elasticsearch.
 
 - *Similar*: NDCG@10 of the similar content of a piece, judged by the 20 pieces whose likes are most alike (cosine of
-  who likes them). Asked for, and listed, are pieces that 15 or more people like.
+  who likes them). Asked for, and listed, are pieces that 15 or more people like (``--likes``).
 - *New*: Recall@20. Of five parts of the pieces each is new once: people with 5 or more likes of the others get lists of
   the new ones by content alone. All likes are of one day.
 """
 
+import argparse
 import contextlib
 import csv
 import gzip
@@ -22,7 +24,6 @@ import heapq
 import json
 import math
 import re
-import sys
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -90,13 +91,13 @@ class JudgedSet:
         return [piece["id"] for piece in self.pieces]
 
 
-def read_set(folder: Path, texts: Sequence[Path]) -> JudgedSet:
+def read_set(folder: Path, texts: Sequence[Path], least_likes: int) -> JudgedSet:
     """Return the pieces of a set that have a text, with catalogs to list them by, and the likes among them."""
     text_of = TextsByPiece(texts)
     pieces = [
         {**piece, "extras": {**piece["extras"], "description": text}}
         for piece in _lines(folder / "pieces.ndjson.gz")
-        if (text := text_of(piece))
+        if (text := text_of(piece)) or not texts
     ]
     pieces.sort(key=lambda piece: piece["id"])
     numbers = {piece["id"]: number for number, piece in enumerate(pieces)}
@@ -107,13 +108,13 @@ def read_set(folder: Path, texts: Sequence[Path]) -> JudgedSet:
     counts = Counter(number for own in likes.values() for number in own)
     part_of = np.random.default_rng(SEED).permutation(len(pieces)) % PARTS
     for number, piece in enumerate(pieces):
-        judged = [JUDGED] if counts[number] >= JUDGED_LIKES else []
+        judged = [JUDGED] if counts[number] >= least_likes else []
         piece["filters"] = {"catalogs": [NEW.format(part_of[number]), *judged]}
     return JudgedSet(pieces=pieces, likes=[frozenset(likes[person]) for person in sorted(likes)])
 
 
 class TextsByPiece:
-    """Finds the text of a piece: of a film by its number, of a book by its ISBN or its title and first author."""
+    """Finds the text of a film by its number, or title and year, of a book by its ISBN, or title and first author."""
 
     def __init__(self, files: Iterable[Path]) -> None:
         self._texts: dict[object, str] = {}
@@ -126,14 +127,15 @@ class TextsByPiece:
 
     def __call__(self, piece: Mapping[str, Any]) -> str:
         """Return the text, empty for none."""
-        extras, authors = piece["extras"], piece["categories"].get("author", [""])
-        keys = (extras.get("tmdbId"), extras.get("isbn", "").zfill(10), (_plain(piece["label"]), _plain(authors[0])))
+        extras, title, authors = piece["extras"], _plain(piece["label"]), piece["categories"].get("author", [""])
+        film = extras.get("tmdbId") or (title, str(extras.get("year")))
+        keys = (film, extras.get("isbn", "").zfill(10), (title, _plain(authors[0])))
         return next((self._texts[key] for key in keys if self._texts.get(key)), "")
 
     @staticmethod
     def _keys_of_row(row: Mapping[str, str]) -> tuple[object, ...]:
         if "isbn10" not in row:
-            return (row["id"],)
+            return row["id"], (_plain(row["title"]), row["release_date"][:4])
         return row["isbn10"].zfill(10), (_plain(row["title"]), _plain(row["authors"].split(";")[0]))
 
 
@@ -364,12 +366,17 @@ class Table:
             print(f"{title:30} {own.value:.3f} [{own.low:.3f}, {own.high:.3f}]{more}", flush=True)
 
 
-def main(folder: str, *texts: str) -> None:
+def main() -> None:
     """Print the figures of a set."""
-    judged = read_set(Path(folder), list(map(Path, texts)))
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--likes", type=int, default=JUDGED_LIKES)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("texts", type=Path, nargs="*")
+    given = parser.parse_args()
+    judged = read_set(given.folder, given.texts, given.likes)
     judge = Judge(judged)
     table = Table(judge)
-    print(f"{Path(folder).name}: {judge.counts()}")
+    print(f"{given.folder.name}: {judge.counts()}")
     with service_of([{**piece, "categories": {}} for piece in judged.pieces]) as service:
         table.alone("words alone", service.similar(Algorithm.JACCARD, {}), service.content({}))
     more = MoreLikeThis(judged.pieces)
@@ -379,4 +386,4 @@ def main(folder: str, *texts: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

@@ -1,10 +1,10 @@
 """Texts of other systems: what is left of HTML for people to read, without what stands in most of them."""
 
-import html
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
-from html.parser import HTMLParser
+from collections.abc import Callable, Iterable, Iterator
+
+from penchant.words import decode_entities
 
 _UNREAD = frozenset({"script", "style", "template", "noscript"})
 """Elements whose text nobody reads."""
@@ -13,22 +13,64 @@ _INLINE = frozenset(
 )
 """Elements that do not part words."""
 _MARKUP = re.compile(r"<[!/A-Za-z][^<>]*>")
+_BEGIN = re.compile(r"<(?:(?P<comment>!--)|[!?]|(?P<slash>/?)(?P<name>[A-Za-z][^\s/>]*))")
+"""Where markup begins: a comment, a declaration, or a tag."""
+_END = re.compile(r"(?:[^>=]++|=\s*+(?:\"[^\"]*\"|'[^']*')?+)*+>")
+"""What follows up to the end of a tag. A quotation without an end is none: a text has one of each kind at most."""
+_AS_IT_IS = {name: re.compile(rf"</{name}\b", re.IGNORECASE) for name in ("script", "style")}
+"""What ends elements whose text has no markup."""
 
 
 def plain_text(text: str) -> str:
     """Return a text without tags, scripts, comments and entities, its white space joined; costs one pass."""
     if not _MARKUP.search(text):
         # Entities stand in texts without tags, too, and twice encoded ones in many feeds.
-        return " ".join(html.unescape(text).split())
-    reader = _TextReader()
-    reader.feed(text)
-    reader.close()
-    return " ".join("".join(reader.parts).split())
+        return " ".join(decode_entities(text).split())
+    return " ".join("".join(_texts_beside_markup(text)).split())
+
+
+def _texts_beside_markup(text: str) -> Iterator[str]:
+    """Yield the texts that people read, and a blank for each tag that parts words.
+
+    Python's own parser looks for the end of each tag anew, which takes the square of a text of beginnings. Here the
+    first markup without an end is text, and all that follows it.
+    """
+    place, unread = 0, ""
+    while (begin := _BEGIN.search(text, place)) is not None:
+        end = _end_of(text, begin)
+        if end < 0:
+            break
+        if not unread:
+            yield decode_entities(text[place : begin.start()])
+        name = (begin["name"] or "").lower()
+        if name and name not in _INLINE:
+            yield " "
+        if begin["slash"]:
+            unread = "" if name == unread else unread
+        elif name in _UNREAD and not unread:
+            unread = name
+            if name in _AS_IT_IS:
+                closing = _AS_IT_IS[name].search(text, end)
+                end = len(text) if closing is None else closing.start()
+        place = end
+    if not unread:
+        yield decode_entities(text[place:])
+
+
+def _end_of(text: str, begin: re.Match[str]) -> int:
+    """Return where the markup ends that begins there; -1 where it has no end."""
+    if begin["comment"]:
+        found = text.find("-->", begin.start() + len("<!"))
+        return found + len("-->") if found >= 0 else found
+    if begin["name"] is None:
+        return text.find(">", begin.end()) + 1 or -1
+    closed = _END.match(text, begin.end())
+    return -1 if closed is None else closed.end()
 
 
 def plain_name(text: str) -> str:
     """Return a label or keyword without entities, and without blanks at its ends."""
-    return (html.unescape(text) if "&" in text else text).strip()
+    return decode_entities(text).strip()
 
 
 LEAST_TEXTS = 5
@@ -68,34 +110,3 @@ def common_sentences(texts: Iterable[str]) -> list[str]:
         number += 1
         counts.update(set(_SENTENCE.split(text)))
     return sorted(each for each, count in counts.items() if 2 * count > number) if number >= LEAST_TEXTS else []
-
-
-class _TextReader(HTMLParser):
-    """Collects the text between tags."""
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.parts: list[str] = []
-        self._unread = ""
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        del attrs
-        if tag in _UNREAD and not self._unread:
-            self._unread = tag
-        if tag not in _INLINE:
-            self.parts.append(" ")
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        del attrs
-        if tag not in _INLINE:
-            self.parts.append(" ")
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag == self._unread:
-            self._unread = ""
-        if tag not in _INLINE:
-            self.parts.append(" ")
-
-    def handle_data(self, data: str) -> None:
-        if not self._unread:
-            self.parts.append(data)

@@ -30,7 +30,7 @@ _SHELVES = {
     "to-read": Attitude.WANTED,
 }
 """The shelves of which each book stands on one, by the names that Goodreads gives them."""
-_SERIES = re.compile(r"\(([^()]*#[^()]*)\)\s*\Z")
+_SERIES = re.compile(r"\(([^()#]*#[^()]*)\)\s*\Z")
 """What titles end in where the book is one of a series: ``(Discworld, #1; Rincewind, #1)``."""
 
 

@@ -2,7 +2,6 @@
 
 import email.utils
 import functools
-import html
 import re
 from collections.abc import Iterator
 from datetime import UTC
@@ -15,6 +14,7 @@ from penchant.importing.options import ImportOptions
 from penchant.importing.pieces import PieceBuilder
 from penchant.importing.report import Notes
 from penchant.wire import format_timestamp
+from penchant.words import decode_entities
 
 _IDS = ("guid", "id", "link")
 """Fields that name an entry, the first that there is."""
@@ -24,9 +24,9 @@ _TEXTS = ("encoded", "content", "description", "summary", "subtitle")
 _MEDIA = ("thumbnail", "enclosure", "content", "image")
 """Fields that name a picture, or what the entry is to be heard or watched by."""
 _GROUP = "group"
-_MAILBOX = re.compile(r"\S+@\S+\s+\((.+)\)\Z")
+_MAILBOX = re.compile(r"[^\s@]+@\S+\s+\((.+)\)\Z")
 """How RSS has authors: an address with the name in brackets."""
-_IMAGE = re.compile(r"<img\s[^>]*?\bsrc\s*=\s*[\"'](https?://[^\"'<>\s]+)", re.IGNORECASE)
+_IMAGE = re.compile(r"<img\s[^<>]*?\bsrc\s*=\s*[\"'](https?://[^\"'<>\s]+)", re.IGNORECASE)
 _LOOKED_AT = 20_000
 """Letters of a text in which a picture is looked for."""
 
@@ -61,7 +61,7 @@ def _piece(entry: Element, where: tuple[str, int], options: ImportOptions, notes
     # The first picture within a text, where the entry names none.
     picture = next((match for _, text in texts if (match := _IMAGE.search(text[:_LOOKED_AT]))), None)
     if picture is not None and not builder.has_extra("image"):
-        builder.keep("(picture in the text)", "image", html.unescape(picture[1]))
+        builder.keep("(picture in the text)", "image", decode_entities(picture[1]))
     return builder.draft()
 
 

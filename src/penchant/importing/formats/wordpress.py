@@ -4,7 +4,6 @@ Files are read twice: which picture belongs to a post, and what its author is ca
 costs some 200 bytes of memory a picture; posts are not held.
 """
 
-import html
 import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
@@ -18,6 +17,7 @@ from penchant.importing.options import ImportOptions
 from penchant.importing.pieces import PieceBuilder
 from penchant.importing.report import Notes
 from penchant.importing.texts import plain_text
+from penchant.words import decode_entities
 
 _TYPES = frozenset({"post", "page", "product"})
 """Types of items that are pieces; others are menus, styles, forms and orders, or what plugins make of them."""
@@ -163,7 +163,7 @@ class _ItemReader:
         uploaded = self._site.pictures.get(child_text(self._item, "post_id"))
         texts = (text_of(each) for each in self._item if is_shown and local_name(each.tag) == "encoded")
         inside = next((match for text in texts if (match := _IMAGE.search(text))), None)
-        builder.keep("picture", "image", featured or uploaded or (html.unescape(inside[1]) if inside else None))
+        builder.keep("picture", "image", featured or uploaded or (decode_entities(inside[1]) if inside else None))
 
     def _meta(self) -> dict[str, str]:
         return {
@@ -208,4 +208,4 @@ def _take_term(builder: PieceBuilder, element: Element, value: str) -> None:
         builder.leave(field, "means that there is none")
     else:
         name = _TAXONOMIES.get(domain) or domain.removeprefix(_ATTRIBUTE).replace("_", " ").replace("-", " ")
-        builder.keywords(field, name, [html.unescape(value)])
+        builder.keywords(field, name, [decode_entities(value)])
