@@ -122,6 +122,10 @@ class Metrics:
             "penchant_follow_seconds", "Time to bring a source's snapshot up to date.", "feed"
         )
         self.rows_purged = counter("penchant_rows_purged", "Rows removed by housekeeping.")
+        self.erased_log_bytes = self._gauge(
+            "penchant_erased_log_bytes", "Size of SQLite's write-ahead log while it may hold what was erased."
+        )
+        self.erased_log_seconds = self._gauge("penchant_erased_log_seconds", "How long it has.")
         self.pulls = counter("penchant_pulls", "Runs of pulls, by what came of them.", "outcome")
         self.drafts_due = counter("penchant_drafts_due", "Scheduled drafts, by what came of them.", "outcome")
         self.failing_pulls = self._gauge("penchant_failing_pulls", "Pulls that failed the last time.", mode="max")

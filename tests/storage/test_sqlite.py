@@ -1,8 +1,11 @@
 """What only the file has: other processes, kills, permissions, foreign files."""
 
+import os
 import sqlite3
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import TypeAlias
@@ -13,8 +16,9 @@ from sqlalchemy.exc import OperationalError
 from databases import prepare_file
 from immutable import immutable
 from penchant.errors import StorageIncompatible, StorageUnavailable
-from penchant.storage import open_storage
+from penchant.storage import Storage, open_storage
 from penchant.storage.databases.sqlite import SqliteDatabase
+from storage.commands import done, erasing, submitting, watching
 
 Writing: TypeAlias = "subprocess.Popen[str]"
 
@@ -129,3 +133,66 @@ def test_a_change_by_any_process_leaves_a_mark(tmp_path: Path) -> None:
 
     assert storage.upkeep.change_marks() != before
     storage.close()
+
+
+def erased_in_log(folder: Path) -> bool:
+    return b"somebody" in (folder / "penchant.db-wal").read_bytes()
+
+
+@pytest.fixture
+def erased(tmp_path: Path) -> Iterator[tuple[Storage, sqlite3.Connection]]:
+    """A storage in which somebody was erased, and a connection beside that has read all the while."""
+    storage = open_storage(folder=tmp_path)
+    account = storage.accounts.ensure("one")
+    done(storage, submitting(account, "a"))
+    done(storage, watching(account, "somebody"))
+    with closing(sqlite3.connect(tmp_path / "penchant.db", isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM interactions").fetchall()
+        done(storage, erasing(account, "somebody"))
+        yield storage, reader
+    storage.close()
+
+
+def test_what_was_erased_stays_in_the_log_while_somebody_reads_and_then_goes(
+    tmp_path: Path, erased: tuple[Storage, sqlite3.Connection]
+) -> None:
+    storage, reader = erased
+    assert not storage.upkeep.forget_log()
+    kept = storage.upkeep.erased_log()
+    assert kept is not None
+    assert kept.size_bytes == (tmp_path / "penchant.db-wal").stat().st_size
+    assert erased_in_log(tmp_path)
+
+    reader.rollback()
+
+    assert storage.upkeep.forget_log()
+    assert storage.upkeep.erased_log() is None
+    assert not erased_in_log(tmp_path)
+
+
+def test_that_something_erased_waits_in_the_log_is_known_to_all_processes_and_after_a_restart(
+    tmp_path: Path, erased: tuple[Storage, sqlite3.Connection]
+) -> None:
+    storage, reader = erased
+    with closing(open_storage(folder=tmp_path)) as other:
+        assert other.upkeep.erased_log() is not None
+        storage.close()
+        assert not other.upkeep.forget_log()
+        reader.rollback()
+
+        assert other.upkeep.forget_log()
+        assert other.upkeep.erased_log() is None
+
+
+def test_an_operator_is_warned_of_what_stays_in_the_log_for_a_minute(
+    tmp_path: Path, erased: tuple[Storage, sqlite3.Connection]
+) -> None:
+    storage, _ = erased
+    assert storage.upkeep.ping() == []
+    os.utime(tmp_path / "penchant.db.erased", (time.time() - 600,) * 2)
+
+    [warning] = storage.upkeep.ping()
+
+    assert "penchant.db-wal" in warning
+    assert "for 10 minutes" in warning

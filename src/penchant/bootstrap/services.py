@@ -212,6 +212,10 @@ def background_tasks(services: Services, election: Election) -> list[BackgroundT
         BackgroundTask(name="words", interval_s=60.0, work=services.words.look, elected=election),
         BackgroundTask(name="prospects", interval_s=5.0, work=prospects.forget_idle),
         BackgroundTask(name="drafts", interval_s=5.0, work=services.drafts.publish_due, elected=election),
+        # What was erased is in no file a second after the last read that began before it.
+        BackgroundTask(
+            name="erased-log", interval_s=0.5, work=functools.partial(_forget_log, services), elected=election
+        ),
         BackgroundTask(name="pulls", interval_s=5.0, work=pulls.look, elected=election),
         # Well within the day after which the interface promises that rows past their life are gone.
         BackgroundTask(
@@ -341,3 +345,13 @@ async def _keep_house(services: Services) -> None:
     while removed := await services.database.in_thread(purge, stored_retention_days, audit_days=audit_days):
         services.metrics.rows_purged.inc(removed)
         await asyncio.sleep(HOUSEKEEPING_PAUSE_S)
+
+
+async def _forget_log(services: Services) -> None:
+    """Empty the write-ahead log where it may hold what was erased, and tell what of it could not be emptied yet."""
+    upkeep, metrics = services.database.storage.upkeep, services.metrics
+    kept = upkeep.erased_log()
+    if kept is not None and await services.database.in_thread(upkeep.forget_log):
+        kept = None
+    metrics.erased_log_bytes.set(0 if kept is None else kept.size_bytes)
+    metrics.erased_log_seconds.set(0 if kept is None else kept.seconds)

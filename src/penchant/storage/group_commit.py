@@ -213,9 +213,8 @@ class GroupCommit:
             writing = WriteTransaction(connection, database, self._transactions.dictionaries, now_ms())
             for positions in in_source_order(commands):
                 outcomes |= zip(positions, _carry_out(writing, [commands[at] for at in positions]), strict=True)
-        # After the commit: a checkpoint can empty no log in which a transaction is still open.
-        if any(_forgets(command) for command in commands):
-            self._transactions.forget_log()
+            if any(_forgets(command) for command in commands):
+                database.mark_erased()
         return [outcomes[position] for position in range(len(commands))]
 
 

@@ -51,11 +51,6 @@ class Transactions:
         with driver_errors(), self.database.exclusive(), self.database.writing_engine.begin() as connection:
             yield connection
 
-    def forget_log(self) -> None:
-        """Remove what was overwritten from the log, under the writers' lock; in no transaction, best effort."""
-        with driver_errors(), self.database.exclusive():
-            self.database.forget_log()
-
 
 def open_database(
     folder: Path,

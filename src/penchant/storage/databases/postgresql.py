@@ -285,8 +285,15 @@ class PostgresqlDatabase:
         else:
             _copy(connection, table.name, table, rows)
 
-    def forget_log(self) -> None:
+    def mark_erased(self) -> None:
         """Nothing to do: the log is the server's."""
+
+    def erased_log(self) -> None:
+        """Return nothing: the log is the server's."""
+
+    def forget_log(self) -> bool:
+        """Return that nothing is to be done: the log is the server's."""
+        return True
 
     def change_marks(self) -> tuple[int, ...] | None:
         """Return nothing: only the server knows what has changed."""

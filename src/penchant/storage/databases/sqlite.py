@@ -16,7 +16,9 @@ import os
 import sqlite3
 import sys
 import threading
+import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +27,7 @@ from sqlalchemy.dialects import sqlite as dialect
 from sqlalchemy.pool import QueuePool
 
 from penchant.errors import StorageIncompatible, StorageUnavailable
-from penchant.owned_folders import make_folder
+from penchant.owned_folders import make_folder, sync
 from penchant.storage import statements
 from penchant.storage.schema import event_ids, pieces
 
@@ -42,10 +44,22 @@ What several commits have changed is copied once, so that a load writes a third 
 """
 BUSY_TIMEOUT_S = 10
 """Only foreign tools contend for SQLite's own lock: our processes queue at the file lock."""
-CHECKPOINT_TIMEOUT_S = 0.2
-"""A checkpoint after an erasure waits this long for readers, then housekeeping tries again."""
+CHECKPOINT_TIMEOUT_S = 0.005
+"""Writers are held this long for readers of the log to end, then the log is emptied at a later try."""
+ERASED_NAME = f"{FILE_NAME}.erased"
+"""Is there from a commit that is to leave nothing of what it removes until the log is empty, for all processes."""
+WARNED_AFTER_S = 60
+"""Reads of the service's own let go of the log before."""
 NOW_MS: ColumnElement[int] = literal_column("CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER)")
 """The milliseconds since 1970 UTC by the machine's clock, the same within a statement."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErasedLog:
+    """A write-ahead log that may hold what was erased: its size, and how long it has."""
+
+    size_bytes: int
+    seconds: float
 
 
 class SqliteDatabase:
@@ -58,6 +72,7 @@ class SqliteDatabase:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE_NAME
+        self._erased = folder / ERASED_NAME
         self._folder = folder
         self._prepare(folder)
         self.reading_engine = self._engine("BEGIN")
@@ -183,14 +198,37 @@ class SqliteDatabase:
         marks = ", ".join("?" for _ in table.columns)
         driver.executemany(f"INSERT INTO {table.name} ({names}) VALUES ({marks})", rows)
 
-    def forget_log(self) -> None:
-        """Empty the write-ahead log, so that erased bytes stay in no file; best effort."""
+    def mark_erased(self) -> None:
+        """Note that the log holds what this transaction removes: before its commit, under the writers' lock."""
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(self._erased, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+            # The commit is synced, so that the note has to be.
+            sync(self._folder)
+
+    def erased_log(self) -> ErasedLog | None:
+        """Return what of the log may hold what was erased, and since when; ``None`` where nothing does."""
+        try:
+            since, size = self._erased.stat().st_mtime, Path(f"{self.path}-wal").stat().st_size
+        except FileNotFoundError:
+            return None
+        return ErasedLog(size_bytes=size, seconds=max(0.0, time.time() - since)) if size else None
+
+    def forget_log(self) -> bool:
+        """Empty the write-ahead log, so that erased bytes stay in no file; return whether nobody kept it from that.
+
+        Writers go on while the log is copied, and wait for what they wrote meanwhile and `CHECKPOINT_TIMEOUT_S`.
+        """
         # A connection of its own: its short timeout holds for nothing else.
         connection = sqlite3.connect(self.path, timeout=CHECKPOINT_TIMEOUT_S)
         try:
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+            with self.exclusive():
+                [(is_busy, _, _)] = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+                if not is_busy:
+                    self._erased.unlink(missing_ok=True)
         finally:
             connection.close()
+        return not is_busy
 
     def change_marks(self) -> tuple[int, ...]:
         """Return when the file and its write-ahead log were written last, by whatever process, and their sizes."""
@@ -203,8 +241,13 @@ class SqliteDatabase:
         return tuple(marks)
 
     def durability_warnings(self) -> list[str]:
-        """Return nothing: every connection has its commits synced."""
-        return []
+        """Return that somebody keeps what was erased in the log; every connection has its commits synced."""
+        kept = self.erased_log()
+        if kept is None or kept.seconds < WARNED_AFTER_S:
+            return []
+        log = f"{self.path.name}-wal ({kept.size_bytes} bytes, for {kept.seconds / 60:.0f} minutes)"
+        reader = "another program, such as Litestream, reads the database without a pause"
+        return [f"What was erased stays in {log} while {reader}: restart that program."]
 
     def integrity_problems(self) -> list[str]:
         """Return what SQLite's own check finds."""

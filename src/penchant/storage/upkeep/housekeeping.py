@@ -24,6 +24,7 @@ from penchant.model import DAY_MS, IMPRESSION_DAYS
 from penchant.storage.bodies import BodyReader, Dictionaries
 from penchant.storage.databases.connections import connections_in_use, driver_errors
 from penchant.storage.databases.opening import Transactions, now_ms
+from penchant.storage.databases.sqlite import ErasedLog
 from penchant.storage.group_commit import Lane
 from penchant.storage.impression_ledger import first_key
 from penchant.storage.schema import (
@@ -118,16 +119,28 @@ class Upkeep:
         ``audit_days`` is how long the audit log and keys that have ended are kept; 0: for good.
         """
         with self._transactions.write() as connection:
-            removed = _purge_administration(connection, now or now_ms(), chunk, audit_days)
+            if removed := _purge_administration(connection, now or now_ms(), chunk, audit_days):
+                self._database.mark_erased()
         with self._transactions.read() as connection:
             numbers = _source_numbers(connection)
         for number in numbers:
             # A transaction for each source and chunk: in between writers get their turn.
             with self._transactions.write() as connection:
-                removed += _purge_source(connection, number, now or now_ms(), chunk, retention_days)
-        # What was purged is overwritten in the database, but may still be in the write-ahead log.
-        self._transactions.forget_log()
+                if gone := _purge_source(connection, number, now or now_ms(), chunk, retention_days):
+                    # It is overwritten in the database, but still in the write-ahead log.
+                    self._database.mark_erased()
+                removed += gone
         return removed
+
+    def erased_log(self) -> ErasedLog | None:
+        """Return what of the write-ahead log may hold what was erased, and since when; ``None`` where nothing does."""
+        with driver_errors():
+            return self._database.erased_log()
+
+    def forget_log(self) -> bool:
+        """Empty the write-ahead log; return whether nobody kept it from that. In no transaction."""
+        with driver_errors():
+            return self._database.forget_log()
 
     def check(self) -> list[str]:
         """Return what is wrong with what is stored; nothing where all is well."""
