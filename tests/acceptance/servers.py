@@ -85,6 +85,7 @@ class Server:
         port: int | None = None,
         certificate: Path | None = None,
         subcommand: str = "serve",
+        base: str = "",
     ) -> None:
         self.data = data
         self.database = database
@@ -93,7 +94,7 @@ class Server:
             self.settings_file.write_text(settings)
             options = (*options, "--settings", str(self.settings_file))
         self.port = port or free_port()
-        self.url = f"{'http' if certificate is None else 'https'}://127.0.0.1:{self.port}"
+        self.url = f"{'http' if certificate is None else 'https'}://127.0.0.1:{self.port}{base}"
         where = ["--data", str(data), *(["--database", database] if database else [])]
         self._log_path = data.parent / f"server-{self.port}.log"
         words = [subcommand, *where, "--port", str(self.port), *options]

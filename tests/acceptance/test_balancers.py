@@ -121,3 +121,28 @@ def test_nodes_are_told_who_asks_and_under_which_id(client: httpx.Client, upstre
     assert given["x-forwarded-host"] == given["host"]
     assert given["x-request-id"] == "mine"
     assert len(made["x-request-id"]) >= 32
+
+
+NAMED = ["Remote-User", "remote-groups", "X-Auth-Request-Email", "X-Auth-Request-Groups", "X-Forwarded-User"]
+NAMED += ["X-authentik-username", "X-authentik-groups"]
+
+
+def test_strangers_name_nobody(client: httpx.Client, upstreams: list[Upstream]) -> None:
+    for upstream in upstreams:
+        upstream.may_go_on.set()
+    headers = [(name, "kim") for name in (*NAMED, "Remote-User")]
+
+    assert client.get("/s/ids", headers=[*headers, ("x-api-key", "k")]).status_code == 200
+
+    [arrived] = (headers for upstream in upstreams for _, headers in upstream.received)
+    assert arrived["x-api-key"] == "k"
+    assert "kim" not in arrived.values()
+
+
+@pytest.mark.parametrize(
+    "path", ("/-/metrics", "/-/admin", "/-/admin/keys", "/-/%61dmin/keys", "/%2D/metrics", "/-/admin/s/ids")
+)
+def test_figures_and_the_administration_are_kept_in(client: httpx.Client, upstreams: list[Upstream], path: str) -> None:
+    assert client.get(path, headers={"x-api-key": "k"}).status_code == 404
+
+    assert [upstream.received for upstream in upstreams] == [[], []]

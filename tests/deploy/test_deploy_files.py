@@ -176,10 +176,22 @@ def test_the_containerfile_builds_from_what_is_there() -> None:
         for origin in origins:
             assert (ROOT / origin).exists()
             assert any(fnmatch.fnmatch(origin, pattern) or origin.startswith(f"{pattern}/") for pattern in sent)
-    installs = re.findall(r"pip (?:install|wheel) [^&]*", " && ".join(words_of("RUN")))
+    installs = re.findall(r"pip (?:--python \S+ )?(?:install|wheel) [^&]*", " && ".join(words_of("RUN")))
     assert len(installs) == 4
     for install in installs:
         assert "--require-hashes" in install or "--no-deps" in install
+
+
+def test_the_image_has_no_pip_and_the_locks_a_current_one() -> None:
+    """What Python brings along is years old, and nothing is installed in a container."""
+    first, *_, last = words_of("RUN")
+
+    assert "python -m venv --without-pip /opt/penchant" in first
+    assert "pip uninstall --yes" in last
+    assert not any("/opt/penchant/bin/pip" in run for run in words_of("RUN"))
+    [major] = re.findall(r"^pip==(\d+)", (ROOT / "requirements" / "build.txt").read_text(), re.MULTILINE)
+    assert int(major) >= 26
+    assert "pip uninstall --quiet --yes setuptools" in (ROOT / "scripts" / "setup").read_text()
 
 
 def test_the_container_runs_as_a_user_of_its_own_and_tells_its_health() -> None:
@@ -189,7 +201,7 @@ def test_the_container_runs_as_a_user_of_its_own_and_tells_its_health() -> None:
     assert re.fullmatch(r"[1-9]\d+:[1-9]\d+", words_of("USER")[0])
     assert words_of("VOLUME") == ['["/var/lib/penchant"]']
     assert words_of("STOPSIGNAL") == ["SIGTERM"]
-    assert "/-/health/ready" in words_of("HEALTHCHECK")[0]
+    assert words_of("HEALTHCHECK")[0].endswith('CMD ["penchant", "health"]')
     named = re.findall(r"PENCHANT_\w+=\S+", words_of("ENV")[0])
     loaded = load_settings(environment=dict(each.split("=") for each in named))
     assert (loaded.data, loaded.host, loaded.port) == ("/var/lib/penchant", "0.0.0.0", 8080)  # noqa: S104

@@ -31,6 +31,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "bench": "bench.bench",
     },
     "Look after": {
+        "health": "health.health",
         "doctor": "doctor.doctor",
         "check": "upkeep.check",
         "backup": "upkeep.backup",
