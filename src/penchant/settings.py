@@ -215,6 +215,13 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Plans beside the built-in ``full`` and ``basic``, which they may also redefine."""
 
     @property
+    def own_address(self) -> str:
+        """Where the service is reached from its own machine: one that listens everywhere, on loopback."""
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104  # looked for, not listened on
+        scheme = "http" if self.tls_certificate is None else "https"
+        return f"{scheme}://{f'[{host}]' if ':' in host else host}:{self.port}{self.base_path}"
+
+    @property
     def piece_limits(self) -> PieceLimits:
         """How large a submitted piece may be."""
         return PieceLimits(keywords=self.piece_keywords, piece_bytes=self.piece_bytes)

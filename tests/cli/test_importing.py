@@ -7,20 +7,24 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
+from acceptance.servers import Server
 from factories import piece
 from penchant.bootstrap import data_folder
 from penchant.cli import commands, progress
+from penchant.cli.keys import make_key
 from penchant.errors import InvalidInput, Refused, UnknownSource
 from penchant.importing.running import BATCH_ROWS
 from penchant.live.builder import SMALLEST_FILE, builder_lock
 from penchant.live.segment_files import SegmentFiles
 from penchant.settings import NodeSettings
+from penchant.storage import open_storage
 
 Run = Callable[..., Result]
 
@@ -301,3 +305,64 @@ def test_an_import_without_a_service_leaves_the_file_from_which_one_starts(
     versions = [file.stamp.version for source_id in files.sources() for file in files.published(source_id)]
     # The settings with which it makes the source take a version, too.
     assert (result.exit_code, versions) == (0, [] if is_served else [SMALLEST_FILE + 1])
+
+
+def make_keys(folder: Path, *accounts: str) -> None:
+    with closing(open_storage(folder=folder)) as storage:
+        for account in accounts:
+            make_key(storage, account=account)
+        make_key(storage, account="operators", admin=True)
+
+
+def test_an_import_goes_to_the_only_account_with_keys_and_names_those_that_there_are(
+    imported: Run, tmp_path: Path
+) -> None:
+    file = write(tmp_path / "a.ndjson", piece("a", "x"))
+    assert "s is in the account default at" in imported(file).stderr
+    make_keys(tmp_path / "data", "shop")
+
+    assert "s is in the account shop at" in imported(file).stderr
+
+    make_keys(tmp_path / "data", "press")
+    refused = imported(file)
+    assert isinstance(refused.exception, Refused)
+    assert refused.exception.detail.startswith("The accounts press, shop have keys: ")
+    assert "s is in the account press at" in imported(file, "--account", "press").stderr
+
+
+def test_a_pull_goes_to_the_same_account(tmp_path: Path) -> None:
+    make_keys(tmp_path, "shop")
+    words = [
+        "pull",
+        "add",
+        "--data",
+        str(tmp_path),
+        "news",
+        "https://x.example/feed",
+        "--from",
+        "feed",
+        "--source",
+        "s",
+    ]
+
+    assert "the source s of the account shop" in CliRunner().invoke(commands, words).stderr
+
+
+@pytest.mark.slow
+def test_what_an_import_says_at_its_end_works_in_a_shell(tmp_path: Path) -> None:
+    file = write(tmp_path / "a.ndjson", piece("first piece", "x"), piece("b", "x"))
+    data, bin_folder = tmp_path / "the data", Path(sys.executable).parent
+    with Server(data, subcommand="demo") as server:
+        for account in ("demo", "shop"):
+            # The server's own key is of an account of its own.
+            words = ["--data", str(data), "--source", "my shop", "--account", account, file]
+            environment = os.environ | {"PENCHANT_PORT": str(server.port), "PATH": f"{bin_folder}:{os.environ['PATH']}"}
+            program = [str(bin_folder / "penchant"), "import", *words]
+            told = subprocess.run(program, env=environment, capture_output=True, text=True, check=True).stderr
+            lines = told[told.index("my shop is in the account") :].splitlines()
+            script = "".join(f"{line}\n" for line in lines if line.startswith("  ")).replace("curl", "curl -sf")
+
+            answered = subprocess.run(["sh", "-c", script], env=environment, capture_output=True, text=True, check=True)
+
+            assert [entry["id"] for entry in json.loads(answered.stdout)["content"]] == ["b"]
+            assert lines[-1].endswith(f"{server.url}/-/dashboard")

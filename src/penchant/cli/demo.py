@@ -13,7 +13,7 @@ import msgspec
 from penchant.bootstrap import storage_of
 from penchant.cli.importing import load_ndjson
 from penchant.cli.keys import make_key
-from penchant.cli.options import COMMAND_LINE, DataLocation, data_options, listening_options
+from penchant.cli.options import COMMAND_LINE, DEMO_KEY_FILE, DataLocation, data_options, listening_options
 from penchant.cli.serve import require_free_port, run
 from penchant.model import FULL_PLAN
 from penchant.service import administration
@@ -23,8 +23,6 @@ from penchant.web.example import EXAMPLE_KEY_FILE
 
 ACCOUNT = "demo"
 """The account of the catalogues, apart from those that people use in earnest."""
-KEY_FILE = "demo-key.txt"
-"""Where the demo's key is kept, readable by its owner only, since the database holds a hash alone."""
 CATALOGUES = {
     "films": ("pieces.ndjson.gz", "interactions.ndjson.gz"),
     "works": ("pieces.ndjson", "interactions.ndjson"),
@@ -71,14 +69,13 @@ def demo(*, location: DataLocation, load_only: bool, cors_origins: tuple[str, ..
     if not load_only:
         require_free_port(settings.host, settings.port)
     with closing(storage_of(settings)) as storage:
-        key_file = Path(settings.data) / KEY_FILE
+        key_file = Path(settings.data) / DEMO_KEY_FILE
         # A file of 0.1.0 has a key of the account `default`: there the catalogues are already, and there they stay.
         account, key = _kept_key(storage, key_file, ACCOUNT, plan=FULL_PLAN.name)
         _load_catalogues(storage, account)
         if not load_only:
             _prepare_example(storage, account, settings)
-    address = f"http://{settings.host}:{settings.port}{settings.base_path}"
-    click.echo(GREETING.format(address=address, key=key, key_file=key_file))
+    click.echo(GREETING.format(address=settings.own_address, key=key, key_file=key_file))
     if not load_only:
         run(settings)
 

@@ -6,9 +6,9 @@ For probes of containers, which run it again and again: it imports little, and e
 import http.client
 import ssl
 import sys
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import click
 import msgspec
@@ -48,15 +48,16 @@ def health(*, live: bool, host: str | None, port: int | None, timeout_s: float, 
 
 def _ask(settings: NodeSettings, question: str, timeout_s: float) -> tuple[str, bool]:
     """Return what became of a question about the service's health, and whether all is well."""
-    host, path = _own_address(settings.host), f"{settings.base_path}/-/health/{question}"
-    scheme = "http" if settings.tls_certificate is None else "https"
-    address = f"{scheme}://{f'[{host}]' if ':' in host else host}:{settings.port}{path}"
-    if settings.tls_certificate is None:
-        connection = http.client.HTTPConnection(host, settings.port, timeout=timeout_s)
+    address = f"{settings.own_address}/-/health/{question}"
+    parts = urlsplit(address)
+    if parts.scheme == "http":
+        connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=timeout_s)
     else:
-        connection = http.client.HTTPSConnection(host, settings.port, timeout=timeout_s, context=_any_certificate())
+        connection = http.client.HTTPSConnection(
+            parts.hostname or "", parts.port, timeout=timeout_s, context=_any_certificate()
+        )
     try:
-        connection.request("GET", path, headers={"user-agent": "penchant-health"})
+        connection.request("GET", parts.path, headers={"user-agent": "penchant-health"})
         answer = connection.getresponse()
         status, body = answer.status, answer.read(MAX_ANSWER_BYTES)
     except (OSError, http.client.HTTPException) as error:
@@ -70,17 +71,6 @@ def _ask(settings: NodeSettings, question: str, timeout_s: float) -> tuple[str, 
     # A penchant of another base path says "no route"; so may whatever else answers there.
     detail = "another base-path, or another program" if status == http.HTTPStatus.NOT_FOUND else said.get("detail")
     return f"not {question}: {address} answers {status} ({detail})", False
-
-
-def _own_address(host: str) -> str:
-    """Return where a service is reached from its own machine: one that listens everywhere, on loopback."""
-    try:
-        address = ip_address(host)
-    except ValueError:
-        return host
-    if not address.is_unspecified:
-        return host
-    return "127.0.0.1" if address.version == 4 else "::1"
 
 
 def _any_certificate() -> ssl.SSLContext:

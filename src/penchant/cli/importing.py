@@ -3,6 +3,7 @@
 import codecs
 import functools
 import re
+import shlex
 import sys
 import tempfile
 import time
@@ -11,6 +12,7 @@ from contextlib import AbstractContextManager, ExitStack, closing, contextmanage
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 import click
 import msgspec
@@ -20,11 +22,13 @@ from penchant.bootstrap import builders_of, data_folder, index_folder
 from penchant.cli.keywords import describe
 from penchant.cli.options import (
     COMMAND_LINE,
+    DEMO_KEY_FILE,
     Command,
     DataLocation,
-    account_option,
+    account_of,
     data_options,
     existing_file,
+    keyed_account_option,
     new_file,
     view_of,
 )
@@ -63,6 +67,7 @@ from penchant.importing import (
 from penchant.live.builder import builder_lock
 from penchant.live.segment_files import SEGMENT
 from penchant.model import PieceLimits
+from penchant.service.administration import key_answer
 from penchant.settings import NodeSettings, client_key
 from penchant.storage import Erasure, Storage
 from penchant.telemetry import Metrics
@@ -84,7 +89,7 @@ class ImportArguments:
     format: str
     files: list[InputFile]
     options: ImportOptions
-    account: str
+    account: str | None
     source: str
     url: str | None
     key_file: Path | None
@@ -103,7 +108,7 @@ _OF_EVERY_IMPORT = (
         "paths", nargs=-1, type=click.Path(exists=True, allow_dash=True, path_type=Path), metavar="[FILE|FOLDER|-]..."
     ),
     click.option("--from", "format_name", type=click.Choice(tuple(FORMATS)), default="ndjson", help="Format."),
-    account_option,
+    keyed_account_option,
     click.option("--source", required=True, help="Source to import into; made if missing."),
     click.option("--pieces", type=existing_file, help="File of pieces (ndjson, csv)."),
     click.option("--interactions", type=existing_file, help="File of interactions (ndjson, csv)."),
@@ -262,6 +267,25 @@ def _read_words(members: str | None, no_words: bool) -> tuple[str, ...] | None: 
     return tuple(names)
 
 
+class _Asking(NamedTuple):
+    """How what was imported is asked for: where, with which word of a shell for the key, and how one is made."""
+
+    address: str
+    key: str
+    account: str | None = None
+    making: str = ""
+
+    def lines(self, source: str, piece_id: str | None) -> Iterator[str]:
+        """Yield how a list of the source is asked for, to be pasted into a shell, and where its pages are."""
+        path = quote(source, safe="") + ("" if piece_id is None else f"/content/{quote(piece_id, safe='')}/similar")
+        where = "" if self.account is None else f" in the account {self.account}"
+        yield f"{source} is{where} at {self.address}, where a server runs. Ask for it by"
+        if self.making:
+            yield f"  {self.making}"
+        yield f"  curl -H \"x-api-key: {self.key}\" '{self.address}/{path}'"
+        yield f"The dashboard, which takes the key as well: {self.address}/-/dashboard"
+
+
 class _Goal(NamedTuple):
     """Where an import goes, and where it notes how far it is; neither of a dry run.
 
@@ -271,6 +295,7 @@ class _Goal(NamedTuple):
     target: Target | None
     checkpoints: Path
     limits: PieceLimits = DEFAULT_LIMITS
+    asking: _Asking | None = None
     reading: Callable[[], AbstractContextManager[JudgedSource | None]] = nullcontext
 
 
@@ -293,15 +318,17 @@ def import_files(*, location: DataLocation, **options: Any) -> None:
             if location.data or location.database:
                 raise click.UsageError("--url names a server; --data and --database do not go with it.")
             remote = RemoteTarget(arguments.url, key=_read_key(arguments.key_file), source=arguments.source)
-            goal = _Goal(stack.enter_context(closing(remote)), Path(REMOTE_CHECKPOINTS))
+            asking = _Asking(arguments.url.rstrip("/"), "$PENCHANT_KEY" if arguments.key_file is None else "$KEY")
+            goal = _Goal(stack.enter_context(closing(remote)), Path(REMOTE_CHECKPOINTS), asking=asking)
         else:
             settings, storage = stack.enter_context(location.opened())
             where = settings.database or str(Path(settings.data).resolve())
-            target = StoredTarget(
-                storage, account=arguments.account, source=arguments.source, actor=COMMAND_LINE, address=where
-            )
-            reading = functools.partial(_judged, storage, settings, arguments)
-            goal = _Goal(target, Path(settings.data) / CHECKPOINTS, settings.piece_limits, reading)
+            account = account_of(storage, arguments.account)
+            target = StoredTarget(storage, account=account, source=arguments.source, actor=COMMAND_LINE, address=where)
+            reading = functools.partial(_judged, storage, settings, account, arguments.source)
+            checkpoints = Path(settings.data) / CHECKPOINTS
+            asking = _asking(storage, settings, account)
+            goal = _Goal(target, checkpoints, settings.piece_limits, asking, reading)
         report = _import(arguments, goal, console)
         if arguments.vocabulary is not None:
             _add_vocabulary(arguments.vocabulary, arguments.source, goal.target, console)
@@ -368,7 +395,23 @@ def _import(arguments: ImportArguments, goal: _Goal, console: Console) -> Import
     else:
         for line in to_text(done):
             _say(console, line)
+        if goal.asking is not None:
+            for line in goal.asking.lines(arguments.source, next(iter(work.sample.pieces), None)):
+                _say(console, line)
     return done
+
+
+def _asking(storage: Storage, settings: NodeSettings, account: str) -> _Asking:
+    """Return how a source of an account is asked for: by the demo's key, by one that is made, or by one of its own."""
+    data = "" if settings.data == NodeSettings().data else f" --data {shlex.quote(settings.data)}"
+    key_file = Path(settings.data) / DEMO_KEY_FILE
+    records = [each for each in storage.keys.list_all() if each.account == account and not each.origins]
+    active = {each.key_id for each in records if key_answer(each).state == "active"}
+    with suppress(OSError):
+        if not active.isdisjoint(key_file.read_text(encoding="ascii", errors="replace").split("_")):
+            return _Asking(settings.own_address, f"$(cat {shlex.quote(str(key_file))})", account)
+    making = f"KEY=$(penchant keys create{data} --account {shlex.quote(account)})" if not active else ""
+    return _Asking(settings.own_address, "$KEY", account, making or "KEY=…   # a key of the account")
 
 
 def _build_file(storage: Storage, settings: NodeSettings) -> None:
@@ -383,17 +426,17 @@ def _build_file(storage: Storage, settings: NodeSettings) -> None:
 
 
 @contextmanager
-def _judged(storage: Storage, settings: NodeSettings, arguments: ImportArguments) -> Iterator[JudgedSource | None]:
+def _judged(storage: Storage, settings: NodeSettings, account: str, source: str) -> Iterator[JudgedSource | None]:
     """Give a source as its readers see it now; ``None`` where it is too large to be looked at in passing."""
-    account_id = storage.accounts.find(arguments.account)
-    head = None if account_id is None else storage.sources.read_head(account_id, arguments.source)
+    account_id = storage.accounts.find(account)
+    head = None if account_id is None else storage.sources.read_head(account_id, source)
     if account_id is not None and head is not None:
         _build_file(storage, settings)
     if account_id is None or head is None or head.piece_count > MAX_STORED_PIECES:
         yield None
         return
-    view = view_of(storage, index_folder(settings), arguments.account, arguments.source)
-    with storage.sources.follow_interactions(account_id, arguments.source, None) as feed:
+    view = view_of(storage, index_folder(settings), account, source)
+    with storage.sources.follow_interactions(account_id, source, None) as feed:
         rows = (
             (row.user_key, row.piece_id, row.type, row.occurred_at, row.portion)
             for batch in feed.batches

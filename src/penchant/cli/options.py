@@ -12,9 +12,10 @@ from typing import Any, TypeVar, cast
 import click
 
 from penchant.bootstrap import storage_of
-from penchant.errors import UnknownSource
+from penchant.errors import Refused, UnknownSource
 from penchant.live.following import Follower, View
 from penchant.live.segment_files import SegmentFiles, Segments
+from penchant.service.administration import key_answer
 from penchant.settings import MAX_WORKERS, NodeSettings, load_settings
 from penchant.storage import SourceHead, Storage
 from penchant.telemetry import Metrics
@@ -25,9 +26,12 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 DEFAULT_ACCOUNT = "default"
 COMMAND_LINE = "command-line"
 """The actor of the command line in the audit log."""
+DEMO_KEY_FILE = "demo-key.txt"
+"""Where the demo's key is kept in the data folder, for its owner only, since the database holds a hash alone."""
 existing_file = click.Path(exists=True, dir_okay=False, path_type=Path)
 new_file = click.Path(dir_okay=False, path_type=Path)
 account_option = click.option("--account", default=DEFAULT_ACCOUNT, help="Account of the source.")
+keyed_account_option = click.option("--account", help="Account of the source (default: the only one that has keys).")
 anew_option = click.option(
     "--anew", is_flag=True, help="Begin anew, also where an interrupted run could be gone on with."
 )
@@ -99,6 +103,21 @@ def listening_options(function: Command) -> Command:
     )(function)
     function = click.option("--port", type=click.IntRange(1, 65535), help="Port to listen on (default 8080).")(function)
     return click.option("--host", help="Address to listen on (default 127.0.0.1).")(function)
+
+
+def account_of(storage: Storage, named: str | None) -> str:
+    """Return the account that is named, or else the only one that has keys, by which a new source can be read.
+
+    Raises:
+        Refused: several have keys.
+    """
+    if named is not None:
+        return named
+    listed = map(key_answer, storage.keys.list_all())
+    accounts = sorted({key.account for key in listed if key.state == "active" and key.role != "admin"})
+    if len(accounts) > 1:
+        raise Refused(f"The accounts {', '.join(accounts)} have keys: say by --account into which one.")
+    return accounts[0] if accounts else DEFAULT_ACCOUNT
 
 
 def head_of(storage: Storage, account: str, source: str) -> SourceHead:

@@ -10,9 +10,10 @@ from penchant.cli.importing import format_options, read_options
 from penchant.cli.options import (
     COMMAND_LINE,
     DataLocation,
-    account_option,
+    account_of,
     data_options,
     json_lines_option,
+    keyed_account_option,
     print_rows,
 )
 from penchant.errors import Refused
@@ -44,7 +45,7 @@ def pull() -> None:
 @click.argument("address")
 @data_options
 @click.option("--from", "format_name", type=click.Choice(tuple(FORMATS)), required=True, help="Format.")
-@account_option
+@keyed_account_option
 @click.option("--source", required=True, help="Source to bring it into; made if missing.")
 @click.option("--every", default="15m", callback=_read_interval, metavar="15m|6h|1d", help="How often.")
 @click.option("--skip-invalid", is_flag=True, help="Leave out rows that may not be stored, instead of storing nothing.")
@@ -59,10 +60,10 @@ def add(*, location: DataLocation, name: str, address: str, **options: Any) -> N
         skip_invalid=options["skip_invalid"],
     )
     with location.opened() as (settings, storage):
-        Puller(storage, settings).add(
-            name, spec, account=options["account"], source=options["source"], actor=COMMAND_LINE
-        )
-    click.echo(f"{name}: {shown_address(address)} is pulled from now on, while `penchant serve` runs.", err=True)
+        account = account_of(storage, options["account"])
+        Puller(storage, settings).add(name, spec, account=account, source=options["source"], actor=COMMAND_LINE)
+    into = f"the source {options['source']} of the account {account}"
+    click.echo(f"{name}: {shown_address(address)} is pulled into {into}, while `penchant serve` runs.", err=True)
 
 
 @pull.command(name="list")
