@@ -286,3 +286,51 @@ def test_hooks_show_a_list_report_its_cards_and_go_on(
     wait_until(lambda: clicks(server) == ["p00", *clicked])
     # Three were seen, of which one was clicked, and counted as seen by that.
     wait_until(lambda: seen(server) >= before + 2)
+
+
+NO_ROW = '<penchant-row source="shop" placement="no-such"></penchant-row>'
+TELL = """
+    addEventListener("penchant-error", ({ target, detail }) => {
+        target.append(Object.assign(document.createElement("p"), { slot: "empty", textContent: detail.error.message }));
+    });
+"""
+TOLD = f"return {ROWS}.map((row) => row.offsetHeight > 0 && row.innerText)"
+
+
+@pytest.mark.parametrize(("key", "cause"), ((None, "no-such"), ("pk_not_one", "key")))
+def test_a_row_that_fails_takes_no_place_but_for_what_the_page_says(
+    folder: Path, shop: Shop, window: Window, key: str | None, cause: str
+) -> None:
+    for script in ("", TELL):
+        address = shop.write(NO_ROW, script=script)
+        file = folder / "page" / "index.html"
+        if key is not None:
+            file.write_text(re.sub(r'data-key="[^"]*"', f'data-key="{key}"', file.read_text()))
+        window.open(f"{address}?{key}{len(script)}")
+        wait_in(window, LOADED)
+
+        [told] = window.run(TOLD)
+        assert cause in told if script else told is False
+
+
+def test_a_page_of_a_refused_origin_has_the_elements_which_say_so(
+    tmp_path: Path, server: Server, window: Window
+) -> None:
+    with static_origin(tmp_path / "refused") as origin:
+        window.open(Shop(tmp_path / "refused", origin, server).write(NO_ROW, script=TELL))
+        wait_in(window, LOADED)
+
+        [told] = window.run(TOLD)
+    assert origin in told
+    assert "cors-origins" in told
+
+
+def test_a_picture_that_fails_gives_its_place_to_a_drawn_cover(server: Server, shop: Shop, window: Window) -> None:
+    given = [{"id": "gone", "label": "It's gone", "categories": {}, "extras": {"image": "https://127.0.0.1:1/no.png"}}]
+    server.client.post("/shop/content", json=given).raise_for_status()
+    server.client.put("/shop/placements/gone", json={"kind": "picks", "content": ["gone"]}).raise_for_status()
+    window.open(shop.write('<penchant-row source="shop" placement="gone" covers></penchant-row>'))
+    wait_in(window, LOADED)
+
+    image = f"{ROWS}[0].shadowRoot.querySelector('img')"
+    wait_in(window, f"{image}?.src.includes('/-/cover.svg?title=It') && {image}.naturalWidth > 0")

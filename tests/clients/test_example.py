@@ -237,3 +237,28 @@ def test_a_page_of_another_origin_gets_nothing(demo: Server, window: Window, ori
         f"{demo.url}/works/users/ada-reads-gothic/recommendation", headers={"x-api-key": key, "origin": demo.url}
     )
     assert answer.status_code == 401
+
+
+@pytest.mark.slow
+def test_a_demo_on_another_port_leaves_the_first_one_its_key(tmp_path: Path) -> None:
+    with Server(tmp_path / "data", subcommand="demo") as first, Server(first.data, subcommand="demo") as second:
+        key = (first.data / "demo-browser-key.txt").read_text().strip()
+
+        for asked, page in ((first, first), (second, second), (first, second)):
+            answer = httpx.get(f"{asked.url}/films/popular", headers={"x-api-key": key, "origin": page.url})
+            assert answer.status_code == 200, answer.text
+        assert httpx.get(f"{first.url}/-/example").text.count(key) == 1
+
+
+def test_a_row_that_fails_says_why_in_its_place(demo: Server, window: Window) -> None:
+    window.open(demo.url + ADA)
+    wait_in(window, LOADED)
+    window.run(
+        'const { configure } = await import("/-/elements.js"); configure({ key: "pk_revoked" });'
+        f"{ROWS}[0].setAttribute('placement', 'no-such'); await new Promise((resume) => setTimeout(resume, 100));"
+    )
+    wait_in(window, LOADED)
+
+    told = window.run(f"return {ROWS}[0].offsetHeight > 0 && {ROWS}[0].innerText")
+    assert told.startswith("For you: ")
+    assert "key" in told

@@ -221,10 +221,10 @@ export class PenchantRow extends Base {
     const address = this.#linkOf(entry);
     const link = address === null ? make("span", { part: "link" }) : make("a", { part: "link", href: address });
     const picture = make("span", { part: "picture" });
-    const source = this.#pictureOf(entry);
-    if (source !== null) {
+    const [source, ...spare] = this.#picturesOf(entry);
+    if (source !== undefined) {
       const image = make("img", { part: "image", alt: "", loading: "lazy", decoding: "async", src: source });
-      image.addEventListener("error", () => image.remove());
+      image.addEventListener("error", () => (spare.length === 0 ? image.remove() : (image.src = spare.pop() as string)));
       picture.append(image);
     }
     link.append(picture, make("span", { part: "label" }, entry.label ?? entry.id));
@@ -242,13 +242,16 @@ export class PenchantRow extends Base {
     return named === undefined ? null : addressOf(entry.extras?.[named], document.baseURI);
   }
 
-  #pictureOf({ extras, label, id }: Entry): string | null {
+  /** The picture of an entry, and what stands there where it cannot be loaded. */
+  #picturesOf({ extras, label, id }: Entry): string[] {
     const given = extras?.[this.#text("picture") ?? "image"];
-    if (typeof given === "string" && DATA_PICTURE.test(given)) return given;
+    if (typeof given === "string" && DATA_PICTURE.test(given)) return [given];
     const service = clientOf().address;
     const base = this.#text("picture-base");
     const address = addressOf(given, base === undefined ? service : new URL(base, document.baseURI).href);
-    return address ?? (this.hasAttribute("covers") ? `${service}-/cover.svg?title=${encodeURIComponent([...(label ?? id)].slice(0, 200).join(""))}` : null);
+    const pictures = address === null ? [] : [address];
+    if (this.hasAttribute("covers")) pictures.push(`${service}-/cover.svg?title=${encodeURIComponent([...(label ?? id)].slice(0, 200).join(""))}`);
+    return pictures;
   }
 
   /** Arrows go from card to card, Home and End to the first and the last. */

@@ -20,6 +20,7 @@ from penchant.service import administration
 from penchant.settings import NodeSettings
 from penchant.storage import KeyRecord, Storage
 from penchant.web.example import EXAMPLE_KEY_FILE
+from penchant.wire import MAX_ORIGINS
 
 ACCOUNT = "demo"
 """The account of the catalogues, apart from those that people use in earnest."""
@@ -103,15 +104,14 @@ def _prepare_example(storage: Storage, account: str, settings: NodeSettings) -> 
 
 
 def _kept_key(storage: Storage, key_file: Path, account: str, **members: Any) -> tuple[str, str]:
-    """Return the account and the key in a file where it still works for all origins wanted, otherwise a new one."""
+    """Return the account and the key in a file where it still works, otherwise a new one; with all origins wanted."""
     if key_file.exists():
         key = key_file.read_text(encoding="ascii").strip()
         # A key is "pk", its id and its secret; the id tells whether it was revoked.
         record = storage.keys.find(key.split("_")[1]) if key.count("_") == 2 else None
-        if record is not None and record.revoked_at is None and _is_for(record, members.get("origins", ())):
+        if record is not None and record.revoked_at is None:
+            _add_origins(storage, record, members.get("origins", ()))
             return record.account, key
-        if record is not None:
-            storage.keys.revoke(record.key_id, actor=COMMAND_LINE)
         key_file.unlink()
     _, key = make_key(storage, account=account, **members)
     descriptor = os.open(key_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -120,5 +120,9 @@ def _kept_key(storage: Storage, key_file: Path, account: str, **members: Any) ->
     return account, key
 
 
-def _is_for(record: KeyRecord, origins: Sequence[str]) -> bool:
-    return set(origins) <= set(record.origins.split())
+def _add_origins(storage: Storage, record: KeyRecord, wanted: Sequence[str]) -> None:
+    """Let a key be used by pages of these origins, too: a demo on another port may still run. The oldest go first."""
+    former = record.origins.split()
+    added = [origin for origin in wanted if origin not in former]
+    if added:
+        storage.keys.set_origins(record.key_id, [*former, *added][-MAX_ORIGINS:], actor=COMMAND_LINE)

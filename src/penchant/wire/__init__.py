@@ -8,6 +8,7 @@ from penchant.wire.administration import (
     MAX_ADDRESS_RATE,
     MAX_BROWSER_QUOTA,
     MAX_KEY_DAYS,
+    MAX_ORIGINS,
     AccountUsageAnswer,
     AuditEntryAnswer,
     AuditLog,

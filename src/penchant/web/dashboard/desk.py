@@ -72,6 +72,7 @@ _CHANGES = {
     "source.delete": "deleted the source {}",
     "key.create": "made the key {}",
     "key.plan": "gave another plan to the key {}",
+    "key.origins": "gave other origins to the key {}",
     "key.revoke": "revoked the key {}",
     "account.secret": "made another signing secret",
 }

@@ -1,6 +1,12 @@
-/** The example's own script: who signs the person when an hour is over, and what a like does. */
+/** The example's own script: why a row is not there, who signs the person when an hour is over, and what a like does. */
 
 import { clientOf, configure } from "../elements.js";
+
+addEventListener("penchant-error", ({ target: row, detail: { error } }) => {
+  row.querySelector("[slot=empty]")?.remove();
+  const textContent = `${row.getAttribute("heading")}: ${error.message}`;
+  row.append(Object.assign(document.createElement("p"), { slot: "empty", role: "alert", textContent }));
+});
 
 const query = document.querySelector("script[data-query]").dataset.query;
 const isSomebody = new URLSearchParams(query).get("person") !== "";

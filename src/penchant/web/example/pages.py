@@ -113,9 +113,10 @@ class ExampleSite:
         self._placements: Mapping[str, Mapping[str, Any]] = msgspec.json.decode(_file("placements.json"))
 
     async def elements(self, call: Call) -> Answer:
-        """Answer the elements, which pages of other origins may load."""
+        """Answer the elements, which pages of every origin may load: what these may not ask, the elements then say."""
         del call
-        return self._asset(_ELEMENTS, {"cross-origin-resource-policy": "cross-origin"})
+        anybody = {"cross-origin-resource-policy": "cross-origin", "access-control-allow-origin": "*"}
+        return self._asset(_ELEMENTS, anybody)
 
     async def asset(self, call: Call) -> Answer:
         """Answer a file of the pages."""
