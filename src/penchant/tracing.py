@@ -90,7 +90,7 @@ def send_spans(endpoint: str) -> None:
         from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415  # as above
     except ImportError as error:
         raise InvalidSettings(
-            "tracing-endpoint is set, but OpenTelemetry is not installed: pip install 'penchant[tracing]'."
+            "tracing-endpoint is set, but OpenTelemetry is not installed: install penchant[tracing]."
         ) from error
     provider = TracerProvider(resource=Resource.create({"service.name": SERVICE_NAME}))
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=endpoint)))

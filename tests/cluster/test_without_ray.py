@@ -49,7 +49,7 @@ def test_every_command_that_asks_a_cluster_says_what_to_install(tmp_path: Path) 
 
     ran = without_ray(tmp_path / "packages", "-c", REFUSED, json.dumps([[*words, *where] for words in commands]))
 
-    told = "penchant: A cluster needs Ray: pip install 'penchant[ray]', or leave the setting `cluster` out."
+    told = "penchant: A cluster needs Ray: install penchant[ray], or leave the setting `cluster` out."
     assert (ran.stdout.split(), ran.stderr.strip().splitlines()) == (["1"] * 3, [told] * 3)
 
 

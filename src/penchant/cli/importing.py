@@ -51,6 +51,7 @@ from penchant.importing import (
     StoredTarget,
     Target,
     VocabularyFile,
+    amount,
     checkpoint_name,
     fingerprint,
     gather,
@@ -267,7 +268,7 @@ def _read_words(members: str | None, no_words: bool) -> tuple[str, ...] | None: 
     return tuple(names)
 
 
-class _Asking(NamedTuple):
+class _SampleRequest(NamedTuple):
     """How what was imported is asked for: where, with which word of a shell for the key, and how one is made."""
 
     address: str
@@ -295,7 +296,7 @@ class _Goal(NamedTuple):
     target: Target | None
     checkpoints: Path
     limits: PieceLimits = DEFAULT_LIMITS
-    asking: _Asking | None = None
+    asking: _SampleRequest | None = None
     reading: Callable[[], AbstractContextManager[JudgedSource | None]] = nullcontext
 
 
@@ -318,7 +319,9 @@ def import_files(*, location: DataLocation, **options: Any) -> None:
             if location.data or location.database:
                 raise click.UsageError("--url names a server; --data and --database do not go with it.")
             remote = RemoteTarget(arguments.url, key=_read_key(arguments.key_file), source=arguments.source)
-            asking = _Asking(arguments.url.rstrip("/"), "$PENCHANT_KEY" if arguments.key_file is None else "$KEY")
+            asking = _SampleRequest(
+                arguments.url.rstrip("/"), "$PENCHANT_KEY" if arguments.key_file is None else "$KEY"
+            )
             goal = _Goal(stack.enter_context(closing(remote)), Path(REMOTE_CHECKPOINTS), asking=asking)
         else:
             settings, storage = stack.enter_context(location.opened())
@@ -356,7 +359,10 @@ def load_ndjson(storage: Storage, account: str, source: str, *, pieces: Path, in
     work.shift(_shift("ndjson", files, options))
     with progress_bar(console, source) as move:
         work.run(_teller(source, move))
-    _say(console, f"{source}: {work.tally.pieces} pieces and {work.tally.interactions} interactions loaded")
+    _say(
+        console,
+        f"{source}: {amount(work.tally.pieces, 'pieces')} and {amount(work.tally.interactions, 'interactions')} loaded",
+    )
 
 
 def _import(arguments: ImportArguments, goal: _Goal, console: Console) -> ImportReport:
@@ -401,7 +407,7 @@ def _import(arguments: ImportArguments, goal: _Goal, console: Console) -> Import
     return done
 
 
-def _asking(storage: Storage, settings: NodeSettings, account: str) -> _Asking:
+def _asking(storage: Storage, settings: NodeSettings, account: str) -> _SampleRequest:
     """Return how a source of an account is asked for: by the demo's key, by one that is made, or by one of its own."""
     data = "" if settings.data == NodeSettings().data else f" --data {shlex.quote(settings.data)}"
     key_file = Path(settings.data) / DEMO_KEY_FILE
@@ -409,9 +415,9 @@ def _asking(storage: Storage, settings: NodeSettings, account: str) -> _Asking:
     active = {each.key_id for each in records if key_answer(each).state == "active"}
     with suppress(OSError):
         if not active.isdisjoint(key_file.read_text(encoding="ascii", errors="replace").split("_")):
-            return _Asking(settings.own_address, f"$(cat {shlex.quote(str(key_file))})", account)
+            return _SampleRequest(settings.own_address, f"$(cat {shlex.quote(str(key_file))})", account)
     making = f"KEY=$(penchant keys create{data} --account {shlex.quote(account)})" if not active else ""
-    return _Asking(settings.own_address, "$KEY", account, making or "KEY=…   # a key of the account")
+    return _SampleRequest(settings.own_address, "$KEY", account, making or "KEY=…   # a key of the account")
 
 
 def _build_file(storage: Storage, settings: NodeSettings) -> None:
@@ -481,9 +487,8 @@ def _check_all(arguments: ImportArguments, goal: _Goal, console: Console) -> Non
         return
     if arguments.as_json:
         click.echo(encode(_report(work, arguments, dry_run=True)))
-    rows = "1 row" if count == 1 else f"{count} rows"
     raise InvalidInput(
-        f"{rows} may not be stored, so nothing is: mend them, or leave them out with --skip-invalid.",
+        f"{amount(count, 'rows')} may not be stored, so nothing is: mend them, or leave them out with --skip-invalid.",
         faults=[Fault(pointer=each.where, detail=each.told) for each in work.tally.faults],
     )
 

@@ -189,7 +189,7 @@ def sign(*, location: DataLocation, account: str, user: str, minutes: int) -> No
             err=True,
         )
         sys.exit(1)
-    click.echo(f"{user!r} is signed for {minutes} minutes. In your service, your server signs.", err=True)
+    click.echo(f"{user!r} is signed for {minutes} min. In your service, your server signs.", err=True)
     click.echo(sign_user(user, secret.decode(), int(time.time()) + minutes * 60))
 
 

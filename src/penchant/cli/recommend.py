@@ -90,7 +90,7 @@ def _parquet_writer(*, is_placement: bool) -> WriteLists:
     try:
         import pyarrow.parquet  # noqa: PLC0415  # an extra
     except ImportError:
-        raise Refused("Parquet needs pyarrow: pip install 'penchant[parquet]'.") from None
+        raise Refused("Parquet needs pyarrow: install penchant[parquet].") from None
     arrow: Any = pyarrow
     names = ("userId", "variant", "kind") if is_placement else ("userId",)
     kinds = dict.fromkeys(names, arrow.string())

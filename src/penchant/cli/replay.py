@@ -9,6 +9,7 @@ import click
 from penchant.bootstrap import index_folder, storage_of
 from penchant.cli.options import DataLocation, account_option, data_options, existing_file, view_of
 from penchant.experiments import BoundedRate
+from penchant.importing import amount
 from penchant.service.placements.replays import replay
 from penchant.wire import decode_placement, format_timestamp
 
@@ -33,8 +34,9 @@ def replay_draft(*, location: DataLocation, account: str, source: str, placement
         now = max(time.time_ns() // 1_000_000, view.head.changed_at)
         replayed = replay(storage, view, placement, spec, now)
     estimate = replayed.estimate
+    shown = f"{amount(replayed.shown, 'pieces')} to {amount(replayed.people, 'people')}"
     click.echo(
-        f"Shown since {format_timestamp(replayed.since)}: {replayed.shown} pieces to {replayed.people} people,"
+        f"Shown since {format_timestamp(replayed.since)}: {shown},"
         f" {replayed.successes} led to something, {replayed.present_rate:.2%}."
     )
     click.echo(f"Under the draft: {_interval(estimate.rate)}; by as much as {float(estimate.people):.0f} people tell.")

@@ -30,7 +30,7 @@ from penchant.cli.options import (
     new_file,
 )
 from penchant.errors import Refused, StorageUnavailable
-from penchant.importing import ExportParts, export_lines
+from penchant.importing import ExportParts, amount, export_lines
 from penchant.live.builder import LOCK as BUILDER_LOCK
 from penchant.live.builder import SMALLEST_FILE, FileBuilder
 from penchant.live.checking import index_problems
@@ -166,7 +166,7 @@ def reindex(*, location: DataLocation, account: str, source: str | None) -> None
         except OSError as error:
             raise StorageUnavailable(f"The index cannot be written ({error.strerror}).") from error
     click.echo(
-        f"Made the index of {built} sources anew; those of fewer than {SMALLEST_FILE} pieces"
+        f"Made the index of {amount(built, 'sources')} anew; those of fewer than {SMALLEST_FILE} pieces"
         f" and {SMALLEST_LIKES} interactions need none."
     )
 
@@ -206,8 +206,9 @@ def _target_side(target: str, settings: NodeSettings) -> MoveSide:
 
 def _show(contents: BackupContents) -> None:
     for source in contents.sources:
-        click.echo(f"  {source.account}/{source.name}: {source.pieces} pieces, {source.interactions} interactions")
-    click.echo(f"  {len(contents.sources)} sources, {contents.keys} keys")
+        held = f"{amount(source.pieces, 'pieces')}, {amount(source.interactions, 'interactions')}"
+        click.echo(f"  {source.account}/{source.name}: {held}")
+    click.echo(f"  {amount(len(contents.sources), 'sources')}, {amount(contents.keys, 'keys')}")
 
 
 def _show_compared(compared: Iterable[TableComparison]) -> None:

@@ -1,4 +1,4 @@
-"""A client of the service for Python programs, blocking or not: ``pip install penchant[client]``.
+"""A client of the service for Python programs, blocking or not: the extra ``client``.
 
 It speaks the interface over HTTP alone, and shares nothing with a service but the records in which both write it.
 """

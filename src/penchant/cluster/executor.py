@@ -310,7 +310,7 @@ def _ray() -> Any:
 def require_cluster(address: str) -> None:
     """Raise `Refused` where Ray is not installed, or nobody listens at an address; Ray is not imported."""
     if find_spec("ray") is None:
-        raise Refused("A cluster needs Ray: pip install 'penchant[ray]', or leave the setting `cluster` out.")
+        raise Refused("A cluster needs Ray: install penchant[ray], or leave the setting `cluster` out.")
     host, _, port = address.rpartition(":")
     try:
         # Ray itself goes on trying for minutes.

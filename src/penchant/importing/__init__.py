@@ -15,7 +15,7 @@ from penchant.importing.fetching import (
     look_up,
     shown_address,
 )
-from penchant.importing.files import Files, InputFile, gather, printable, save_standard_input
+from penchant.importing.files import Files, InputFile, amount, gather, printable, save_standard_input
 from penchant.importing.formats import FORMATS
 from penchant.importing.options import ImportOptions, KeywordColumn, parse_column, parse_type
 from penchant.importing.remote import RemoteTarget

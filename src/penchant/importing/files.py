@@ -485,6 +485,12 @@ def printable(text: str) -> str:
     return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
 
 
+def amount(count: int, things: str) -> str:
+    """Return a count with what is counted, given in the plural: `1 key`, `2 keys`."""
+    one = "person" if things == "people" else things.removesuffix("s")
+    return f"{count} {one if count == 1 else things}"
+
+
 def quoted(word: str) -> str:
     """Return a word as it is written in a shell's command."""
     return shlex.quote(printable(word))

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from penchant.importing.files import amount
 from penchant.importing.texts import Boilerplate
 from penchant.importing.verdict import ImportVerdict, verdict_lines
 from penchant.index import normal_form
@@ -296,31 +297,32 @@ def to_text(report: ImportReport) -> Iterator[str]:
     if report.pieces:
         news = "" if report.dry_run else f", {report.created} new, {report.replaced} replaced"
         twice = f", {report.superseded} overridden by a later one" if report.superseded else ""
-        yield f"{report.source}: {report.pieces} pieces {verb}{news}{twice}"
+        yield f"{report.source}: {amount(report.pieces, 'pieces')} {verb}{news}{twice}"
     if report.interactions:
         known = f", {report.duplicates} of them known already" if report.duplicates else ""
         off = f", {report.unstored} not: their people are switched off" if report.unstored else ""
-        yield f"{report.source}: {report.interactions} interactions {verb}{known}{off}"
+        yield f"{report.source}: {amount(report.interactions, 'interactions')} {verb}{known}{off}"
     if report.expired:
         yield (
-            f"{report.source}: {report.expired} interactions are older than the source's retentionDays: they count "
+            f"{report.source}: {amount(report.expired, 'interactions')} older than the source's retentionDays count "
             "for nothing and go within a day (--shift-times moves them)"
         )
     if report.lists or report.settings:
-        yield f"{report.source}: {report.lists} lists and {report.settings} settings {verb}"
+        yield f"{report.source}: {amount(report.lists, 'lists')} and {report.settings} settings {verb}"
     if report.drafts:
-        yield f"{report.source}: {report.drafts} drafts {verb}"
+        yield f"{report.source}: {amount(report.drafts, 'drafts')} {verb}"
     if report.placements or report.preferences:
-        yield f"{report.source}: {report.placements} placements and preferences of {report.preferences} people {verb}"
+        preferences = f"preferences of {amount(report.preferences, 'people')}"
+        yield f"{report.source}: {amount(report.placements, 'placements')} and {preferences} {verb}"
     if report.examples:
         yield "The first of them, as they would be stored:"
         yield from (f"  {bytes(each).decode()}" for each in report.examples)
     yield from _field_lines(report)
     if report.invalid_rows:
-        yield f"Invalid, left out: {report.invalid_rows} rows"
+        yield f"Invalid, left out: {amount(report.invalid_rows, 'rows')}"
         yield from (f"  {each.where}: {each.told}" for each in report.faults)
     rate = f", {report.rows / report.seconds:.0f} rows/s" if report.seconds > 0 and not report.resumed_at_row else ""
-    yield f"{report.rows} rows in {report.seconds:.1f} s{rate}"
+    yield f"{amount(report.rows, 'rows')} in {report.seconds:.1f} s{rate}"
     if report.verdict is not None:
         yield from verdict_lines(report.source, report.verdict, dry_run=report.dry_run)
 

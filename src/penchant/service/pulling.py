@@ -39,6 +39,7 @@ from penchant.importing import (
     StoredTarget,
     Validators,
     address_problem,
+    amount,
     fetch,
     gather,
     judge,
@@ -380,7 +381,7 @@ class _PullWork:
             checked.run(lambda _progress: None)
             if checked.tally.faults:
                 first, rows = checked.tally.faults[0], checked.tally.invalid_rows
-                raise Refused(f"{rows} rows may not be stored, so nothing is. {first.where}: {first.told}")
+                raise Refused(f"{amount(rows, 'rows')} may not be stored, so nothing is. {first.where}: {first.told}")
         target = _ChangesTarget(self._target, self.state, self._keep_lease)
         work = Import(
             spec.format, Files(files), spec.options, target=target, skip_invalid=spec.skip_invalid, limits=limits

@@ -331,7 +331,7 @@ def _open(files: Files, file: InputFile) -> tuple[list[str], Iterator[Any]]:
         import pyarrow as pa  # noqa: PLC0415  # the extra "parquet": it weighs more than all else together
         from pyarrow import ipc, parquet  # noqa: PLC0415  # as above
     except ImportError as error:
-        raise Refused("Tables of Parquet and Arrow need pyarrow: pip install 'penchant[parquet]'.") from error
+        raise Refused("Tables of Parquet and Arrow need pyarrow: install penchant[parquet].") from error
     try:
         with files.open(file) as stream:
             is_parquet = stream.read(len(_PARQUET)) == _PARQUET
