@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -16,9 +17,10 @@ from sqlalchemy.exc import OperationalError
 from databases import prepare_file
 from immutable import immutable
 from penchant.errors import StorageIncompatible, StorageUnavailable
-from penchant.storage import Storage, open_storage
+from penchant.model import InteractionType
+from penchant.storage import Storage, TakeBack, open_storage
 from penchant.storage.databases.sqlite import SqliteDatabase
-from storage.commands import done, erasing, submitting, watching
+from storage.commands import done, erasing, preferring, submitting, watching
 
 Writing: TypeAlias = "subprocess.Popen[str]"
 
@@ -196,3 +198,19 @@ def test_an_operator_is_warned_of_what_stays_in_the_log_for_a_minute(
 
     assert "penchant.db-wal" in warning
     assert "for 10 minutes" in warning
+
+
+def test_what_is_taken_back_unsaid_or_past_its_life_leaves_the_log_as_well(tmp_path: Path) -> None:
+    with closing(open_storage(folder=tmp_path)) as storage:
+        account = storage.accounts.ensure("one")
+        done(storage, submitting(account, "a"))
+        done(storage, watching(account, "u", "v", at=0))
+        done(storage, preferring(account, "u"))
+        assert storage.upkeep.erased_log() is None
+        taking = TakeBack(account_id=account, source="s", user_id="v", type=InteractionType.WATCH, piece_id="a")
+        purging = partial(storage.upkeep.purge, lambda _: 1)
+
+        for remove in (partial(done, storage, preferring(account, "u", b"")), partial(done, storage, taking), purging):
+            remove()
+            assert storage.upkeep.erased_log() is not None
+            assert storage.upkeep.forget_log()
