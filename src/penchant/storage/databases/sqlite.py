@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Engine, Table, create_engine, event, literal_column
+from sqlalchemy import URL, ColumnElement, Connection, Engine, Table, create_engine, event, literal_column
 from sqlalchemy.dialects import sqlite as dialect
 from sqlalchemy.pool import QueuePool
 
@@ -71,7 +71,8 @@ class SqliteDatabase:
     parallel_reads = sys.maxsize
 
     def __init__(self, folder: Path) -> None:
-        self.path = folder / FILE_NAME
+        # Whole, since SQLite may take one that begins with "file:" for an address.
+        self.path = folder.absolute() / FILE_NAME
         self._erased = folder / ERASED_NAME
         self._folder = folder
         self._prepare(folder)
@@ -116,7 +117,8 @@ class SqliteDatabase:
     def _engine(self, begin: str) -> Engine:
         """Return a pool of configured connections whose transactions begin by this statement."""
         engine = create_engine(
-            f"sqlite+pysqlite:///{self.path}",
+            # Made of its parts: in a text, % and ? of the folder's name would be read as an address's.
+            URL.create("sqlite+pysqlite", database=str(self.path)),
             poolclass=QueuePool,
             max_overflow=-1,
             # What is bound holds people's ids, and errors are logged.

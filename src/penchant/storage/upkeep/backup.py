@@ -136,7 +136,8 @@ def _is_there(database: Path) -> bool:
 @contextlib.contextmanager
 def _written(file: Path) -> Iterator[Path]:
     """Give a file for a copy, and let it take its name once it is complete and on the disk."""
-    temporary = file.with_name(file.name + TEMPORARY)
+    # Whole, since SQLite may take one that begins with "file:" for an address.
+    temporary = file.absolute().with_name(file.name + TEMPORARY)
     try:
         with _claimed(temporary):
             try:
