@@ -201,11 +201,22 @@ class Overloaded(PenchantError):
 
 
 class StorageUnavailable(PenchantError):
-    """The database cannot be reached, or refuses; nothing of the request is certain to be stored."""
+    """The database cannot be reached, or refuses; nothing of the request is certain to be stored.
+
+    ``reason`` says to those who run the service what ``detail`` does not say to everybody: names, hosts and folders.
+    """
+
+    def __init__(self, detail: str, *, reason: str | None = None, retry_after_s: float | None = None) -> None:
+        super().__init__(detail, retry_after_s=retry_after_s)
+        self.reason = reason or detail
 
 
 class ConnectionLost(StorageUnavailable):
     """The connection to the database broke or could not be made; a commit under way may have arrived or not."""
+
+
+class NoRoom(StorageUnavailable):
+    """The disk of the database is full; nothing of the request is stored."""
 
 
 class StorageIncompatible(PenchantError):

@@ -5,11 +5,13 @@ person.
 """
 
 import contextlib
+import errno
 import fcntl
 import logging
 import operator
 import os
 import sys
+import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
@@ -22,6 +24,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metr
 from prometheus_client.mmap_dict import MmapedDict
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
+
+from penchant.errors import ConnectionLost, NoRoom, StorageUnavailable
 
 SECONDS_BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 """Upper bounds of the latency histograms: from a list out of the index to a full submission."""
@@ -45,6 +49,10 @@ KEPT_ERROR_BYTES = 64 * 1024
 """How large the file of the last errors may become."""
 SHOWN_ERRORS = 20
 """How many of them are told."""
+REPEATED_S = 60.0
+"""How often a line is logged that tells of what goes on."""
+MAX_TOLD = 100
+_told_at: dict[str, float] = {}
 _PACKAGE = Path(__file__).parent
 
 _ENDED = 0
@@ -140,6 +148,7 @@ class Metrics:
             "penchant_group_changes", "Changes that share a commit.", "lane", buckets=GROUP_BUCKETS
         )
         self.queue_seconds = histogram("penchant_queue_seconds", "How long the first change of a group waited.", "lane")
+        self.full_disk = gauge("penchant_full_disk", "Workers that find the disk of the database full.")
         self.connections = gauge("penchant_database_connections", "Database connections in use.")
         self.connections_opened = counter("penchant_database_connections_opened", "Database connections made.")
         self.read_wait_seconds = histogram("penchant_read_wait_seconds", "How long reads waited for a thread.")
@@ -379,6 +388,31 @@ def _fields(record: logging.LogRecord) -> dict[str, Any]:
 def _shown(value: Any) -> str:
     plain = isinstance(value, str) and value.isprintable() and " " not in value
     return str(value) if plain else msgspec.json.encode(value).decode()
+
+
+def log_failure(text: str, *words: object, metrics: Metrics | None = None, where: str = "") -> None:
+    """Log the error that is being handled, of what is tried again later, with its traceback, and count it by ``where``.
+
+    Where the database is away or full storage tells of that: nothing is added. What else is known to be unavailable
+    is told in a line a minute.
+    """
+    error = sys.exception()
+    if isinstance(error, ConnectionLost | NoRoom):
+        logger.debug(text, *words)
+        return
+    is_full = isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}
+    if is_full or isinstance(error, StorageUnavailable):
+        line = f"{text % words}: {getattr(error, 'reason', error)}"
+        now = time.monotonic()
+        if now - _told_at.get(line, -REPEATED_S) >= REPEATED_S:
+            if len(_told_at) >= MAX_TOLD:
+                _told_at.clear()
+            _told_at[line] = now
+            logger.warning("%s", line)
+        return
+    if metrics is not None:
+        metrics.failures.labels(where).inc()
+    logger.error(text, *words, exc_info=error)
 
 
 class LoggedError(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -11,7 +11,20 @@ from click.testing import CliRunner
 from penchant.cli import commands
 from penchant.telemetry import Metrics
 
-NAMES = ("live%20A", "what?", "what?mode=ro", "a#b", "a b", "ws/feature%2Fx", "ws%2Fy", "Übersicht-Κ", "-x", "a[b]*", "%", "file:z")
+NAMES = (
+    "live%20A",
+    "what?",
+    "what?mode=ro",
+    "a#b",
+    "a b",
+    "ws/feature%2Fx",
+    "ws%2Fy",
+    "Übersicht-日",
+    "-x",
+    "a[b]*",
+    "%",
+    "file:z",
+)
 
 
 @pytest.mark.parametrize("name", NAMES)

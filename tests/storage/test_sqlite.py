@@ -16,7 +16,7 @@ from sqlalchemy.exc import OperationalError
 
 from databases import prepare_file
 from immutable import immutable
-from penchant.errors import StorageIncompatible, StorageUnavailable
+from penchant.errors import InvalidSettings, StorageIncompatible, StorageUnavailable
 from penchant.model import InteractionType
 from penchant.storage import Storage, TakeBack, open_storage
 from penchant.storage.databases.sqlite import SqliteDatabase
@@ -105,8 +105,17 @@ def test_a_folder_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
 
 
 def test_an_address_of_another_database_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(StorageUnavailable, match="postgresql://"):
+    with pytest.raises(InvalidSettings, match="postgresql://"):
         open_storage(folder=tmp_path, database_url="mysql://x")
+
+
+@pytest.mark.parametrize("place", ("me:s3cret@word@host/db", "me:s3/cret@host:port/db", "me:p%40s@s3cret@h/d"))
+def test_an_address_that_cannot_be_told_apart_is_refused_without_a_word_of_it(tmp_path: Path, place: str) -> None:
+    with pytest.raises(InvalidSettings) as refused:
+        open_storage(folder=tmp_path, database_url=f"postgresql://{place}")
+
+    assert "word" not in str(refused.value).replace("PASSWORD", "").replace("password", "")
+    assert "cret" not in str(refused.value)
 
 
 def test_a_connection_opened_while_the_file_is_read_only_is_not_kept(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from penchant.errors import StorageUnavailable
 from penchant.live.compiling import find_fault
@@ -18,7 +17,7 @@ from penchant.settings import (
     named_cache_folder,
     set_metrics_folder,
 )
-from penchant.storage import ServerOptions, Storage, open_storage
+from penchant.storage import ServerOptions, Storage, open_storage, parse_address, place_of
 from penchant.telemetry import Metrics, start_logging
 
 METRICS_FOLDER = "metrics"
@@ -38,9 +37,7 @@ def database_name(settings: NodeSettings) -> str:
     """Return what people call the database that the settings name; nothing of it is secret."""
     if settings.database is None:
         return f"SQLite in {settings.data}"
-    address = urlsplit(settings.database)
-    where = f"{address.hostname}:{address.port}" if address.port else address.hostname or "a local socket"
-    return f"PostgreSQL, {address.path.strip('/') or address.username} on {where}"
+    return f"PostgreSQL, {place_of(parse_address(settings.database))}"
 
 
 def server_options(settings: NodeSettings) -> ServerOptions:

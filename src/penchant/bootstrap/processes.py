@@ -41,7 +41,7 @@ from penchant.service import Services
 from penchant.service.bulk.stand_ins import search_by
 from penchant.settings import CurrentSettings, NodeSettings, PublishedSettings, counting_alone, metrics_folder
 from penchant.storage import SourceHead, Storage
-from penchant.telemetry import Metrics, logger
+from penchant.telemetry import Metrics, log_failure, logger
 from penchant.tracing import send_spans
 from penchant.web.application import Application
 from penchant.web.relay import Relay, serve_relayed
@@ -102,8 +102,8 @@ async def _opened_when_possible(current: CurrentSettings) -> AsyncIterator[Servi
         async with contextlib.AsyncExitStack() as opened:
             try:
                 services = await opened.enter_async_context(open_services(current, has_builder=True))
-            except StorageUnavailable as error:
-                logger.warning("cannot start yet: %s", error.detail)
+            except StorageUnavailable:
+                log_failure("cannot start yet")
             else:
                 yield services
                 return

@@ -65,7 +65,7 @@ from penchant.settings import (
     NodeSettings,
     metrics_folder,
 )
-from penchant.telemetry import Metrics, logger
+from penchant.telemetry import Metrics, log_failure
 from penchant.tracing import tracing
 from penchant.wire import stored_retention_days
 
@@ -113,11 +113,8 @@ class Background:
                     pause_s = ELECTION_INTERVAL_S
                 else:
                     await self._work(task)
-            except StorageUnavailable:
-                logger.debug("%s waits for the database", task.name)
             except Exception:  # noqa: BLE001  # a task must survive whatever its work meets
-                self._metrics.failures.labels(task.name).inc()
-                logger.exception("%s failed", task.name)
+                log_failure("%s failed", task.name, metrics=self._metrics, where=task.name)
             await asyncio.sleep(pause_s)
 
     async def _work(self, task: BackgroundTask) -> None:

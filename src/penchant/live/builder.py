@@ -46,7 +46,7 @@ from penchant.live.segment_files import ATTRIBUTES, READING, SEGMENT, SegmentFil
 from penchant.live.weighing import FILE_REST_RATIO, is_weights_file_due
 from penchant.model import DAY_MS, SourceSettings
 from penchant.storage import ContentFeed, FeedCursor, InteractionsFeed, SourceHead, Storage
-from penchant.telemetry import Metrics, logger
+from penchant.telemetry import Metrics, log_failure, logger
 from penchant.wire import decode_stored_settings
 
 LOCK = "builder.lock"
@@ -194,8 +194,7 @@ class FileBuilder(ABC, Generic[T]):
         except UnknownSource:
             return False
         except Exception:  # noqa: BLE001  # whatever it is, it is tried again
-            self._metrics.failures.labels("builder").inc()
-            logger.exception("a %s file could not be built", self.kind)
+            log_failure("a %s file could not be built", self.kind, metrics=self._metrics, where="builder")
             pace.tried_again_at = self._monotonic() + RETRY_S
             return False
         # While changes go on, building takes the same share of a core at most, whatever a build costs.
@@ -307,8 +306,7 @@ def _look(builder: FileBuilder[Any], election: Election, metrics: Metrics) -> in
         if election.try_win():
             return builder.build_due()
     except Exception:  # noqa: BLE001  # the builder must survive whatever the database does
-        metrics.failures.labels("builder").inc()
-        logger.exception("building the index failed")
+        log_failure("building the index failed", metrics=metrics, where="builder")
     return 0
 
 

@@ -31,7 +31,7 @@ from penchant.live.audience_files import StoredWeights, WeightsFiles, WeightsOri
 from penchant.live.counting import AudienceRequest, has_likes_file
 from penchant.live.database import AsyncStorage
 from penchant.storage import SourceHead
-from penchant.telemetry import Metrics, logger
+from penchant.telemetry import Metrics, log_failure, logger
 
 WAIT_STEP_S = 0.02
 """Pause between looks for a file that the builder may still publish."""
@@ -250,8 +250,7 @@ class WeightsFollower:
             except UnknownSource:
                 logger.debug("a source was deleted while its weights were made")
             except Exception:  # noqa: BLE001  # requests go on with the last ones
-                self._metrics.failures.labels("weights").inc()
-                logger.exception("weights could not be made")
+                log_failure("weights could not be made", metrics=self._metrics, where="weights")
             now = self._monotonic()
             if made is None:
                 state.took_s, state.free_at = math.inf, now + RETRY_S

@@ -35,7 +35,7 @@ from penchant.index import (
 )
 from penchant.live.views import View, Views
 from penchant.storage import SourceHead
-from penchant.telemetry import Metrics, logger
+from penchant.telemetry import Metrics, log_failure
 
 MAX_KEPT = 64
 """Sources whose findings are kept: some hundred examples each, and at most 10,000 ids."""
@@ -211,8 +211,7 @@ class CatalogueHealth:
             if known is not None and not known.done:
                 self._look(view, version)
         except Exception:  # noqa: BLE001  # nobody waits for it who could be told
-            self._metrics.failures.labels("health").inc()
-            logger.exception("a catalogue's health could not be found out")
+            log_failure("a catalogue's health could not be found out", metrics=self._metrics, where="health")
             self._keep(version, Findings(version=view.head.version, failed=True))
 
     def _look(self, view: View, version: SourceVersion) -> None:

@@ -63,7 +63,8 @@ class GaugeUpdater:
         upkeep, metrics = self._storage.upkeep, self._metrics
         queued, connections, lag, people_bytes = upkeep.queued, upkeep.connections, self._views.lag, self._people.nbytes
         counted = [(cache.hits, cache.misses) for cache, _ in self._caches]
-        measured = queued, connections, lag, people_bytes, counted
+        is_full = upkeep.lacks_room()
+        measured = queued, connections, lag, people_bytes, counted, is_full
         # Mostly so where nobody asks: looking labels up and writing takes ten times as long as finding that out.
         if measured == self._measured:
             return
@@ -72,6 +73,7 @@ class GaugeUpdater:
             metrics.queued_changes.labels(lane).set(changes)
             metrics.queued_bytes.labels(lane).set(size_bytes)
         metrics.connections.set(connections)
+        metrics.full_disk.set(is_full)
         metrics.index_lag.set(lag)
         metrics.remembered_people_bytes.set(people_bytes)
         for number, (_, counter) in enumerate(self._caches):

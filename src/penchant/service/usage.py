@@ -28,7 +28,7 @@ from penchant.live.election import Election
 from penchant.service.access import Access
 from penchant.service.rates import KEY, CountingTable
 from penchant.storage import AddUsage
-from penchant.telemetry import logger
+from penchant.telemetry import log_failure, logger
 
 DAY_S = 86_400
 PAUSE_S = 0.005
@@ -227,7 +227,7 @@ class Usage:
                 command = AddUsage(account_id=account_id, month=_text(month), answers=answers)
                 await self._database.change_at_last(command)
         except Exception:  # noqa: BLE001  # the count must survive whatever the database does
-            logger.exception("usage could not be counted yet")
+            log_failure("usage could not be counted yet")
             answers = 0
         with self._table:
             self._settle(offset, answers)

@@ -3,7 +3,7 @@
 It stores and returns bytes and rows; it never scores, ranks or speaks HTTP, and never imports the index.
 """
 
-from penchant.storage.databases.connections import ServerOptions
+from penchant.storage.databases.connections import ServerOptions, parse_address, place_of
 from penchant.storage.hashing import account_id as account_number
 from penchant.storage.hashing import key_counter, list_person, source_id, user_key
 from penchant.storage.interaction_pages import InteractionPage

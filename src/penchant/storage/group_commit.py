@@ -39,7 +39,7 @@ from penchant.storage.records import (
     TakeBack,
 )
 from penchant.storage.writes import WriteTransaction
-from penchant.telemetry import Metrics, logger
+from penchant.telemetry import Metrics, log_failure, logger
 from penchant.tracing import tracing
 
 MAX_QUEUED = 10_000
@@ -135,7 +135,7 @@ class Lane:
                     tell({"penchant.lane": self._name, "penchant.changes": len(group)})
                     outcomes = self._carry_out([waiting.command for waiting in group])
             except Exception as error:  # noqa: BLE001  # the lane must outlive whatever a driver raises
-                logger.exception("a group of changes failed")
+                log_failure("a group of changes failed")
                 unavailable = error if isinstance(error, PenchantError) else _unavailable()
                 outcomes = [unavailable] * len(group)
             for waiting, outcome in zip(group, outcomes, strict=True):

@@ -114,7 +114,7 @@ class PeopleStore:
 
     def list_recorded(self, source_id: int, *, after: int, until: int) -> RecordedChanges:
         """Return what became of people after a version of the interactions, up to another."""
-        with driver_errors():
+        with driver_errors(self._transactions.database.outages):
             rows = self._transactions.database.recorded_rows(source_id, after, until)
         recorded = [row for row in rows if row[3] not in {ERASURE_CODE, STATED_CODE}]
         return RecordedChanges(

@@ -14,8 +14,9 @@ from sqlalchemy.sql import Select
 from penchant.errors import UnknownSource
 from penchant.model import WHOLE, EncodedPiece, ListKind, StoredInteraction, counted_portion
 from penchant.storage import statements
-from penchant.storage.bodies import BodyReader, Dictionaries
+from penchant.storage.bodies import BodyReader
 from penchant.storage.databases.connections import driver_errors
+from penchant.storage.databases.opening import Transactions
 from penchant.storage.hashing import source_id
 from penchant.storage.interaction_pages import (
     InteractionColumns,
@@ -80,7 +81,7 @@ class SourceReader:
     a stream may be read in another thread, by one at a time.
     """
 
-    def __init__(self, connection: Connection, account_id: int, name: str, dictionaries: Dictionaries) -> None:
+    def __init__(self, connection: Connection, account_id: int, name: str, transactions: Transactions) -> None:
         row = connection.execute(statements.HEAD, {"source_id": source_id(account_id, name)}).one_or_none()
         head = to_head(row, account_id, name)
         if row is None or head is None:
@@ -88,7 +89,8 @@ class SourceReader:
         self.head = head
         self._connection = connection
         self._row = row
-        self._bodies = BodyReader(connection, head.source_id, dictionaries)
+        self._bodies = BodyReader(connection, head.source_id, transactions.dictionaries)
+        self._outages = transactions.database.outages
         self._streams = contextlib.ExitStack()
 
     @property
@@ -191,7 +193,7 @@ class SourceReader:
         )
 
     def _changes(self, statement: Select[Any]) -> Iterator[Sequence[PieceChange]]:
-        with driver_errors():
+        with driver_errors(self._outages):
             result = self._streamed(statement, BATCH_ROWS)
             # As the driver gives them: a row of SQLAlchemy's for each takes as long as the database does for it.
             while rows := result.cursor_strategy.fetchmany(result, result.cursor, BATCH_ROWS):
@@ -231,7 +233,7 @@ class SourceReader:
 
     def _pages(self, after: int, until: int) -> Iterator[InteractionPage]:
         # Their reader may be outside of what translates the errors of this transaction.
-        with driver_errors():
+        with driver_errors(self._outages):
             yield from interaction_pages(self._connection, self.head.source_id, after, until)
 
     def export(self) -> SourceExport:
@@ -307,7 +309,7 @@ class SourceReader:
 
     def _stream(self, statement: Select[Any], rows: int = BATCH_ROWS, **values: int) -> Iterator[Sequence[Any]]:
         # Its reader is often outside of what translates the errors of this transaction.
-        with driver_errors():
+        with driver_errors(self._outages):
             yield from self._streamed(statement, rows, **values).partitions()
 
     def _streamed(self, statement: Select[Any], rows: int, **values: int) -> CursorResult[Any]:

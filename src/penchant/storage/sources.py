@@ -36,7 +36,7 @@ class SourceStore:
 
     def read_head(self, account_id: int, source: str) -> SourceHead | None:
         """Return where a source stands; ``None`` for one that does not exist."""
-        with driver_errors():
+        with driver_errors(self._transactions.database.outages):
             row = self._transactions.database.head_row(source_id(account_id, source))
             return to_head(row, account_id, source)
 
@@ -47,7 +47,7 @@ class SourceStore:
         """
         # By number and checked by name: a row of another name with the same number is none of these.
         numbers = [source_id(*name) for name in names]
-        with driver_errors():
+        with driver_errors(self._transactions.database.outages):
             rows = {row[0]: row for row in self._transactions.database.head_rows(numbers)}
         return [to_head(rows.get(number), *name) for number, name in zip(numbers, names, strict=True)]
 
@@ -202,6 +202,6 @@ def _open_reader(transactions: Transactions, account_id: int, source: str) -> It
     """
     with (
         transactions.read() as connection,
-        contextlib.closing(SourceReader(connection, account_id, source, transactions.dictionaries)) as reader,
+        contextlib.closing(SourceReader(connection, account_id, source, transactions)) as reader,
     ):
         yield reader

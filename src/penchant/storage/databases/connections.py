@@ -1,22 +1,36 @@
 """Connections to a database: how many there may be, how they are counted, and what their errors mean to us."""
 
+import errno
+import re
 import sqlite3
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
 
-from sqlalchemy import Engine, QueuePool, event
+from sqlalchemy import URL, Engine, QueuePool, event, make_url
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from penchant.errors import ConnectionLost, StorageUnavailable
-from penchant.telemetry import Metrics, logger
+from penchant.errors import ConnectionLost, InvalidSettings, NoRoom, StorageUnavailable
+from penchant.storage.databases.outages import OutageKind, Outages
+from penchant.telemetry import Metrics
 
 LOST = ("08", "57P")
 """How PostgreSQL's codes begin for a connection that is gone; errors of the network itself have no code."""
-LOGGED_EVERY_S = 1.0
-"""A database that is away fails every request; one line a second tells as much."""
-_logged_at = [0.0]
+DISK_FULL = "53100"
+FULL_ERRORS = {errno.ENOSPC, errno.EDQUOT}
+PRIMARY_CODE = 0xFF
+"""The part of SQLite's codes that says what it is; the rest says where it happened."""
+_PREFIX = re.compile(
+    r"(?:connection (?:failed|is bad): )?(?:connection to server (?:at|on socket) \"[^\"]*\"(?:, port \d+)? failed: )?"
+    r"(?:FATAL: +)?"
+)
+"""What the driver says before the cause: the place, which is told by name."""
+
+
+AWAY = "The database cannot be reached or refused the request; try again in a moment."
+NO_ROOM = "There is no room on the disk of the database; nothing was stored. Send it again once there is."
+
+NO_ROOM_WARNING = "The disk of the database is full: changes are refused until there is room. Reads go on."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +44,33 @@ class ServerOptions:
     connections: int = 16
     timeout_s: float = 10.0
     allow_unsynced_commits: bool = False
+
+
+def parse_address(url: str) -> URL:
+    """Return the address of a PostgreSQL database.
+
+    Raises:
+        InvalidSettings: it is none. Nothing of it is told, since a part may be the password's.
+    """
+    try:
+        address = make_url(url.replace("postgresql://", "postgresql+psycopg://", 1))
+    except (SQLAlchemyError, ValueError):
+        address = None
+    if not url.startswith("postgresql://") or address is None or "@" in (address.host or ""):
+        raise InvalidSettings(
+            "The address of the database is not accepted. It is postgresql://USER:PASSWORD@HOST:PORT/NAME; in a user, "
+            "password or name @ is written %40, / %2F, : %3A, ? %3F and % itself %25."
+        )
+    return address
+
+
+def place_of(address: URL) -> str:
+    """Return what people call the database of an address: its name, host and port; nothing of it is secret."""
+    hosts = address.host or address.query.get("host") or "a local socket"
+    host = hosts if isinstance(hosts, str) else ",".join(hosts)
+    host = f"[{host}]" if ":" in host and "," not in host and address.host else host
+    port = f":{address.port}" if address.port and address.host else ""
+    return f"{address.database or address.username or 'of the user'} on {host}{port}"
 
 
 def count_connections(engines: Sequence[Engine], metrics: Metrics) -> None:
@@ -46,8 +87,14 @@ def connections_in_use(engines: Sequence[Engine]) -> int:
 class driver_errors:  # noqa: N801  # it is used as a function is
     """Raise the driver's errors as `StorageUnavailable`; all others pass as they are.
 
-    A class, since a generator costs 2 us on the way of every request.
+    Whoever reads may write elsewhere meanwhile, so that errors of files are theirs. ``outages`` names the database,
+    and tells of what goes wrong. A class, since a generator costs 2 us on the way of every request.
     """
+
+    __slots__ = ("_outages",)
+
+    def __init__(self, outages: Outages | None = None) -> None:
+        self._outages = outages
 
     def __enter__(self) -> None:
         """Begin the block whose errors are translated."""
@@ -56,23 +103,50 @@ class driver_errors:  # noqa: N801  # it is used as a function is
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         """Translate what the driver raised."""
-        if isinstance(error, SQLAlchemyError | sqlite3.Error | OSError):
-            log_error(error)
-            kind_of_error = ConnectionLost if _is_lost(error) else StorageUnavailable
-            raise kind_of_error(
-                "The database cannot be reached or refused the request; try again in a moment.",
-                retry_after_s=1,
-            ) from error
+        if error is None:
+            if self._outages is not None:
+                self._outages.end_reading()
+        elif isinstance(error, SQLAlchemyError | sqlite3.Error):
+            raise explain(error, self._outages) from error
 
 
-def log_error(error: BaseException) -> None:
-    """Log why a request was refused, once a second: the first line, since others may hold what was to be stored."""
-    now = time.monotonic()
-    if now - _logged_at[0] >= LOGGED_EVERY_S:
-        _logged_at[0] = now
-        message = str(getattr(error, "orig", error)).partition("\n")[0]
-        fields = {"error": type(error).__name__, "said": message}
-        logger.warning("the database cannot be reached or refused a request", extra={"fields": fields})
+def explain(error: BaseException, outages: Outages | None = None) -> StorageUnavailable:
+    """Return what an error of a driver, or of a file of the database, means, and note the outage.
+
+    Its first line alone is told, since others may hold what was to be stored.
+    """
+    original = getattr(error, "orig", None) or error
+    said = _PREFIX.sub("", str(original).partition("\n")[0], count=1)
+    if isinstance(original, OSError):
+        said = original.strerror or said
+    if "Connection refused" in said:
+        said = f"nobody listens there ({said})"
+    name = "The database" if outages is None else f"The database {outages.place}"
+    if _lacks_room(original):
+        explained: StorageUnavailable = NoRoom(
+            NO_ROOM, reason=f"{name} has no room on its disk: {said}.", retry_after_s=1
+        )
+    elif _is_lost(error):
+        explained = ConnectionLost(AWAY, reason=f"{name} cannot be reached: {said}.", retry_after_s=1)
+    else:
+        explained = StorageUnavailable(AWAY, reason=f"{name} refused: {said}.", retry_after_s=1)
+    if outages is not None:
+        outages.begin(_kind_of(explained), explained.reason, error)
+    return explained
+
+
+def _kind_of(error: StorageUnavailable) -> OutageKind:
+    if isinstance(error, NoRoom):
+        return OutageKind.NO_ROOM
+    return OutageKind.AWAY if isinstance(error, ConnectionLost) else OutageKind.REFUSING
+
+
+def _lacks_room(error: BaseException) -> bool:
+    if isinstance(error, OSError):
+        return error.errno in FULL_ERRORS
+    if isinstance(error, sqlite3.Error):
+        return getattr(error, "sqlite_errorcode", 0) & PRIMARY_CODE == sqlite3.SQLITE_FULL
+    return getattr(error, "sqlstate", None) == DISK_FULL
 
 
 def _is_lost(error: BaseException) -> bool:

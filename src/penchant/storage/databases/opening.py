@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from sqlalchemy import ColumnElement, Connection
 
-from penchant.errors import PenchantError, StorageUnavailable
+from penchant.errors import PenchantError
 from penchant.storage import migrations, statements
 from penchant.storage.bodies import Dictionaries
 from penchant.storage.databases.connections import ServerOptions, count_connections, driver_errors
@@ -41,15 +41,17 @@ class Transactions:
     @contextlib.contextmanager
     def read(self) -> Iterator[Connection]:
         """Open a transaction that sees one moment."""
-        with driver_errors(), self.database.reading_engine.connect() as connection:
+        with driver_errors(self.database.outages), self.database.reading_engine.connect() as connection:
             yield connection
 
     @contextlib.contextmanager
     def write(self) -> Iterator[Connection]:
         """Open a transaction that is committed, and synced, at the end of the block."""
         # The lock first, the transaction within: SQLite would otherwise wait for its own lock by polling.
-        with driver_errors(), self.database.exclusive(), self.database.writing_engine.begin() as connection:
+        database = self.database
+        with driver_errors(database.outages), database.exclusive(), database.writing_engine.begin() as connection:
             yield connection
+        database.outages.end_writing()
 
 
 def open_database(
@@ -72,7 +74,7 @@ def open_database(
     if metrics is not None:
         count_connections(database.engines, metrics)
     try:
-        with driver_errors():
+        with driver_errors(database.outages):
             with database.reading_engine.connect() as connection:
                 current = migrations.is_current(connection, moving=moving)
             # Looked at twice: of processes that start together one migrates; under the lock the others find it done.
@@ -93,10 +95,7 @@ def now_ms() -> int:
 
 def _database(folder: Path, url: str | None, options: ServerOptions) -> AnyDatabase:
     if url is None:
-        with driver_errors():
-            return SqliteDatabase(folder)
-    if not url.startswith("postgresql://"):
-        raise StorageUnavailable("A database address begins with postgresql://.")
+        return SqliteDatabase(folder)
     from penchant.storage.databases.postgresql import PostgresqlDatabase  # noqa: PLC0415  # its drivers are slow to import
 
     return PostgresqlDatabase(url, options)

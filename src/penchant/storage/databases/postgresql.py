@@ -20,7 +20,6 @@ from sqlalchemy import (
     create_engine,
     event,
     literal_column,
-    make_url,
     select,
     table,
     text,
@@ -30,7 +29,8 @@ from sqlalchemy.exc import DBAPIError
 
 from penchant.errors import ConnectionLost, StorageUnavailable
 from penchant.storage import statements
-from penchant.storage.databases.connections import ServerOptions, log_error
+from penchant.storage.databases.connections import ServerOptions, parse_address, place_of
+from penchant.storage.databases.outages import OutageKind, Outages
 from penchant.storage.schema import PARTIAL_INDEXES
 from penchant.telemetry import logger
 
@@ -117,7 +117,8 @@ class PostgresqlDatabase:
 
     def __init__(self, url: str, options: ServerOptions) -> None:
         """Prepare the pool; nothing is connected to before the first use."""
-        address = make_url(url.replace("postgresql://", "postgresql+psycopg://", 1))
+        address = parse_address(url)
+        self.outages = Outages(place_of(address))
         # What the address itself says of a silent network is kept.
         given = {name: value for name, value in ALIVE.items() if name not in address.query}
         self.writing_engine = create_engine(
@@ -185,7 +186,7 @@ class PostgresqlDatabase:
             return
         if _is_behind(lineage, self._lineage):
             refusal = StorageUnavailable(STALE_PRIMARY, retry_after_s=1)
-            log_error(refusal)
+            self.outages.begin(OutageKind.REFUSING, STALE_PRIMARY, refusal)
             raise refusal
         # Where that fails the connection is not used: no answer may come of another history under an old epoch.
         self._follow_lineage(connection, lineage)
@@ -212,7 +213,7 @@ class PostgresqlDatabase:
 
     @property
     def origin(self) -> str:
-        """Which database this is: host, port and name, without user and password."""
+        """Which database this is: host, port and name, without user and password; kept while a move goes on."""
         url = self.writing_engine.url
         host, port = (given or url.query.get(name, "") for name, given in (("host", url.host), ("port", url.port)))
         return f"postgresql:{host}:{port}/{url.database}"
@@ -308,6 +309,10 @@ class PostgresqlDatabase:
         with self._head_engine.connect() as connection:
             return self._durability.run(connection.connection.driver_connection)
 
+    def free_bytes(self) -> int | None:
+        """Return nothing: the disk is the server's."""
+        return None
+
     def integrity_problems(self) -> list[str]:
         """Return nothing: PostgreSQL's own tools check its files."""
         return []
@@ -315,6 +320,7 @@ class PostgresqlDatabase:
     def close(self) -> None:
         """Close every connection."""
         self.writing_engine.dispose()
+        self.outages.close()
 
 
 def _named(form: Table, rows: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:

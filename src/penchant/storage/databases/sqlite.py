@@ -13,6 +13,7 @@ import contextlib
 import fcntl
 import operator
 import os
+import shutil
 import sqlite3
 import sys
 import threading
@@ -29,6 +30,8 @@ from sqlalchemy.pool import QueuePool
 from penchant.errors import StorageIncompatible, StorageUnavailable
 from penchant.owned_folders import make_folder, sync
 from penchant.storage import statements
+from penchant.storage.databases.connections import FULL_ERRORS, driver_errors, explain
+from penchant.storage.databases.outages import Outages
 from penchant.storage.schema import event_ids, pieces
 
 FILE_NAME = "penchant.db"
@@ -75,6 +78,7 @@ class SqliteDatabase:
         self.path = folder.absolute() / FILE_NAME
         self._erased = folder / ERASED_NAME
         self._folder = folder
+        self.outages = Outages(f"in {folder}")
         self._prepare(folder)
         self.reading_engine = self._engine("BEGIN")
         # A plain BEGIN locks at the first write, and that fails at once if others wrote since the first read.
@@ -104,15 +108,21 @@ class SqliteDatabase:
             for path in (self.path, folder / LOCK_NAME):
                 os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         except OSError as error:
+            if error.errno in FULL_ERRORS:
+                raise explain(error, self.outages) from error
             raise StorageUnavailable(f"The folder {folder} cannot be written ({error.strerror}).") from error
         # The change to WAL waits for nobody: of two processes that make it at once, one would fail.
-        with self.exclusive(), contextlib.closing(sqlite3.connect(self.path, timeout=BUSY_TIMEOUT_S)) as connection:
+        with driver_errors(self.outages), self.exclusive(), contextlib.closing(self._connect()) as connection:
             try:
                 connection.execute("PRAGMA journal_mode=WAL").fetchall()
             except sqlite3.DatabaseError as error:
                 if error.sqlite_errorcode == sqlite3.SQLITE_NOTADB:
                     raise StorageIncompatible(f"The file {self.path} is no SQLite database.") from error
                 raise
+
+    def _connect(self, timeout_s: float = BUSY_TIMEOUT_S) -> sqlite3.Connection:
+        # Opened by its thread, closed by the one that closes the database: the driver forbids that unless told.
+        return sqlite3.connect(self.path, check_same_thread=False, timeout=timeout_s)
 
     def _engine(self, begin: str) -> Engine:
         """Return a pool of configured connections whose transactions begin by this statement."""
@@ -143,7 +153,7 @@ class SqliteDatabase:
 
     def exclusive(self) -> contextlib.AbstractContextManager[None]:
         """Hold the file lock: fair between processes, and freed by the kernel if this one dies."""
-        return exclusive(self._folder)
+        return exclusive(self._folder, self.outages)
 
     @contextlib.contextmanager
     def migrating(self) -> Iterator[Connection]:
@@ -170,8 +180,7 @@ class SqliteDatabase:
         opened: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if opened is not None:
             return opened
-        # Opened by its thread, closed by the one that closes the database: the driver forbids that unless told.
-        connection = sqlite3.connect(self.path, check_same_thread=False, timeout=BUSY_TIMEOUT_S)
+        connection = self._connect()
         configure(connection)
         with self._guard:
             self._thread_connections.append(connection)
@@ -221,7 +230,7 @@ class SqliteDatabase:
         Writers go on while the log is copied, and wait for what they wrote meanwhile and `CHECKPOINT_TIMEOUT_S`.
         """
         # A connection of its own: its short timeout holds for nothing else.
-        connection = sqlite3.connect(self.path, timeout=CHECKPOINT_TIMEOUT_S)
+        connection = self._connect(CHECKPOINT_TIMEOUT_S)
         try:
             connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
             with self.exclusive():
@@ -251,6 +260,13 @@ class SqliteDatabase:
         reader = "another program, such as Litestream, reads the database without a pause"
         return [f"What was erased stays in {log} while {reader}: restart that program."]
 
+    def free_bytes(self) -> int | None:
+        """Return what is free on the disk, as far as this user may take it."""
+        try:
+            return shutil.disk_usage(self._folder).free
+        except OSError:
+            return None
+
     def integrity_problems(self) -> list[str]:
         """Return what SQLite's own check finds."""
         with self.reading_engine.connect() as connection:
@@ -265,17 +281,24 @@ class SqliteDatabase:
             self._thread_connections.clear()
         self.reading_engine.dispose()
         self.writing_engine.dispose()
+        self.outages.close()
 
 
 @contextlib.contextmanager
-def exclusive(folder: Path) -> Iterator[None]:
+def exclusive(folder: Path, outages: Outages | None = None) -> Iterator[None]:
     """Hold the file lock of a folder's database: no other thread or process writes to it, or opens it, meanwhile.
 
     SQLite's own lock makes writers poll, so that a busy process keeps others out for seconds. This one is a queue of
     the kernel: first come, first served. Each call opens the file anew, since locks belong to open files: threads of
     a process wait for each other as processes do, and a process that is killed lets go of it.
+
+    Raises:
+        StorageUnavailable: the lock's file cannot be opened.
     """
-    descriptor = os.open(folder / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        descriptor = os.open(folder / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise explain(error, outages) from error
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield

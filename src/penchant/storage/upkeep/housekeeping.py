@@ -22,7 +22,7 @@ from zstandard import ZstdError
 from penchant.errors import StorageIncompatible
 from penchant.model import DAY_MS, IMPRESSION_DAYS
 from penchant.storage.bodies import BodyReader, Dictionaries
-from penchant.storage.databases.connections import connections_in_use, driver_errors
+from penchant.storage.databases.connections import NO_ROOM_WARNING, connections_in_use, driver_errors
 from penchant.storage.databases.opening import Transactions, now_ms
 from penchant.storage.databases.sqlite import ErasedLog
 from penchant.storage.group_commit import Lane
@@ -103,8 +103,13 @@ class Upkeep:
         """
         with self._transactions.read() as connection:
             connection.execute(text("SELECT 1"))
-        with driver_errors():
-            return self._database.durability_warnings()
+        with driver_errors(self._database.outages):
+            warnings = self._database.durability_warnings()
+        return [*warnings, NO_ROOM_WARNING] if self.lacks_room() else warnings
+
+    def lacks_room(self) -> bool:
+        """Return whether the disk is full, as far as this process can tell, or a change found no room just now."""
+        return self._database.outages.lacks_room(self._database.free_bytes())
 
     def purge(
         self,
@@ -144,7 +149,7 @@ class Upkeep:
 
     def check(self) -> list[str]:
         """Return what is wrong with what is stored; nothing where all is well."""
-        with driver_errors():
+        with driver_errors(self._database.outages):
             problems = self._database.integrity_problems()
         with self._transactions.read() as connection:
             for number in _source_numbers(connection):
