@@ -94,11 +94,17 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
     written.unlink(missing_ok=True)
     # No link is followed: the file may lie among those of others.
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    with os.fdopen(os.open(written, flags, 0o666), "wb") as file:
-        yield file
-        file.flush()
-        os.fsync(file.fileno())
-    written.replace(path)
+    try:
+        with os.fdopen(os.open(written, flags, 0o666), "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        written.replace(path)
+    except OSError as error:
+        # Half a file would keep the room that is missing; and to write names no file.
+        written.unlink(missing_ok=True)
+        error.filename = error.filename or str(path)
+        raise
 
 
 def write_whole(path: Path, content: bytes) -> None:

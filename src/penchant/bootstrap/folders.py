@@ -27,10 +27,14 @@ KERNEL_FOLDER = "kernels"
 ERRORS_FILE = "last-errors.ndjson"
 
 
-def storage_of(settings: NodeSettings, metrics: Metrics | None = None) -> Storage:
-    """Open the database that the settings name; ``metrics`` tell of its queues and connections."""
+def storage_of(settings: NodeSettings, metrics: Metrics | None = None, *, make: bool = True) -> Storage:
+    """Open the database that the settings name; ``metrics`` tell of its queues and connections.
+
+    Raises:
+        Refused: there is none, and it is not to be made.
+    """
     folder, options = Path(settings.data), server_options(settings)
-    return open_storage(folder=folder, database_url=settings.database, options=options, metrics=metrics)
+    return open_storage(folder=folder, database_url=settings.database, options=options, metrics=metrics, make=make)
 
 
 def database_name(settings: NodeSettings) -> str:

@@ -13,7 +13,8 @@ import click
 from click.shell_completion import CompletionItem
 
 from penchant import __version__
-from penchant.errors import PenchantError
+from penchant.cli.output import OutputFailed, end_without_output, guard_standard_output
+from penchant.errors import InvalidSettings, PenchantError, StorageUnavailable
 
 GROUPS: Mapping[str, Mapping[str, str]] = {
     "Serve": {"serve": "serve.serve", "demo": "demo.demo", "keys": "keys.keys"},
@@ -127,11 +128,27 @@ def commands() -> None:
 
 
 def main() -> None:
-    """Run the command line: exit code 0 when done, 1 when it failed, 2 for wrong usage."""
+    """Run the command line: exit code 0 when done, 1 when it failed, 2 for wrong usage or settings.
+
+    A closed pipe ends it by the signal for that, without a word.
+    """
+    guard_standard_output()
     try:
-        commands()
+        try:
+            commands()
+        finally:
+            # Here rather than at the very end, where nobody is told of what cannot be written.
+            if sys.stdout is not None:
+                sys.stdout.flush()
+    except OutputFailed as error:
+        end_without_output(error)
     except PenchantError as error:
-        click.echo(f"penchant: {error.detail}", err=True)
+        click.echo(f"penchant: {error.reason if isinstance(error, StorageUnavailable) else error.detail}", err=True)
         for fault in error.faults:
             click.echo(f"  {fault.pointer or fault.parameter}: {fault.detail}", err=True)
+        sys.exit(2 if isinstance(error, InvalidSettings) else 1)
+    except OSError as error:
+        # A file of the machine's, such as one that may not be read: a traceback would say no more.
+        where = f"{error.filename}: " if error.filename is not None else ""
+        click.echo(f"penchant: {where}{error.strerror or error}", err=True)
         sys.exit(1)

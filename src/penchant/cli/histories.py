@@ -69,7 +69,7 @@ class HistoryOrigin:
         """
         given = None if self.source_settings is None else decode_settings(self.source_settings.read_bytes())
         if self.source is not None:
-            with contextlib.closing(storage_of(self.settings)) as storage:
+            with contextlib.closing(storage_of(self.settings, make=False)) as storage:
                 return read_source(storage, self.account, self.source, given)
         assert self.pieces is not None  # noqa: S101  # or there were a source
         assert self.interactions is not None  # noqa: S101  # as above

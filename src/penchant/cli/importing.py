@@ -324,7 +324,7 @@ def import_files(*, location: DataLocation, **options: Any) -> None:
             )
             goal = _Goal(stack.enter_context(closing(remote)), Path(REMOTE_CHECKPOINTS), asking=asking)
         else:
-            settings, storage = stack.enter_context(location.opened())
+            settings, storage = stack.enter_context(location.opened(make=True))
             where = settings.database or str(Path(settings.data).resolve())
             account = account_of(storage, arguments.account)
             target = StoredTarget(storage, account=account, source=arguments.source, actor=COMMAND_LINE, address=where)

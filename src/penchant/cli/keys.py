@@ -124,7 +124,7 @@ def create(*, location: DataLocation, account: str, plan: str, browser: bool, **
     """Make a key and print it, alone, on standard output. It cannot be shown again."""
     if browser != bool(limits["origins"]):
         raise click.UsageError("--browser and --origin belong together: name the origins of the pages.")
-    with location.opened() as (settings, storage):
+    with location.opened(make=True) as (settings, storage):
         _require_plan(settings, plan)
         try:
             record, key = make_key(storage, account=account, plan=plan, **limits)
@@ -153,7 +153,7 @@ def make_key(storage: Storage, **members: Any) -> tuple[KeyRecord, str]:
 @click.option("--roll", is_flag=True, help="Replace the secret that the account has.")
 def secret(*, location: DataLocation, account: str, roll: bool) -> None:
     """Make the secret with which an account signs people, and print it, alone, on standard output."""
-    with location.opened() as (_, storage):
+    with location.opened(make=True) as (_, storage):
         if storage.accounts.signing_secret(account) is not None and not roll:
             click.echo(
                 f"penchant: the account {account!r} has a signing secret. --roll replaces it; what the old one has "

@@ -1,9 +1,8 @@
 """``penchant keywords``: which keywords are likely meant as one, and putting a file in force that says so."""
 
+import io
 import sys
-from contextlib import ExitStack
 from pathlib import Path
-from typing import TextIO
 
 import click
 
@@ -18,6 +17,7 @@ from penchant.cli.options import (
     new_file,
     view_of,
 )
+from penchant.cli.output import output_file
 from penchant.importing import (
     StoredTarget,
     VariantRow,
@@ -54,14 +54,16 @@ def list_variants(*, location: DataLocation, account: str, source: str, output: 
     Each stands beside that of its group which most pieces have. Those that say nothing have no second keyword: they are
     to be ignored. Look the table over, delete what is wrong, and put it in force by `penchant keywords apply`.
     """
-    with ExitStack() as stack:
-        settings, storage = stack.enter_context(location.opened())
+    with location.opened() as (settings, storage):
         alike = variants(view_of(storage, Path(settings.data), account, source).snapshot)
-        file: TextIO = sys.stdout
-        if output is not None:
-            file = stack.enter_context(output.open("w", encoding="utf-8", newline=""))
-        rows = _rows(alike)
-        write_table(rows, file)
+    rows = _rows(alike)
+    table = io.StringIO(newline="")
+    write_table(rows, table)
+    if output is None:
+        sys.stdout.write(table.getvalue())
+    else:
+        with output_file(output) as file:
+            file.write(table.getvalue().encode())
     groups, useless = len(alike.groups), len(alike.useless)
     click.echo(f"{source}: keywords written in several ways: {groups}, saying nothing: {useless}", err=True)
     if not alike.complete:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 import click
 
 from penchant.bootstrap import storage_of
+from penchant.cli.output import output_file
 from penchant.errors import Refused, UnknownSource
 from penchant.live.following import Follower, View
 from penchant.live.segment_files import SegmentFiles, Segments
@@ -60,10 +61,14 @@ class DataLocation:
         return load_settings(own | overrides, file=self.settings_file)
 
     @contextmanager
-    def opened(self) -> Iterator[tuple[NodeSettings, Storage]]:
-        """Give the settings and the open database."""
+    def opened(self, *, make: bool = False) -> Iterator[tuple[NodeSettings, Storage]]:
+        """Give the settings and the open database.
+
+        Raises:
+            Refused: there is none, and it is not to be made.
+        """
         settings = self.settings()
-        with closing(storage_of(settings)) as storage:
+        with closing(storage_of(settings, make=make)) as storage:
             yield settings, storage
 
 
@@ -168,4 +173,5 @@ def write_figures(json_file: Path | None, figures: bytes, show: Callable[[], Non
         return
     show()
     if json_file is not None:
-        json_file.write_bytes(figures)
+        with output_file(json_file) as file:
+            file.write(figures)

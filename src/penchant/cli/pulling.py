@@ -59,7 +59,7 @@ def add(*, location: DataLocation, name: str, address: str, **options: Any) -> N
         options=read_options(options),
         skip_invalid=options["skip_invalid"],
     )
-    with location.opened() as (settings, storage):
+    with location.opened(make=True) as (settings, storage):
         account = account_of(storage, options["account"])
         Puller(storage, settings).add(name, spec, account=account, source=options["source"], actor=COMMAND_LINE)
     into = f"the source {options['source']} of the account {account}"

@@ -22,6 +22,7 @@ from penchant.cli.options import (
     anew_option,
     data_options,
     existing_file,
+    head_of,
     new_file,
     processes_option,
     view_of,
@@ -168,6 +169,10 @@ def recommend(
         "users": None if users is None else hashlib.sha256("\n".join(users).encode()).hexdigest(),
     }
     work = WorkFolder(out)
+    if anew or work.resumable(request) is None:
+        # Before anything is made: a wrong name leaves nothing behind.
+        with closing(storage_of(settings, make=False)) as storage:
+            head_of(storage, account, source)
     started = time.monotonic()
     with work.locked(), progress() as tell:
         stored = None if anew else work.resumable(request)
@@ -205,7 +210,7 @@ def _gather(settings: NodeSettings, folder: Path, request: dict[str, Any], users
     kernels = kernel_folder(settings)
     use_kernels(kernels, FINDING, RIDGE)
     try:
-        with closing(storage_of(settings)) as storage:
+        with closing(storage_of(settings, make=False)) as storage:
             view = view_of(storage, index_folder(settings), request["account"], request["source"])
             now = max(time.time_ns() // 1_000_000, view.head.changed_at)
             placement = None

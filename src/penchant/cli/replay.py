@@ -29,7 +29,7 @@ def replay_draft(*, location: DataLocation, account: str, source: str, placement
     """
     settings = location.settings()
     spec = decode_placement(draft.read_bytes())
-    with closing(storage_of(settings)) as storage:
+    with closing(storage_of(settings, make=False)) as storage:
         view = view_of(storage, index_folder(settings), account, source)
         now = max(time.time_ns() // 1_000_000, view.head.changed_at)
         replayed = replay(storage, view, placement, spec, now)

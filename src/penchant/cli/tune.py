@@ -210,7 +210,7 @@ def tune(
     # The database was closed after the history was read: a search takes minutes.
     applied = is_applied and tuned.better
     if applied:
-        with closing(storage_of(origin.settings)) as storage:
+        with closing(storage_of(origin.settings, make=False)) as storage:
             _of(origin, storage).apply(tuned)
     if as_json:
         sys.stdout.buffer.write(encode(_members(tuned, applied=applied)) + b"\n")
@@ -238,7 +238,7 @@ def _tuned(origin: HistoryOrigin, request: TuningRequest, processes: int | None,
 
 
 def _roll_back(origin: HistoryOrigin, *, force: bool) -> None:
-    with closing(storage_of(origin.settings)) as storage:
+    with closing(storage_of(origin.settings, make=False)) as storage:
         last = _of(origin, storage).roll_back(force=force)
     click.echo(f"The settings of {last.source} are again those from before {last.applied_at}.")
 

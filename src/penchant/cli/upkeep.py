@@ -29,6 +29,7 @@ from penchant.cli.options import (
     json_option,
     new_file,
 )
+from penchant.cli.output import output_file
 from penchant.errors import Refused, StorageUnavailable
 from penchant.importing import ExportParts, amount, export_lines
 from penchant.live.builder import LOCK as BUILDER_LOCK
@@ -57,6 +58,7 @@ def export_source(
 ) -> None:
     """Write a source as NDJSON: its pieces by id, and what --with names; importing it gives the same back.
 
+    A file is written beside and renamed: where that fails, the former one stays.
     Also while a server runs on the same data: what is written is the source as it is at one moment.
     """
     exported = ExportParts(**{part: part in parts or "all" in parts for part in PARTS})
@@ -66,7 +68,7 @@ def export_source(
         export = stack.enter_context(storage.sources.open_export(account_id, source))
         file: BinaryIO = sys.stdout.buffer
         if output is not None:
-            file = stack.enter_context(output.open("wb"))
+            file = stack.enter_context(output_file(output))
             if output.suffix == ".gz":
                 # Without name and time, so that equal sources give equal files.
                 file = stack.enter_context(gzip.GzipFile("", "wb", fileobj=file, mtime=0))  # type: ignore[assignment]

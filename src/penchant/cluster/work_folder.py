@@ -67,6 +67,10 @@ class WorkFolder:
             yield
         except BlockingIOError:
             raise Refused(f"Another process is making {self.out}.") from None
+        except OSError as error:
+            # To write names no file: where a disk is full, its folder is worth telling.
+            error.filename = error.filename or str(self.path)
+            raise
         finally:
             os.close(descriptor)
 

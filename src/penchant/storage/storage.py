@@ -92,11 +92,13 @@ def open_storage(
     database_url: str | None = None,
     options: ServerOptions | None = None,
     metrics: Metrics | None = None,
+    make: bool = True,
 ) -> Storage:
     """Open the database in a folder, or the PostgreSQL database of an address, and bring its schema up to date.
 
     Raises:
+        Refused: there is none, and it is not to be made.
         StorageUnavailable: it cannot be reached or written, or would acknowledge changes before they are synced.
         StorageIncompatible: it is another program's, a newer release's, or the target of an unfinished move.
     """
-    return Storage(open_database(folder, database_url, options=options, metrics=metrics), metrics)
+    return Storage(open_database(folder, database_url, options=options, metrics=metrics, make=make), metrics)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from sqlalchemy import ColumnElement, Connection
 
-from penchant.errors import PenchantError
+from penchant.errors import PenchantError, Refused
 from penchant.storage import migrations, statements
 from penchant.storage.bodies import Dictionaries
 from penchant.storage.databases.connections import ServerOptions, count_connections, driver_errors
-from penchant.storage.databases.sqlite import SqliteDatabase
+from penchant.storage.databases.sqlite import SqliteDatabase, is_there
 from penchant.telemetry import Metrics
 
 if TYPE_CHECKING:
@@ -61,15 +61,19 @@ def open_database(
     options: ServerOptions | None = None,
     metrics: Metrics | None = None,
     moving: bool = False,
+    make: bool = True,
 ) -> AnyDatabase:
     """Open the database in a folder, or the PostgreSQL database of an address, and bring its schema up to date.
 
     ``moving`` opens the target of a move that is not finished, too.
 
     Raises:
+        Refused: there is none, and it is not to be made.
         StorageUnavailable: it cannot be reached or written, or would acknowledge changes before they are synced.
         StorageIncompatible: it is another program's, a newer release's, or the target of an unfinished move.
     """
+    if not make and url is None and not is_there(folder):
+        raise Refused(f"There is no database in {folder}.")
     database = _database(folder, url, options or ServerOptions())
     if metrics is not None:
         count_connections(database.engines, metrics)
@@ -77,6 +81,8 @@ def open_database(
         with driver_errors(database.outages):
             with database.reading_engine.connect() as connection:
                 current = migrations.is_current(connection, moving=moving)
+                if not (current or make or migrations.is_ours(connection)):
+                    raise Refused(f"The database {database.outages.place} is empty.")
             # Looked at twice: of processes that start together one migrates; under the lock the others find it done.
             if not current:
                 with database.migrating() as connection:

@@ -284,6 +284,12 @@ class SqliteDatabase:
         self.outages.close()
 
 
+def is_there(folder: Path) -> bool:
+    """Return whether a folder holds a database, which an empty file is none."""
+    file = folder / FILE_NAME
+    return file.exists() and file.stat().st_size > 0
+
+
 @contextlib.contextmanager
 def exclusive(folder: Path, outages: Outages | None = None) -> Iterator[None]:
     """Hold the file lock of a folder's database: no other thread or process writes to it, or opens it, meanwhile.

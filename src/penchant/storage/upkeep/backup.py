@@ -19,7 +19,7 @@ from penchant.errors import Refused, StorageIncompatible, StorageUnavailable
 from penchant.owned_folders import make_folder, sync
 from penchant.storage import migrations
 from penchant.storage.databases.opening import now_ms
-from penchant.storage.databases.sqlite import BUSY_TIMEOUT_S, FILE_NAME, exclusive
+from penchant.storage.databases.sqlite import BUSY_TIMEOUT_S, FILE_NAME, exclusive, is_there
 from penchant.storage.schema import (
     CONTENT,
     ERASURE_CODE,
@@ -87,7 +87,7 @@ def back_up(folder: Path, file: Path, *, replace: bool) -> BackupContents:
         StorageUnavailable: it cannot be read, or the file cannot be written.
     """
     database = folder / FILE_NAME
-    if not _is_there(database):
+    if not is_there(folder):
         raise Refused(f"There is no database in {folder}.")
     if file.parent.resolve() == folder.resolve() and file.name.startswith(FILE_NAME):
         raise Refused(f"{file} belongs to the database itself; name another file.")
@@ -117,7 +117,7 @@ def restore(file: Path, folder: Path, *, replace: bool) -> BackupContents:
     except OSError as error:
         raise StorageUnavailable(f"The data folder {folder} cannot be made ({error.strerror}).") from error
     with exclusive(folder):
-        if _is_there(database) and not replace:
+        if is_there(folder) and not replace:
             raise Refused(f"{folder} holds a database already; name another folder, or replace it with --force.")
         with _written(database) as temporary:
             _copy(file, temporary)
@@ -127,10 +127,6 @@ def restore(file: Path, folder: Path, *, replace: bool) -> BackupContents:
             _raise_epochs(temporary)
             _give_up(database)
     return contents
-
-
-def _is_there(database: Path) -> bool:
-    return database.exists() and database.stat().st_size > 0
 
 
 @contextlib.contextmanager
@@ -316,7 +312,7 @@ def _give_up(database: Path) -> None:
     Raises:
         Refused: somebody has.
     """
-    if not _is_there(database):
+    if not is_there(database.parent):
         return
     left = "delete"
     try:

@@ -101,16 +101,16 @@ def move(old: MoveSide, new: MoveSide, *, served: bool, tell: Tell) -> list[Tabl
 
 
 def compare_sides(old: MoveSide, new: MoveSide) -> list[TableComparison]:
-    """Return how both sides compare, of a move that is done or not."""
-    with driver_errors(), _opened(old, new) as (before, after):
+    """Return how both sides compare, of a move that is done or not; nothing is made."""
+    with driver_errors(), _opened(old, new, make=False) as (before, after):
         return list(compare(before, after))
 
 
 @contextlib.contextmanager
-def _opened(old: MoveSide, new: MoveSide) -> Iterator[tuple[AnyDatabase, AnyDatabase]]:
+def _opened(old: MoveSide, new: MoveSide, *, make: bool = True) -> Iterator[tuple[AnyDatabase, AnyDatabase]]:
     with (
-        contextlib.closing(open_database(old.folder, old.url, options=old.options)) as before,
-        contextlib.closing(open_database(new.folder, new.url, options=new.options, moving=True)) as after,
+        contextlib.closing(open_database(old.folder, old.url, options=old.options, make=False)) as before,
+        contextlib.closing(open_database(new.folder, new.url, options=new.options, moving=True, make=make)) as after,
     ):
         if before.origin == after.origin:
             raise Refused("Both sides are the same database.")
