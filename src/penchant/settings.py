@@ -10,6 +10,7 @@ Some may change while a service runs (`RELOADED`). How its processes learn of th
 """
 
 import contextlib
+import difflib
 import os
 import re
 import tomllib
@@ -215,11 +216,24 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Plans beside the built-in ``full`` and ``basic``, which they may also redefine."""
 
     @property
+    def origin(self) -> str:
+        """The scheme, host and port that the service listens on, as pages and clients write them."""
+        return self._origin_of(self.host)
+
+    @property
+    def address(self) -> str:
+        """Where all routes stand below."""
+        return f"{self.origin}{self.base_path}"
+
+    @property
     def own_address(self) -> str:
         """Where the service is reached from its own machine: one that listens everywhere, on loopback."""
         host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104  # looked for, not listened on
+        return f"{self._origin_of(host)}{self.base_path}"
+
+    def _origin_of(self, host: str) -> str:
         scheme = "http" if self.tls_certificate is None else "https"
-        return f"{scheme}://{f'[{host}]' if ':' in host else host}:{self.port}{self.base_path}"
+        return f"{scheme}://{f'[{host}]' if ':' in host else host}:{self.port}"
 
     @property
     def piece_limits(self) -> PieceLimits:
@@ -277,6 +291,8 @@ RELOADED = frozenset(
 """The settings that may change while the service runs; all others want a restart."""
 IN_FILE_ALONE = frozenset({"dashboard_groups", "plans"})
 """The settings that are tables, which no variable of the environment can hold."""
+_UNKNOWN = re.compile(r"unknown field `([^`]+)`")
+_PATH = re.compile(r" - at `\$\.([^`]+)`")
 PUBLISHED_FILE = "settings.json"
 """Where these stand for the processes of a service, in the folder where they count together."""
 
@@ -314,20 +330,67 @@ def load_settings(
         InvalidSettings: the file cannot be read, or a value is not accepted.
     """
     environment = os.environ if environment is None else environment
-    values = _read_file(file, environment)
+    path = _settings_file(file, environment)
     # Each of these overrides what came before it.
-    values |= _read_environment(environment)
-    values |= {name.replace("_", "-"): value for name, value in (overrides or {}).items() if value is not None}
+    given = {name.replace("_", "-"): value for name, value in (overrides or {}).items() if value is not None}
+    set_there = _read_environment(environment)
+    values = _read_file(path) | set_there | given
     try:
         # Not strict, since the environment has numbers as texts.
         settings = msgspec.convert(values, NodeSettings, strict=False)
         for proxy in settings.trusted_proxies:
             # Checked here: a malformed one would fail with the first request otherwise.
-            ip_network(proxy)
+            _check_network(proxy)
         _check_signing_in(settings)
     except ValueError as error:
-        raise InvalidSettings(f"A setting is not accepted: {error}. See docs/settings.md.") from error
+        place = _place_of(str(error), path, set_there, given)
+        raise InvalidSettings(
+            f"A setting is not accepted: {place}{_hinted(str(error))} See docs/settings.md."
+        ) from error
     return settings
+
+
+def _check_network(proxy: str) -> None:
+    try:
+        ip_network(proxy)
+    except ValueError as error:
+        raise ValueError(f"trusted-proxies: {error}") from error
+
+
+def _place_of(fault: str, path: Path | None, set_there: Mapping[str, Any], given: Mapping[str, Any]) -> str:
+    """Return where the setting of which a fault tells was set: the option, the variable, or the line of the file."""
+    unknown, path_in = _UNKNOWN.search(fault), _PATH.search(fault)
+    # Of a path the innermost name that the file has; other faults begin with the setting's name.
+    names = re.findall(r"[a-z]+(?:-[a-z]+)+", fault)
+    if path_in is not None:
+        names = re.findall(r"[\w-]+", path_in[1])[::-1]
+    if unknown is not None:
+        names = [unknown[1]]
+    for name in names:
+        if name in given:
+            return f"--{name}: "
+        if name in set_there:
+            return f"{ENVIRONMENT_PREFIX}{name.replace('-', '_').upper()}: "
+    if path is None:
+        return ""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    for name in names:
+        is_set = re.compile(rf"""\s*(\[+\s*)?["']?{re.escape(name)}["']?\s*[=.\]]""")
+        for number, line in enumerate(lines, start=1):
+            if is_set.match(line):
+                return f"{path}, line {number}: "
+    return f"{path}: "
+
+
+def _hinted(fault: str) -> str:
+    """Return a fault, with the known name that is nearest to one that is not."""
+    unknown = _UNKNOWN.search(fault)
+    if unknown is None:
+        return f"{fault}."
+    kinds = (NodeSettings, PlanSettings, GroupSettings)
+    known = [field.encode_name for kind in kinds for field in msgspec.structs.fields(kind)]
+    near = difflib.get_close_matches(unknown[1].replace("_", "-").lower(), known, n=1)
+    return f"there is no setting `{unknown[1]}`" + (f"; did you mean `{near[0]}`?" if near else ".")
 
 
 def _check_signing_in(settings: NodeSettings) -> None:
@@ -412,10 +475,14 @@ def start_with_one_thread() -> None:
     os.environ.update({"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"})
 
 
-def _read_file(file: Path | None, environment: Mapping[str, str]) -> dict[str, Any]:
+def _settings_file(file: Path | None, environment: Mapping[str, str]) -> Path | None:
     named = file or environment.get(ENVIRONMENT_PREFIX + "SETTINGS")
     path = Path(named or SETTINGS_FILE)
-    if named is None and not path.exists():
+    return None if named is None and not path.exists() else path
+
+
+def _read_file(path: Path | None) -> dict[str, Any]:
+    if path is None:
         return {}
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))

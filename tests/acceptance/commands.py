@@ -20,7 +20,9 @@ from typing import BinaryIO
 BEGUN = get_context("forkserver")
 STARTED_ON = os.environ.get("PYTHONPATH")
 """What Python looks for when it starts: a command that is to find something else there is no fork."""
-BEGUN.set_forkserver_preload(["penchant.bootstrap", "penchant.cli.options", "penchant.cli.serve"])
+BEGUN.set_forkserver_preload(
+    ["penchant.bootstrap", "penchant.cli.options", "penchant.cli.listening", "penchant.cli.serve"]
+)
 
 
 def run(words: Sequence[str], folder: str, environment: Mapping[str, str], files: Mapping[int, str]) -> None:

@@ -17,7 +17,7 @@ from penchant.cli.output import OutputFailed, end_without_output, guard_standard
 from penchant.errors import InvalidSettings, PenchantError, StorageUnavailable
 
 GROUPS: Mapping[str, Mapping[str, str]] = {
-    "Serve": {"serve": "serve.serve", "demo": "demo.demo", "keys": "keys.keys"},
+    "Serve": {"serve": "listening.serve", "demo": "listening.demo", "keys": "keys.keys"},
     "Bring in and write out": {
         "import": "importing.import_files",
         "pull": "pulling.pull",
@@ -75,8 +75,17 @@ class LateGroup(SentenceGroup):
         if cmd_name not in COMMANDS:
             return None
         module, _, name = COMMANDS[cmd_name].rpartition(".")
-        command: click.Command = getattr(_import_quickly(f"penchant.cli.{module}"), name)
+        command: click.Command = getattr(import_late(f"penchant.cli.{module}"), name)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that is named first; of one that is not there, with those that are called nearly so."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.NoSuchCommand as error:
+            raise click.NoSuchCommand(error.command_name, possibilities=COMMANDS, ctx=ctx) from None
 
     def sentences(self, _ctx: click.Context) -> Mapping[str, Mapping[str, str]]:
         """Return the sentence of each command, by heading; read, not imported, which would take seconds."""
@@ -94,7 +103,7 @@ class LateGroup(SentenceGroup):
         return names + click.Command.shell_complete(self, ctx, incomplete)
 
 
-def _import_quickly(module: str) -> ModuleType:
+def import_late(module: str) -> ModuleType:
     """Import a module and all that it needs without a look for garbage: modules stay, an eighth of the time goes."""
     was_enabled = gc.isenabled()
     gc.disable()

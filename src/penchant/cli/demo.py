@@ -13,8 +13,9 @@ import msgspec
 from penchant.bootstrap import storage_of
 from penchant.cli.importing import load_ndjson
 from penchant.cli.keys import make_key
-from penchant.cli.options import COMMAND_LINE, DEMO_KEY_FILE, DataLocation, data_options, listening_options
-from penchant.cli.serve import require_free_port, run
+from penchant.cli.locations import DataLocation
+from penchant.cli.options import COMMAND_LINE, DEMO_KEY_FILE
+from penchant.cli.serve import run
 from penchant.model import FULL_PLAN
 from penchant.service import administration
 from penchant.settings import NodeSettings
@@ -51,24 +52,11 @@ The documents, with a quickstart, are at {address}/-/docs. Ctrl-C ends the demo;
 """
 
 
-@click.command()
-@data_options
-@listening_options
-@click.option(
-    "--cors-origin",
-    "cors_origins",
-    multiple=True,
-    metavar="ORIGIN",
-    help="Origin whose pages may call the service, such as http://localhost:5173; may be repeated.",
-)
-@click.option("--load-only", is_flag=True, help="Load the catalogues and print the key, without serving.")
-def demo(*, location: DataLocation, load_only: bool, cors_origins: tuple[str, ...], **listening: Any) -> None:
+def serve_demo(location: DataLocation, *, load_only: bool, cors_origins: tuple[str, ...], **listening: Any) -> None:
     """Load the demo catalogues where they are not there yet, and serve them."""
     # Added to those of the settings' file, where there are some.
     settings = location.settings(**listening)
     settings = msgspec.structs.replace(settings, cors_origins=(*settings.cors_origins, *cors_origins), example=True)
-    if not load_only:
-        require_free_port(settings.host, settings.port)
     with closing(storage_of(settings)) as storage:
         key_file = Path(settings.data) / DEMO_KEY_FILE
         # A file of 0.1.0 has a key of the account `default`: there the catalogues are already, and there they stay.

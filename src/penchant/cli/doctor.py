@@ -15,7 +15,8 @@ import msgspec
 
 from penchant import __version__
 from penchant.bootstrap import ERRORS_FILE, index_folder, kernel_folder, storage_of
-from penchant.cli.options import DataLocation, data_options, json_option
+from penchant.cli.locations import DataLocation, data_options
+from penchant.cli.options import json_option
 from penchant.cli.upkeep import MIB, is_served
 from penchant.errors import PenchantError
 from penchant.live.checking import index_problems

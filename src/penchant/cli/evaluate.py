@@ -27,7 +27,7 @@ from penchant.cli.histories import (
     trial_of,
     trial_options,
 )
-from penchant.cli.options import anew_option, figures_option, processes_option, write_figures
+from penchant.cli.options import NearChoice, anew_option, figures_option, processes_option, write_figures
 from penchant.cli.progress import progress
 from penchant.cluster import StoredPlan, WorkFolder, executor_of, require_executor
 from penchant.evaluation import contenders, contest, trials
@@ -97,7 +97,7 @@ class _Numbers(click.ParamType[tuple[int, ...]]):
     "--method",
     "methods",
     multiple=True,
-    type=click.Choice(contenders.METHODS),
+    type=NearChoice(contenders.METHODS),
     help="Only this method; repeat it (default all).",
 )
 @click.option(

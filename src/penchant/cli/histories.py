@@ -12,7 +12,8 @@ from typing import Any
 import click
 
 from penchant.bootstrap import kernel_folder, storage_of
-from penchant.cli.options import Command, DataLocation, account_option, data_options, existing_file, head_of
+from penchant.cli.locations import Command, DataLocation, data_options, existing_file
+from penchant.cli.options import account_option, head_of
 from penchant.errors import InvalidInput, PenchantError
 from penchant.evaluation import splits
 from penchant.evaluation.histories import Row, SourceHistory, history_of

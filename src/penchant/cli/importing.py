@@ -20,14 +20,12 @@ from rich.console import Console
 
 from penchant.bootstrap import builders_of, data_folder, index_folder
 from penchant.cli.keywords import describe
+from penchant.cli.locations import Command, DataLocation, data_options, existing_file
 from penchant.cli.options import (
     COMMAND_LINE,
     DEMO_KEY_FILE,
-    Command,
-    DataLocation,
+    NearChoice,
     account_of,
-    data_options,
-    existing_file,
     keyed_account_option,
     new_file,
     view_of,
@@ -108,7 +106,7 @@ _OF_EVERY_IMPORT = (
     click.argument(
         "paths", nargs=-1, type=click.Path(exists=True, allow_dash=True, path_type=Path), metavar="[FILE|FOLDER|-]..."
     ),
-    click.option("--from", "format_name", type=click.Choice(tuple(FORMATS)), default="ndjson", help="Format."),
+    click.option("--from", "format_name", type=NearChoice(tuple(FORMATS)), default="ndjson", help="Format."),
     keyed_account_option,
     click.option("--source", required=True, help="Source to import into; made if missing."),
     click.option("--pieces", type=existing_file, help="File of pieces (ndjson, csv)."),

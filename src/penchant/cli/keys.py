@@ -8,14 +8,8 @@ import click
 import msgspec
 
 from penchant.cli import SentenceGroup
-from penchant.cli.options import (
-    COMMAND_LINE,
-    DEFAULT_ACCOUNT,
-    DataLocation,
-    data_options,
-    json_lines_option,
-    print_rows,
-)
+from penchant.cli.locations import DataLocation, data_options
+from penchant.cli.options import COMMAND_LINE, DEFAULT_ACCOUNT, json_lines_option, print_rows
 from penchant.errors import InvalidInput
 from penchant.model import FULL_PLAN, Scope
 from penchant.service import administration

@@ -7,16 +7,8 @@ from pathlib import Path
 import click
 
 from penchant.cli import SentenceGroup
-from penchant.cli.options import (
-    COMMAND_LINE,
-    DataLocation,
-    account_option,
-    data_options,
-    existing_file,
-    head_of,
-    new_file,
-    view_of,
-)
+from penchant.cli.locations import DataLocation, data_options, existing_file
+from penchant.cli.options import COMMAND_LINE, account_option, head_of, new_file, view_of
 from penchant.cli.output import output_file
 from penchant.importing import (
     StoredTarget,

@@ -1,35 +1,29 @@
 """What commands share: options, the data that they open, and a source of it."""
 
-import functools
-import os
+import difflib
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import click
 
-from penchant.bootstrap import storage_of
+from penchant.cli.locations import Command
 from penchant.cli.output import output_file
 from penchant.errors import Refused, UnknownSource
 from penchant.live.following import Follower, View
 from penchant.live.segment_files import SegmentFiles, Segments
 from penchant.service.administration import key_answer
-from penchant.settings import MAX_WORKERS, NodeSettings, load_settings
+from penchant.settings import MAX_WORKERS
 from penchant.storage import SourceHead, Storage
 from penchant.telemetry import Metrics
 from penchant.wire import encode
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 DEFAULT_ACCOUNT = "default"
 COMMAND_LINE = "command-line"
 """The actor of the command line in the audit log."""
 DEMO_KEY_FILE = "demo-key.txt"
 """Where the demo's key is kept in the data folder, for its owner only, since the database holds a hash alone."""
-existing_file = click.Path(exists=True, dir_okay=False, path_type=Path)
 new_file = click.Path(dir_okay=False, path_type=Path)
 account_option = click.option("--account", default=DEFAULT_ACCOUNT, help="Account of the source.")
 keyed_account_option = click.option("--account", help="Account of the source (default: the only one that has keys).")
@@ -46,68 +40,21 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON."
 json_lines_option = click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DataLocation:
-    """Which data a command works on, as `data_options` say it."""
+class NearChoice(click.Choice[str]):
+    """One of many names; of one that is not among them the nearest are told first."""
 
-    data: str | None
-    database: str | None
-    settings_file: Path | None
-
-    def settings(self, **overrides: Any) -> NodeSettings:
-        """Return the settings of a command, and make files that it writes readable by their owner only."""
-        os.umask(0o077)
-        own = {"data": self.data, "database": self.database}
-        return load_settings(own | overrides, file=self.settings_file)
-
-    @contextmanager
-    def opened(self, *, make: bool = False) -> Iterator[tuple[NodeSettings, Storage]]:
-        """Give the settings and the open database.
-
-        Raises:
-            Refused: there is none, and it is not to be made.
-        """
-        settings = self.settings()
-        with closing(storage_of(settings, make=make)) as storage:
-            yield settings, storage
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name."""
+        near = difflib.get_close_matches(str(value), self.choices)
+        if near and value not in self.choices:
+            self.fail(f"{value!r} is unknown. Did you mean {' or '.join(near)}?", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 def processes_option(name: str) -> Callable[[Command], Command]:
     """Return the option that says how many processes work over everybody."""
     text = "Processes to work with; default a cluster, or one a core."
     return click.option(name, "processes", type=click.IntRange(1, MAX_WORKERS), help=text)
-
-
-def data_options(function: Command) -> Command:
-    """Add ``--data``, ``--database`` and ``--settings`` to a command, which takes them as its ``location``."""
-
-    @functools.wraps(function)
-    def command(*, data: str | None, database: str | None, settings_file: Path | None, **others: Any) -> Any:
-        return function(location=DataLocation(data=data, database=database, settings_file=settings_file), **others)
-
-    for option in (
-        click.option(
-            "--settings",
-            "settings_file",
-            type=existing_file,
-            help="Settings file (default: penchant.toml where there is one).",
-        ),
-        click.option("--database", help="Address of a PostgreSQL database (postgresql://…)."),
-        click.option("--data", help="Folder of the data; made if missing.", metavar="DIR"),
-    ):
-        command = option(command)
-    return cast(Command, command)
-
-
-def listening_options(function: Command) -> Command:
-    """Add ``--host``, ``--port`` and ``--workers`` to a command that serves."""
-    function = click.option(
-        "--workers",
-        type=click.IntRange(1, MAX_WORKERS),
-        help="Processes that answer requests, about one for each core (default 1).",
-    )(function)
-    function = click.option("--port", type=click.IntRange(1, 65535), help="Port to listen on (default 8080).")(function)
-    return click.option("--host", help="Address to listen on (default 127.0.0.1).")(function)
 
 
 def account_of(storage: Storage, named: str | None) -> str:

@@ -7,11 +7,11 @@ import click
 
 from penchant.cli import SentenceGroup
 from penchant.cli.importing import format_options, read_options
+from penchant.cli.locations import DataLocation, data_options
 from penchant.cli.options import (
     COMMAND_LINE,
-    DataLocation,
+    NearChoice,
     account_of,
-    data_options,
     json_lines_option,
     keyed_account_option,
     print_rows,
@@ -44,7 +44,7 @@ def pull() -> None:
 @name_argument
 @click.argument("address")
 @data_options
-@click.option("--from", "format_name", type=click.Choice(tuple(FORMATS)), required=True, help="Format.")
+@click.option("--from", "format_name", type=NearChoice(tuple(FORMATS)), required=True, help="Format.")
 @keyed_account_option
 @click.option("--source", required=True, help="Source to bring it into; made if missing.")
 @click.option("--every", default="15m", callback=_read_interval, metavar="15m|6h|1d", help="How often.")

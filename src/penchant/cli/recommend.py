@@ -16,17 +16,8 @@ import msgspec
 
 from penchant import __version__
 from penchant.bootstrap import data_folder, index_folder, kernel_folder, storage_of
-from penchant.cli.options import (
-    DataLocation,
-    account_option,
-    anew_option,
-    data_options,
-    existing_file,
-    head_of,
-    new_file,
-    processes_option,
-    view_of,
-)
+from penchant.cli.locations import DataLocation, data_options, existing_file
+from penchant.cli.options import account_option, anew_option, head_of, new_file, processes_option, view_of
 from penchant.cli.progress import progress
 from penchant.cluster import Manifest, StoredPlan, WorkFolder, executor_of, require_executor
 from penchant.errors import InvalidInput, Refused

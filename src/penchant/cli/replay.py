@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from penchant.bootstrap import index_folder, storage_of
-from penchant.cli.options import DataLocation, account_option, data_options, existing_file, view_of
+from penchant.cli.locations import DataLocation, data_options, existing_file
+from penchant.cli.options import account_option, view_of
 from penchant.experiments import BoundedRate
 from penchant.importing import amount
 from penchant.service.placements.replays import replay

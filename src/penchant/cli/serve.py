@@ -1,7 +1,6 @@
 """``penchant serve``: run the service in the foreground until SIGTERM, and read its settings anew on SIGHUP."""
 
 import contextlib
-import errno
 import functools
 import gc
 import multiprocessing
@@ -11,10 +10,8 @@ import signal
 import socket
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import click
 from granian import Granian
@@ -31,7 +28,7 @@ from penchant.bootstrap import (
     storage_of,
     worker_application,
 )
-from penchant.cli.options import DataLocation, data_options, listening_options
+from penchant.cli.listening import require_free_port
 from penchant.errors import InvalidSettings
 from penchant.live.compiling import import_loader
 from penchant.settings import NodeSettings, changed_settings, merge_settings, publish_settings
@@ -41,21 +38,10 @@ from penchant.web.relay import Relay
 
 BACKPRESSURE = 16_384
 """Connections at once; the server counts idle ones too, so that its default locks everybody out."""
-LEFT_BEHIND_S = 5.0
-"""How long a port is waited for: workers of a server that was killed notice it twice a second."""
 RESTART_PAUSE_S = 0.5
 """Pause before a builder or helper that has ended is replaced."""
 KILL_TIMEOUT_S = 10
 """How long a stopping worker may finish its requests: a stalled body would hold it for ever."""
-
-
-@click.command()
-@data_options
-@listening_options
-def serve(location: DataLocation, **listening: Any) -> None:
-    """Serve the interface over HTTP; ready when /-/health/ready answers 200."""
-    reading = functools.partial(location.settings, **listening)
-    run(reading(), reading)
 
 
 def run(settings: NodeSettings, reading: Callable[[], NodeSettings] | None = None) -> None:
@@ -63,7 +49,7 @@ def run(settings: NodeSettings, reading: Callable[[], NodeSettings] | None = Non
 
     On SIGHUP the settings are read anew by ``reading``; without one, a terminal that is closed ends the service.
     """
-    require_free_port(settings.host, settings.port)
+    require_free_port(settings)
     if settings.tracing_endpoint is not None:
         # As below for the database: a missing package is one clear message. Every process sends spans of its own.
         send_spans(settings.tracing_endpoint)
@@ -78,8 +64,7 @@ def run(settings: NodeSettings, reading: Callable[[], NodeSettings] | None = Non
     gc.collect()
     gc.freeze()
     start_log(settings)
-    scheme = "http" if settings.tls_certificate is None else "https"
-    address = f"{scheme}://{settings.host}:{settings.port}{settings.base_path}"
+    address = settings.address
     _say(
         settings,
         f"penchant listens on {address} (version {__version__}; {database_name(settings)}; sources: {sources}; "
@@ -225,31 +210,3 @@ def kept_process(name: str, target: Callable[..., None], *args: object) -> Itera
             process.terminate()
             process.join(KILL_TIMEOUT_S)
             process.kill()
-
-
-def require_free_port(host: str, port: int) -> None:
-    """End with a clear message where another process listens: the server itself would share the port.
-
-    Workers that a killed server has left are waited for.
-    """
-    deadline = time.monotonic() + LEFT_BEHIND_S
-    while (error := _why_not_free(host, port)) is not None:
-        if error.errno != errno.EADDRINUSE or time.monotonic() > deadline:
-            click.echo(
-                f"penchant: cannot listen on {host}:{port} ({error.strerror}). "
-                "End what listens there, or choose another port with --port.",
-                err=True,
-            )
-            sys.exit(1)
-        time.sleep(0.1)
-
-
-def _why_not_free(host: str, port: int) -> OSError | None:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except OSError as error:
-            return error
-    return None

@@ -20,15 +20,8 @@ from penchant.bootstrap import (
     index_folder,
     server_options,
 )
-from penchant.cli.options import (
-    DataLocation,
-    account_option,
-    data_options,
-    existing_file,
-    head_of,
-    json_option,
-    new_file,
-)
+from penchant.cli.locations import DataLocation, data_options, existing_file
+from penchant.cli.options import account_option, head_of, json_option, new_file
 from penchant.cli.output import output_file
 from penchant.errors import Refused, StorageUnavailable
 from penchant.importing import ExportParts, amount, export_lines
