@@ -341,6 +341,7 @@ def load_settings(
         for proxy in settings.trusted_proxies:
             # Checked here: a malformed one would fail with the first request otherwise.
             _check_network(proxy)
+        _check_certificate(settings)
         _check_signing_in(settings)
     except ValueError as error:
         place = _place_of(str(error), path, set_there, given)
@@ -355,6 +356,11 @@ def _check_network(proxy: str) -> None:
         ip_network(proxy)
     except ValueError as error:
         raise ValueError(f"trusted-proxies: {error}") from error
+
+
+def _check_certificate(settings: NodeSettings) -> None:
+    if (settings.tls_certificate is None) != (settings.tls_key is None):
+        raise ValueError("tls-certificate and tls-key need each other")
 
 
 def _place_of(fault: str, path: Path | None, set_there: Mapping[str, Any], given: Mapping[str, Any]) -> str:

@@ -8,12 +8,14 @@ import socket
 import ssl
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import click
 
 from penchant.cli import import_late
 from penchant.cli.locations import DataLocation, data_options, listening_options
+from penchant.errors import InvalidSettings
 from penchant.settings import NodeSettings
 
 LEFT_BEHIND_S = 5.0
@@ -81,6 +83,26 @@ def require_free_port(settings: NodeSettings) -> None:
         if time.monotonic() > deadline:
             _end(f"cannot listen on {place}: {who} there. {choice}")
         time.sleep(0.1)
+
+
+def require_certificate(settings: NodeSettings) -> None:
+    """Look at the files of TLS before the server does, which names none.
+
+    Raises:
+        InvalidSettings: they cannot be read, or do not belong together.
+    """
+    if settings.tls_certificate is None or settings.tls_key is None:
+        return
+    try:
+        for name in (settings.tls_certificate, settings.tls_key):
+            Path(name).read_bytes()
+        # A password would be asked for otherwise, where nobody is.
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(settings.tls_certificate, settings.tls_key, "")
+    except OSError as error:
+        files = error.filename or f"{settings.tls_certificate} and {settings.tls_key}"
+        raise InvalidSettings(
+            f"The files of tls-certificate and tls-key are not accepted: {files}: {error.strerror or error}."
+        ) from error
 
 
 def _end(line: str) -> None:

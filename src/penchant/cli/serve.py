@@ -28,9 +28,10 @@ from penchant.bootstrap import (
     storage_of,
     worker_application,
 )
-from penchant.cli.listening import require_free_port
+from penchant.cli.listening import require_certificate, require_free_port
 from penchant.errors import InvalidSettings
 from penchant.live.compiling import import_loader
+from penchant.service.rates import connect_redis
 from penchant.settings import NodeSettings, changed_settings, merge_settings, publish_settings
 from penchant.telemetry import logger
 from penchant.tracing import send_spans, tracing
@@ -50,6 +51,9 @@ def run(settings: NodeSettings, reading: Callable[[], NodeSettings] | None = Non
     On SIGHUP the settings are read anew by ``reading``; without one, a terminal that is closed ends the service.
     """
     require_free_port(settings)
+    require_certificate(settings)
+    if settings.redis is not None:
+        connect_redis(settings.redis)
     if settings.tracing_endpoint is not None:
         # As below for the database: a missing package is one clear message. Every process sends spans of its own.
         send_spans(settings.tracing_endpoint)

@@ -220,7 +220,7 @@ class NodeRates:
     """
 
     def __init__(self, address: str, metrics: Metrics, *, monotonic: Callable[[], float] = time.monotonic) -> None:
-        self._redis = _connect(address)
+        self._redis = connect_redis(address)
         self._metrics = metrics
         self._monotonic = monotonic
         self._tried_again_at = 0.0
@@ -252,8 +252,12 @@ class NodeRates:
         await self._redis.aclose()
 
 
-def _connect(address: str) -> "Redis":
-    """Return a client of the Redis at an address; it connects with its first command."""
+def connect_redis(address: str) -> "Redis":
+    """Return a client of the Redis at an address; it connects with its first command.
+
+    Raises:
+        InvalidSettings: the address is none, or the client is not installed.
+    """
     try:
         from redis.asyncio import Redis  # noqa: PLC0415  # the extra "redis": few installations share rates
 
