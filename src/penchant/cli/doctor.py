@@ -18,7 +18,7 @@ from penchant.bootstrap import ERRORS_FILE, index_folder, kernel_folder, storage
 from penchant.cli.locations import DataLocation, data_options
 from penchant.cli.options import json_option
 from penchant.cli.upkeep import MIB, is_served
-from penchant.errors import PenchantError
+from penchant.errors import PenchantError, Refused
 from penchant.live.checking import index_problems
 from penchant.live.compiling import are_compiled
 from penchant.settings import NodeSettings
@@ -95,13 +95,15 @@ def _stored(settings: NodeSettings, *, quick: bool) -> dict[str, Any]:
     folder = Path(settings.data)
     files = *DATABASE_FILES, index_folder(settings).name
     sizes: dict[str, Any] = {f"{name}MiB": round(_size(folder / name) / MIB, 1) for name in files}
-    if settings.database is None and not (folder / DATABASE_FILES[0]).exists():
-        return {"database": {"state": "not there yet"}, "sizes": sizes, "checks": {"problems": 0}}
     began = time.monotonic()
     try:
-        storage = storage_of(settings)
+        storage = storage_of(settings, make=False)
+    except Refused:
+        return {"database": {"state": "not there yet"}, "sizes": sizes, "checks": {"problems": 0}}
     except PenchantError as error:
-        return {"database": {"state": error.code}, "sizes": sizes, "checks": {"problems": 1}}
+        # What everybody may be told: the reason for the operator has names.
+        state = {"state": error.code, "detail": error.detail}
+        return {"database": state, "sizes": sizes, "checks": {"problems": 1}}
     try:
         server, size = storage.upkeep.describe()
         heads = storage.sources.list_large(0)
