@@ -1,14 +1,17 @@
 """What is answered while the database is away, and that all is well again when it is back."""
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from acceptance.processes import wait_until
-from acceptance.servers import Server
+from acceptance.servers import WITHOUT_TLS, Server
 from databases import started_postgresql
+from penchant.storage.databases.outages import CALM_S
 
 pytestmark = pytest.mark.stress
 
@@ -56,4 +59,30 @@ def test_reads_go_on_marked_and_changes_are_refused(database: Any, tmp_path: Pat
     back = client.get("/s/content/a/similar")
     assert [entry["id"] for entry in back.json()["content"]] == ["b", "c"]
     assert "x-penchant-stale" not in back.headers
+    assert server.stop() == 0
+
+
+def test_an_outage_is_a_few_lines_of_the_log_however_many_ask(database: Any, tmp_path: Path) -> None:
+    server = Server(tmp_path / "data", "--workers", "2", database=database.get_uri())
+    pieces = [{"id": "a", "categories": {}}]
+    assert server.client.post("/s/content", json=pieces).status_code == 202
+    before = len(server.log().splitlines())
+
+    database.stop()
+
+    ending = time.monotonic() + CALM_S
+    while time.monotonic() < ending:
+        # Over a connection of its own, so that each worker is asked.
+        httpx.post(f"{server.url}/s/content", json=pieces, headers=server.client.headers, verify=WITHOUT_TLS)
+        httpx.get(f"{server.url}/s", headers=server.client.headers, verify=WITHOUT_TLS)
+    database.start()
+    wait_until(lambda: server.client.get("/s").status_code == 200 and "the database is back" in server.log())
+    lines = server.log().splitlines()[before:]
+    assert sum("the database is away" in line for line in lines) == 1
+    assert sum("the database is back" in line for line in lines) == 1
+    # An error that caused another has a traceback, too.
+    assert sum(line.startswith("Traceback") for line in lines) <= 2
+    assert [line for line in lines if " WARNING " in line or " ERROR " in line] == [
+        line for line in lines if "the database is" in line
+    ]
     assert server.stop() == 0

@@ -12,13 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from acceptance.servers import command
+from acceptance.processes import wait_until
+from acceptance.servers import Server, command
 from faults.campaign import Row, is_full, require_clean, say, times, try_fault, under_load
 from faults.client import Client
 from faults.cluster import give_away, new_cluster
 from faults.load import Load, Target
 from faults.node import Node
 from immutable import set_immutable
+from penchant.storage.databases.connections import NO_ROOM_WARNING
 
 pytestmark = [pytest.mark.stress, pytest.mark.timeout(7_200)]
 
@@ -138,6 +140,38 @@ def test_a_full_disk_refuses_changes_and_nothing_else(disk: Path) -> None:
         assert node.stop() == 0
     finally:
         node.kill()
+
+
+def test_a_full_disk_is_told_where_operators_look_until_there_is_room(disk: Path) -> None:
+    with Server(disk, "--workers", "2") as server:
+        client = server.client
+        pieces = [{"id": name, "categories": {}, "extras": {"text": os.urandom(4_000).hex()}} for name in "ab"]
+        assert client.post("/s/content", json=pieces).status_code == 202
+        assert "warnings" not in client.get("/-/health/ready").json()
+        fill(disk)
+        refusals: list[str] = []
+        while len(refusals) < 50:
+            fill(disk)
+            answer = client.post("/s/content", json=[{**pieces[0], "extras": {"text": os.urandom(300_000).hex()}}])
+            refusals += [answer.json()["detail"]] * (answer.status_code == 503)
+
+        assert {"no room" in each for each in refusals} == {True}
+        health = client.get("/-/health/ready")
+        assert (health.status_code, health.json()) == (200, {"status": "ok", "warnings": [NO_ROOM_WARNING]})
+        assert client.get("/s/content/a/similar").status_code == 200
+        wait_until(lambda: server.metric("penchant_full_disk") == 2)
+        doctor = command("doctor", "--quick", "--json", "--data", str(disk))
+        assert NO_ROOM_WARNING in doctor.stdout
+
+        (disk / BALLAST).unlink()
+
+        wait_until(lambda: client.post("/s/content", json=pieces).status_code == 202)
+        wait_until(lambda: "warnings" not in client.get("/-/health/ready").json())
+        wait_until(lambda: server.metric("penchant_full_disk") == 0)
+        told = [line for line in server.log().splitlines() if "the database has" in line]
+        say(f"50 refusals on a full disk made {len(server.log().splitlines())} lines")
+        assert len(told) in {1, 2}, told
+        assert f"The database in {disk} has no room on its disk" in told[0]
 
 
 def test_workers_that_die_on_a_full_disk_come_back_with_space(disk: Path) -> None:
