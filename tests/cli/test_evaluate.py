@@ -13,6 +13,7 @@ import pytest
 
 from acceptance.servers import command
 from cli.conftest import Running
+from databases import prepare_file
 from kernel_cache import KERNELS
 
 pytestmark = pytest.mark.slow
@@ -171,6 +172,7 @@ def test_what_cannot_be_judged_is_told_in_a_line(
     written(tmp_path / "watched", PIECES, [each | {"type": "Watch"} for each in EVENTS])
     written(tmp_path / "broken", PIECES, [{"userId": "u"}])
     (tmp_path / "empty").mkdir()
+    prepare_file(tmp_path / "penchant-data")
 
     ended, said = refused("evaluate", *words)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from databases import prepare_file
 from penchant.cli.keys import keys
 from penchant.wire import signed_user
 
@@ -43,6 +44,7 @@ def test_a_key_has_the_scopes_and_origins_it_was_made_with(tmp_path: Path) -> No
     ),
 )
 def test_limits_that_make_no_sense_are_usage_errors(tmp_path: Path, words: tuple[str, ...]) -> None:
+    prepare_file(tmp_path)
     assert run(tmp_path, "create", *words).exit_code == 2
     assert len(run(tmp_path, "list").output.splitlines()) == 1
 
@@ -78,6 +80,8 @@ def test_nobody_is_signed_for_more_than_a_day_or_without_a_name(tmp_path: Path, 
 
 
 def test_an_account_without_a_secret_signs_nobody(tmp_path: Path) -> None:
+    prepare_file(tmp_path)
+
     refused = run(tmp_path, "sign", "--user", "kim")
 
     assert (refused.exit_code, refused.stdout) == (1, "")

@@ -8,6 +8,7 @@ from click.testing import CliRunner, Result
 
 from cli.conftest import Running
 from client.answering import Answer, answering
+from databases import prepare_file
 from penchant.cli.pulling import pull
 
 SHOP = b"id,label,kind\na,A,x\nb,B,x\n"
@@ -52,6 +53,8 @@ def test_options_that_make_no_sense_are_usage_errors(words: tuple[str, str], tmp
 
 @pytest.mark.parametrize("words", (("run", "shop"), ("log", "shop"), ("remove", "shop")))
 def test_a_pull_that_there_is_not_is_named(words: tuple[str, ...], tmp_path: Path, refused: Running) -> None:
+    prepare_file(tmp_path)
+
     code, told = refused("pull", *words, "--data", str(tmp_path))
 
     assert code == 1
