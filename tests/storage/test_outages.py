@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from databases import opened_file
+from faults.cluster import Cluster
 from faults.test_disk import BALLAST, fill, mounted
 from penchant.errors import ConnectionLost, NoRoom, StorageUnavailable
 from penchant.model import EncodedPiece
@@ -164,18 +165,28 @@ def test_a_server_that_is_not_there_is_named(tmp_path: Path, address: str, reaso
     assert refused.value.detail == "The database cannot be reached or refused the request; try again in a moment."
 
 
-def test_a_missing_database_user_or_password_is_named(tmp_path: Path, postgresql: str) -> None:
+@pytest.mark.slow
+def test_a_missing_database_and_a_refused_password_are_named(tmp_path: Path, cluster: Cluster) -> None:
     """Parts of an address may have every character in its escaped form."""
-    server = postgresql.partition("?")[2]
-    told = []
-    for who, name in (("postgres", "no%25such%2F%3Fdb"), ("nobody%40here:s3%25c%2F%3Fret", "postgres")):
-        with pytest.raises(StorageUnavailable) as refused:
-            open_storage(folder=tmp_path, database_url=f"postgresql://{who}@/{name}?{server}")
-        told.append(refused.value.reason)
+    cluster.ask("CREATE ROLE kim SUPERUSER LOGIN PASSWORD 'a%b/c?d@e'")
+    cluster.ask('CREATE DATABASE "x%y/z?"')
+    (cluster.folder / "pg_hba.conf").write_text("local all postgres trust\nlocal all all scram-sha-256\n")
+    cluster.wait_for("SELECT pg_reload_conf()", "t")
 
-    assert 'database "no%such/?db" does not exist' in told[0]
-    assert 'role "nobody@here" does not exist' in told[1]
-    assert "s3" not in told[1].partition("cannot be reached")[2]
+    def reason(password: str, name: str) -> str:
+        address = f"postgresql://kim:{password}@/{name}?host={cluster.sockets}"
+        try:
+            open_storage(folder=tmp_path, database_url=address).close()
+        except StorageUnavailable as error:
+            return error.reason
+        return "opened"
+
+    right, named = "a%25b%2Fc%3Fd%40e", f"on {cluster.sockets} refuses: "
+    assert reason(right, "x%25y%2Fz%3F") == "opened"
+    assert reason(right, "no%3F") == f'The database no? {named}database "no?" does not exist.'
+    assert (
+        reason("s3cret", "postgres") == f'The database postgres {named}password authentication failed for user "kim".'
+    )
 
 
 def test_errors_of_whoever_reads_are_not_the_databases(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

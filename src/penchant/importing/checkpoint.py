@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from penchant.errors import Refused
+from penchant.errors import Refused, StorageUnavailable
 from penchant.importing.files import InputFile
 from penchant.importing.report import ImportTally
 from penchant.owned_folders import own_folder
@@ -46,8 +46,11 @@ class CheckpointFile:
         self._require_own()
         # Not synced: after a power failure an older one is found, or none that can be read; both only repeat work.
         written = self.path.with_suffix(".new")
-        written.write_bytes(msgspec.json.encode(checkpoint))
-        written.replace(self.path)
+        try:
+            written.write_bytes(msgspec.json.encode(checkpoint))
+            written.replace(self.path)
+        except OSError as error:
+            raise StorageUnavailable(f"The checkpoint {self.path} cannot be written: {error.strerror}.") from error
 
     def _require_own(self) -> None:
         try:

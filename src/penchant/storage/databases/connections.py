@@ -127,7 +127,9 @@ def explain(error: BaseException, outages: Outages | None = None) -> StorageUnav
             NO_ROOM, reason=f"{name} has no room on its disk: {said}.", retry_after_s=1
         )
     elif _is_lost(error):
-        explained = ConnectionLost(AWAY, reason=f"{name} cannot be reached: {said}.", retry_after_s=1)
+        # The server says no by itself, for a password's sake, say.
+        how = "refuses" if "FATAL: " in str(original) else "cannot be reached"
+        explained = ConnectionLost(AWAY, reason=f"{name} {how}: {said}.", retry_after_s=1)
     else:
         explained = StorageUnavailable(AWAY, reason=f"{name} refused: {said}.", retry_after_s=1)
     if outages is not None:
