@@ -201,12 +201,10 @@ class Overloaded(PenchantError):
 
 
 class StorageUnavailable(PenchantError):
-    """The database cannot be reached, or refuses; nothing of the request is certain to be stored.
-
-    ``reason`` says to those who run the service what ``detail`` does not say to everybody: names, hosts and folders.
-    """
+    """The database cannot be reached, or refuses; nothing of the request is certain to be stored."""
 
     def __init__(self, detail: str, *, reason: str | None = None, retry_after_s: float | None = None) -> None:
+        """Say to those who run the service by ``reason`` what everybody need not know: names, hosts and folders."""
         super().__init__(detail, retry_after_s=retry_after_s)
         self.reason = reason or detail
 

@@ -229,7 +229,8 @@ KINDS: dict[str, ProblemKind] = {
         503,
         "The database is away",
         "The database cannot be reached. A change that was answered so may or may not be stored: send it again "
-        "(submissions replace, and interactions with an event id are stored once).",
+        "(submissions replace, and interactions with an event id are stored once). Where the detail says that there is "
+        "no room, nothing was stored.",
     ),
 }
 
