@@ -357,7 +357,7 @@ class _PeopleFormatter(logging.Formatter):
             del fields["request_id"]
         words += [f"{name}={_shown(value)}" for name, value in fields.items()]
         if record.exc_info:
-            words.append("\n" + self.formatException(record.exc_info))
+            words[-1] += "\n" + self.formatException(record.exc_info)
         return " ".join(words)
 
 

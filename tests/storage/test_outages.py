@@ -47,7 +47,7 @@ def test_an_outage_is_told_when_it_begins_each_minute_and_when_it_ends(
     told = [Outages("in x", tmp_path, monotonic=clock) for _ in range(processes)]
     for _ in range(150):
         for each in told:
-            each.begin(OutageKind.AWAY, "why", OSError("why"))
+            each.begin(OutageKind.AWAY, StorageUnavailable("why"), None)
         clock.now += 1
     for _ in range(10):
         for each in told:
@@ -64,7 +64,7 @@ def test_an_outage_ends_once_nothing_has_failed_for_some_seconds(
 ) -> None:
     outages = Outages("in x", monotonic=clock)
     for _ in range(4):
-        outages.begin(OutageKind.REFUSING, "why", OSError("why"))
+        outages.begin(OutageKind.REFUSING, StorageUnavailable("why"), None)
         outages.end_writing()
         clock.now += 1
 
@@ -80,7 +80,7 @@ def test_room_is_lacking_while_little_is_free_or_a_change_found_none_just_now(cl
     outages = Outages("in x", monotonic=clock)
     assert [outages.lacks_room(free) for free in (None, ROOM_BYTES, ROOM_BYTES - 1)] == [False, False, True]
 
-    outages.begin(OutageKind.NO_ROOM, "why", OSError("why"))
+    outages.begin(OutageKind.NO_ROOM, StorageUnavailable("why"), None)
 
     assert outages.lacks_room(None)
     assert outages.lacks_room(ROOM_BYTES)
@@ -90,7 +90,7 @@ def test_room_is_lacking_while_little_is_free_or_a_change_found_none_just_now(cl
 
 def test_room_is_there_once_a_change_is_stored(clock: Clock) -> None:
     outages = Outages("in x", monotonic=clock)
-    outages.begin(OutageKind.NO_ROOM, "why", OSError("why"))
+    outages.begin(OutageKind.NO_ROOM, StorageUnavailable("why"), None)
     clock.now += 1
 
     outages.end_writing()

@@ -133,7 +133,7 @@ def explain(error: BaseException, outages: Outages | None = None) -> StorageUnav
     else:
         explained = StorageUnavailable(AWAY, reason=f"{name} refused: {said}.", retry_after_s=1)
     if outages is not None:
-        outages.begin(_kind_of(explained), explained.reason, error)
+        outages.begin(_kind_of(explained), explained, error.__traceback__)
     return explained
 
 

@@ -15,7 +15,9 @@ import time
 from collections.abc import Callable, Iterator
 from enum import IntEnum
 from pathlib import Path
+from types import TracebackType
 
+from penchant.errors import StorageUnavailable
 from penchant.settings import metrics_folder
 from penchant.telemetry import logger as services_logger
 
@@ -84,8 +86,11 @@ class Outages:
         self._descriptor = descriptor
         return shared
 
-    def begin(self, kind: OutageKind, reason: str, error: BaseException) -> None:
-        """Note that something failed; the first time it is logged with a traceback, then once a minute."""
+    def begin(self, kind: OutageKind, error: StorageUnavailable, traceback: TracebackType | None) -> None:
+        """Note that something failed; the first time it is logged with where, then once a minute.
+
+        ``traceback`` is that of the driver's error, whose further lines may hold what was to be stored.
+        """
         with self._alone() as now:
             begins = not self._state[kind + _SINCE]
             is_due = now - self._state[kind + _TOLD] >= REPEATED_S
@@ -96,9 +101,10 @@ class Outages:
                 self._state[kind + _TOLD] = now
             seconds = now - self._state[kind + _SINCE]
         if begins or is_due:
-            fields = {"reason": reason} | ({} if begins else {"seconds": round(seconds)})
+            fields: dict[str, object] = {"reason": error.reason} | ({} if begins else {"seconds": round(seconds)})
+            where = type(error), error, traceback
             level = logging.ERROR if begins else logging.WARNING
-            logger.log(level, _LINES[kind][0], extra={"fields": fields}, exc_info=error if begins else None)
+            logger.log(level, _LINES[kind][0], extra={"fields": fields}, exc_info=where if begins else None)
 
     def end_reading(self) -> None:
         """Note that the database has answered."""

@@ -186,7 +186,7 @@ class PostgresqlDatabase:
             return
         if _is_behind(lineage, self._lineage):
             refusal = StorageUnavailable(STALE_PRIMARY, retry_after_s=1)
-            self.outages.begin(OutageKind.REFUSING, STALE_PRIMARY, refusal)
+            self.outages.begin(OutageKind.REFUSING, refusal, None)
             raise refusal
         # Where that fails the connection is not used: no answer may come of another history under an old epoch.
         self._follow_lineage(connection, lineage)
