@@ -79,6 +79,17 @@ def test_a_full_device_is_told(data: Path) -> None:
     assert [(each.returncode, each.stderr) for each in told] == [(1, sentence)] * 3
 
 
+def test_a_closed_standard_output_is_told(data: Path) -> None:
+    closing = ["sh", "-c", 'exec "$@" >&-', "sh", *PENCHANT, *export(data)]
+
+    done = subprocess.run(closing, stderr=subprocess.PIPE, text=True, timeout=300, check=False)
+
+    assert (done.returncode, done.stderr) == (
+        1,
+        "penchant: Standard output could not be written: Bad file descriptor.\n",
+    )
+
+
 @pytest.mark.parametrize("name", ("out", "out.gz", "link"))
 def test_a_file_stays_what_it_was_where_the_disk_is_full(name: str, small: Path, data: Path) -> None:
     for each in ("out.gz", "target"):

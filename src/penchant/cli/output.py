@@ -42,6 +42,10 @@ class _Output(io.FileIO):
 def guard_standard_output() -> None:
     """Let standard output raise `OutputFailed`, if it is a file at all."""
     given = sys.stdout
+    if given is None:
+        # Closed by whoever has started this: no other file may get its number, and to write to it fails.
+        os.dup2(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC), 1)
+        given = io.TextIOWrapper(io.FileIO(1, "rb", closefd=False), encoding="utf-8")
     try:
         raw = _Output(given.fileno(), "wb", closefd=False)
     except (AttributeError, OSError):
