@@ -3,11 +3,13 @@
 Interactions are read by one statement, so that nothing that is written meanwhile repeats or halves them.
 """
 
+import contextlib
 import itertools
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from penchant.clock import SYSTEM_CLOCK, Clock
+from penchant.errors import StorageUnavailable
 from penchant.live.database import AsyncStorage
 from penchant.live.people_cache import PeopleCache
 from penchant.live.views import View, Views
@@ -140,6 +142,9 @@ class People:
         if self._cache is not None:
             self._cache.forget_person(access.account_id, source, user_id)
         self._views.refresh_soon(access.account_id, source)
+        # With the answer, where nobody reads just now; otherwise soon, by the task `erased-log`.
+        with contextlib.suppress(StorageUnavailable):
+            await self._database.in_thread(self._database.storage.upkeep.forget_log)
         return outcome
 
     def _query(

@@ -139,12 +139,12 @@ class Upkeep:
 
     def erased_log(self) -> ErasedLog | None:
         """Return what of the write-ahead log may hold what was erased, and since when; ``None`` where nothing does."""
-        with driver_errors():
+        with driver_errors(self._database.outages):
             return self._database.erased_log()
 
     def forget_log(self) -> bool:
         """Empty the write-ahead log; return whether nobody kept it from that. In no transaction."""
-        with driver_errors():
+        with driver_errors(self._database.outages):
             return self._database.forget_log()
 
     def check(self) -> list[str]:
