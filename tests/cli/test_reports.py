@@ -56,7 +56,7 @@ def test_the_audit_log_is_told_newest_first(service: Service) -> None:
     assert {entry["actor"] for entry in entries} == {"command-line", service.key.split("_")[1]}
     assert lines(told(service, "audit", "--json", "--limit", "1")) == entries[:1]
     assert lines(told(service, "audit", "--json", "--account", "default")) == entries[1:]
-    assert told(service, "audit").stdout.splitlines()[0] == "recordedAt\taccount\tactor\taction\tsubject"
+    assert told(service, "audit").stdout.splitlines()[0] == "recordedAt\taccount\tactor\taction\tsubject\tcount"
 
 
 @pytest.mark.parametrize(

@@ -104,6 +104,8 @@ SAMPLES: dict[str, Any] = {
     "words": "auto",
     "texts": Texts(content=[{"categories": {}}], words=WordSettings()),
     "account": "a",
+    "actor": "k",
+    "before": "2026-01-01T00:00:00Z",
     "plan": "full",
     "admin": False,
     "expires_in_days": 3,

@@ -3,9 +3,10 @@
 import json
 from typing import Any
 
-from penchant.model import EncodedPiece, InteractionType, NewInteraction
+from penchant.model import EncodedPiece, InteractionType, ListKind, NewInteraction
 from penchant.storage import (
     Command,
+    EditList,
     EraseUser,
     FeedCursor,
     InteractionQuery,
@@ -36,6 +37,12 @@ def watching(account: int, *users: str, piece: str = "a", at: int | None = None,
         for user in users
     ]
     return RecordInteractions(account_id=account, source="s", interactions=new)
+
+
+def editing(account: int, piece_id: str, *, is_listed: bool, actor: str = "") -> EditList:
+    return EditList(
+        account_id=account, source="s", actor=actor, kind=ListKind.BLACKLIST, piece_id=piece_id, is_listed=is_listed
+    )
 
 
 def done(storage: Storage, command: Command) -> Outcome:

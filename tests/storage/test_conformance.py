@@ -23,7 +23,6 @@ from penchant.storage import (
     Command,
     DeletePieces,
     DeleteSource,
-    EditList,
     Erasure,
     FeedCursor,
     InteractionChange,
@@ -31,10 +30,9 @@ from penchant.storage import (
     ReplaceSettings,
     SourceHead,
     Storage,
-    SubmitPieces,
 )
 from penchant.storage.hashing import user_key
-from storage.commands import changes, cursor, done, erasing, head, listed, of_user, submitting, watching
+from storage.commands import changes, cursor, done, editing, erasing, head, listed, of_user, submitting, watching
 from storage.conftest import Opening
 from strategies import examples
 
@@ -144,12 +142,6 @@ def test_a_deleted_source_is_unknown_and_comes_back_empty(storage: Storage, acco
     assert done(storage, watching(account, "u", event="e")).duplicates == 0
 
 
-def editing(account: int, piece_id: str, *, is_listed: bool, actor: str = "") -> EditList:
-    return EditList(
-        account_id=account, source="s", actor=actor, kind=ListKind.BLACKLIST, piece_id=piece_id, is_listed=is_listed
-    )
-
-
 def test_a_list_is_edited_by_one_piece_whatever_else_is_on_it(storage: Storage, account: int) -> None:
     done(storage, submitting(account, "a"))
     done(storage, ReplaceList(account_id=account, source="s", kind=ListKind.BLACKLIST, ids=["x", "y"]))
@@ -173,22 +165,6 @@ def test_a_list_is_edited_up_to_its_longest(storage: Storage, account: int) -> N
     done(storage, editing(account, "a", is_listed=True))
 
     assert storage.sources.read_curation(account, "s")[1].blacklist[-1] == "a"
-
-
-def test_changes_of_a_source_are_told_apart_from_those_of_others(storage: Storage, account: int) -> None:
-    for source in ("s", "s2", "t"):
-        done(storage, SubmitPieces(account_id=account, source=source, pieces=[]))
-    done(storage, editing(account, "a/b", is_listed=True, actor="kim"))
-    done(storage, editing(account, "a/b", is_listed=False, actor="lee"))
-
-    found = storage.accounts.list_changes(account, "s", newest=100, limit=10)
-
-    assert [(each.actor, each.action, each.subject) for each in found] == [
-        ("lee", "blacklist.remove", "s/a/b"),
-        ("kim", "blacklist.add", "s/a/b"),
-        ("", "source.create", "s"),
-    ]
-    assert storage.accounts.list_changes(account, "s", newest=1, limit=10) == found[:1]
 
 
 def test_every_change_raises_the_version(storage: Storage, account: int) -> None:

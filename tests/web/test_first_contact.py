@@ -91,4 +91,7 @@ def test_a_page_may_read_the_headers_of_answers(service: Service, base: str) -> 
     answer = service.get(f"{base}/nothing", headers={"origin": "https://editor.example"})
 
     exposed = answer.headers["access-control-expose-headers"].split(", ")
-    assert {"etag", "x-request-id", "x-penchant-version", "x-penchant-deleted"} <= set(exposed)
+    described = service.client.get(f"{base}/-/openapi.json").json()["components"]["headers"]
+    ours = {name for name in described if name.startswith("x-penchant-")}
+    assert {"x-penchant-version", "x-penchant-unknown-content"} <= ours
+    assert {"etag", "x-request-id", "x-penchant-deleted", *ours} <= set(exposed)

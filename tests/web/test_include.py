@@ -49,8 +49,8 @@ def test_entries_of_every_list_carry_what_is_asked_for(shop: Service, path: str)
     assert list(plain) == list(found)
     for key, entry in found.items():
         piece = next(each for each in PIECES if each["id"] == key)
-        expected = {"extras": piece.get("extras", {}), "catalogs": piece.get("filters", {}).get("catalogs", [])}
-        expected |= {"label": piece["label"]} if "label" in piece else {}
+        expected = {"extras": piece.get("extras", {})}
+        expected |= {"label": piece["label"], "catalogs": ["c"]} if "label" in piece else {}
         assert entry == plain[key] | expected
 
 
@@ -69,6 +69,47 @@ def test_words_are_included_those_that_a_piece_was_sent_with_too(service: Servic
 
     found = entries(service, "/s/content/jaws/similar?include=words")
     assert {key: entry["words"] for key, entry in found.items()} == {"jaws2": ["the", "jaws"], "own": ["gull", "jaws"]}
+
+
+def test_what_a_piece_has_not_is_left_out(service: Service) -> None:
+    some = {"id": "some", "categories": {"tag": ["x"], "words": []}, "filters": {"catalogs": []}}
+    service.submit("s", *({"id": key, "categories": {"tag": ["x"]}} for key in "ab"), some)
+
+    found = entries(service, "/s/content/a/similar?include=catalogs,words,label,available")
+    assert found["b"].keys() == {"id", "score"}
+    assert (found["some"]["catalogs"], found["some"]["words"]) == ([], [])
+    service.put("/s/settings", json={"words": {"language": "none"}})
+    assert entries(service, "/s/content/a/similar?include=words")["b"]["words"] == []
+
+
+def test_pieces_that_are_read_by_ids_have_their_words(service: Service) -> None:
+    own = {"id": "own", "label": "Jaws", "categories": {"words": ["gull", {"key": "jaws", "weight": 3}]}}
+    jaws = {"id": "jaws", "label": "Jaws", "categories": {}, "extras": {"exact": 1.50}}
+    service.post("/s/content?words=auto", json=[jaws, own])
+    plain = service.post("/s/content/read", json=["own", "jaws"]).json()["content"]
+
+    answer = service.post("/s/content/read?include=words", json=["own", "jaws"])
+
+    words = [["gull", "jaws"], ["jaws"]]
+    assert answer.json()["content"] == [piece | {"words": each} for piece, each in zip(plain, words, strict=True)]
+    assert '"exact":1.5' in answer.text
+    service.put("/s/settings", json={})
+    off = service.post("/s/content/read?include=words", json=["own", "jaws"]).json()["content"]
+    assert [each.get("words") for each in off] == [["gull", "jaws"], None]
+    assert service.post("/s/content/read?include=label", json=["own"]).status_code == 422
+
+
+def test_pages_read_the_words_of_what_may_be_shown(service: Service) -> None:
+    jaws = {"id": "jaws", "label": "Jaws", "categories": {}, "extras": {"cost": 1}}
+    later = {"id": "later", "label": "Later", "categories": {}, "filters": {"availableFrom": "2999-01-01T00:00:00Z"}}
+    service.post("/s/content?words=auto", json=[jaws, later])
+    key = service.new_key(origins=("https://shop.example",), scopes=("read",))
+
+    headers = {"origin": "https://shop.example"}
+    answer = service.post("/s/content/read?include=words", json=["jaws", "later"], key=key, headers=headers).json()
+
+    (found,), missing = answer["content"], answer["missing"]
+    assert (found["words"], found["extras"], missing) == (["jaws"], {}, ["later"])
 
 
 def test_lists_of_several_carry_them_too(shop: Service) -> None:

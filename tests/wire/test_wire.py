@@ -215,6 +215,7 @@ def test_times_are_read(text: str, moment: int) -> None:
         "0001-01-01T00:00:00+01:00",
         "9999-12-31T23:59:59-01:00",
         "9999-12-31T23:59:60Z",
+        "2026-01-01T00:00:00+0100",
     ),
 )
 def test_times_that_do_not_exist_are_refused(text: str) -> None:
@@ -235,8 +236,10 @@ def test_times_as_machines_write_them_are_read_as_all_others(text: str) -> None:
     assert read(text) == read(text.replace("T", "t"))
 
 
-def test_interaction_times_understand_a_space_and_are_not_ahead() -> None:
-    assert parse_interaction_timestamp("1970-01-01T01:00:00 01:00", 0) == 0
+def test_interaction_times_understand_incomplete_offsets_and_are_not_ahead() -> None:
+    for offset in (" 01:00", " 0100", "+0100", "+01:00"):
+        assert parse_interaction_timestamp(f"1970-01-01T01:00:00{offset}", 0) == 0
+    assert parse_interaction_timestamp("1969-12-31T23:00:00.000-0100", 0) == 0
     with pytest.raises(ValueError, match="5 minutes"):
         parse_interaction_timestamp("1970-01-01T00:05:00.001Z", 0)
 

@@ -14,10 +14,12 @@ import type {
   Interaction,
   InteractionType,
   ListAnswer,
+  ListHeaders,
   ListQuery,
   Piece,
   Query,
   Receipt,
+  RecordingHeaders,
   Settings,
   Versions,
 } from "./types.js";
@@ -71,8 +73,8 @@ export class Client {
   }
 
   /** Read up to 1,000 pieces; those that there are come in the order of the ids, and the other ids as `missing`. */
-  readContent(source: string, ids: readonly string[], options?: Abortable): Promise<Answer<"readContent">> {
-    return this.#service.json("POST", path(source, "content", "read"), { query: options, body: JSON.stringify(ids), repeatable: true });
+  readContent(source: string, ids: readonly string[], query?: Query<"readContent">): Promise<Answer<"readContent">> {
+    return this.#service.json("POST", path(source, "content", "read"), { query, body: JSON.stringify(ids), repeatable: true });
   }
 
   listContent(source: string, query?: Query<"listContent">): Promise<Answer<"listContent">> {
@@ -357,7 +359,7 @@ export class Client {
     type: InteractionType,
     id: string,
     query: Query<"recordInteraction"> = {},
-  ): Promise<Answer<"recordInteraction">> {
+  ): Promise<Answer<"recordInteraction"> & RecordingHeaders> {
     const repeatable = query.eventId !== undefined;
     return this.#service.json("POST", interactionPath(source, userId, type, id), { query, repeatable });
   }
@@ -383,7 +385,7 @@ export class Client {
     for await (const { body, batch } of batches(interactions, MAX_INTERACTIONS)) {
       const repeatable = batch.every((interaction) => interaction.eventId != null);
       const receipt = await this.#service.json<BulkReceipt>("POST", path(source, "interactions"), { query: options, body, repeatable });
-      total = addReceipts(total, receipt, ["accepted", "duplicates", "unstored"]);
+      total = addReceipts(total, receipt, ["accepted", "duplicates", "unstored", "expired"]);
     }
     return total as BulkReceipt;
   }
@@ -444,6 +446,11 @@ export class Client {
 
   async deleteSource(source: string, confirm: Abortable & { readonly confirm: string }): Promise<void> {
     await this.#service.send("DELETE", path(source), { query: confirm });
+  }
+
+  /** Tell who changed what of a source, newest first; `next` is the `before` of the page after. */
+  sourceAudit(source: string, query?: Query<"sourceAudit">): Promise<Answer<"sourceAudit"> & Pick<ListHeaders, "next">> {
+    return this.#service.json("GET", path(source, "audit"), { query });
   }
 
   getSettings(source: string, options?: Abortable): Promise<Settings> {

@@ -38,8 +38,13 @@ const VERSION_HEADERS = {
   interactions: "x-penchant-interactions-version",
   audience: "x-penchant-audience-version",
 } as const;
-/** What answers with a list say beside their body. */
-const LIST_HEADERS = { next: "x-penchant-next", listId: "x-penchant-list" } as const;
+/** What answers say beside their body. */
+const TOLD_HEADERS = {
+  next: "x-penchant-next",
+  listId: "x-penchant-list",
+  unknownContent: "x-penchant-unknown-content",
+  expired: "x-penchant-expired",
+} as const;
 /** So many seconds before its end a signature is made anew: clocks differ. */
 const SIGNATURE_MARGIN_S = 30;
 
@@ -73,14 +78,14 @@ export class Connection {
     return `${this.address.replace(/\/+$/, "")}${path}${text === "" ? "" : `?${text}`}`;
   }
 
-  /** Return the JSON of an answer; an object has beside its members what headers say of a list. */
+  /** Return the JSON of an answer; an object has beside its members what headers say. */
   async json<Body>(method: string, path: string, options: RequestOptions = {}): Promise<Body> {
     const { headers, body } = await this.send(method, path, options).then(async (answer) => ({
       headers: answer.headers,
       body: (await answer.json()) as Body,
     }));
     if (Array.isArray(body)) return body;
-    const told = Object.entries(LIST_HEADERS).flatMap(([name, header]) => (headers.has(header) ? [[name, headers.get(header)]] : []));
+    const told = Object.entries(TOLD_HEADERS).flatMap(([name, header]) => (headers.has(header) ? [[name, headers.get(header)]] : []));
     return Object.assign(body as object, Object.fromEntries(told)) as Body;
   }
 

@@ -20,6 +20,7 @@ export type {
   Piece,
   Query,
   Receipt,
+  RecordingHeaders,
   Settings,
   Versions,
 } from "./types.js";

@@ -1060,6 +1060,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/{source}/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Who changed what of the source, newest first.
+         * @description Who changed what of the source, newest first. Needs the scope `write`. Not for browser keys.
+         */
+        get: operations["sourceAudit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/{source}": {
         parameters: {
             query?: never;
@@ -1638,7 +1658,8 @@ export interface components {
          * BulkReceipt
          * @description How many interactions or seen pieces were newly stored, and how many were known already.
          *
-         *         ``unstored`` are those of people who are switched off, if there are any.
+         *         ``unstored`` are those of people who are switched off, ``expired`` those of the accepted that are older than the
+         *         source's retention, and so count for nothing: each if there are any.
          */
         BulkReceipt: {
             /** Format: int64 */
@@ -1650,6 +1671,11 @@ export interface components {
              * @default 0
              */
             unstored?: number;
+            /**
+             * Format: int64
+             * @default 0
+             */
+            expired?: number;
         } & {
             [key: string]: unknown;
         };
@@ -2189,6 +2215,8 @@ export interface components {
         /**
          * AuditEntryAnswer
          * @description Who changed what, when: ``actor`` is a key's id, or ``command-line``.
+         *
+         *         It stands for ``count`` equal changes within a minute, from ``first_at`` to ``recorded_at``.
          */
         AuditEntryAnswer: {
             /** Format: date-time */
@@ -2197,6 +2225,10 @@ export interface components {
             actor: string;
             action: string;
             subject: string;
+            /** Format: int64 */
+            count: number;
+            /** Format: date-time */
+            firstAt: string;
         } & {
             [key: string]: unknown;
         };
@@ -2620,12 +2652,12 @@ export interface components {
          * @description Pieces in the order asked, each once, and the ids of those that there are none of.
          */
         PiecesById: {
-            content: components["schemas"]["Piece"][];
+            content: components["schemas"]["PieceWithWords"][];
             missing: string[];
         } & {
             [key: string]: unknown;
         };
-        Piece: {
+        PieceWithWords: {
             /** @description Unique in the source; neither '.' nor '..'. */
             id: string;
             label?: string;
@@ -2634,6 +2666,7 @@ export interface components {
             extras: {
                 [key: string]: unknown;
             };
+            words?: string[];
         } & {
             [key: string]: unknown;
         };
@@ -2646,6 +2679,18 @@ export interface components {
             source: string;
             /** Format: date-time */
             timestamp: string;
+        } & {
+            [key: string]: unknown;
+        };
+        Piece: {
+            /** @description Unique in the source; neither '.' nor '..'. */
+            id: string;
+            label?: string;
+            categories: components["schemas"]["Categories"];
+            filters: components["schemas"]["Filters"];
+            extras: {
+                [key: string]: unknown;
+            };
         } & {
             [key: string]: unknown;
         };
@@ -3232,10 +3277,14 @@ export interface components {
         "x-penchant-interactions-version": number;
         /** @description The id of the list, which impressions and interactions may name. */
         "x-penchant-list": string;
-        /** @description Where the list goes on, for `after`; without it, the list ends here. */
+        /** @description `true` for an interaction that is older than the source's retention, and so counts for nothing. */
+        "x-penchant-expired": string;
+        /** @description Where the list goes on, for `after` (`before` in the audit log); without it, the list ends here. */
         "x-penchant-next": string;
         /** @description `true` while the database is away: the answer may be older than what is stored. */
         "x-penchant-stale": string;
+        /** @description `true` for an interaction with a piece that the source does not have, and that counts once it has it. */
+        "x-penchant-unknown-content": string;
         /** @description The version of the source that was read, or that the change made. */
         "x-penchant-version": number;
         /** @description The request's id: the caller's, if well-formed, or one of the service. */
@@ -3677,6 +3726,12 @@ export interface operations {
     audit: {
         parameters: {
             query?: {
+                /** @description Only changes of what belongs to this account. */
+                account?: string;
+                /** @description Only what this key, by its id, person, or `command-line` did. */
+                actor?: string;
+                /** @description Only what was done before a moment: a time (RFC 3339), or the `x-penchant-next` of the page before. */
+                before?: string;
                 /** @description How many entries to return, 1 to 1,000; more counts as 1,000. Default 100. */
                 limit?: number;
             };
@@ -3693,6 +3748,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
+                    "x-penchant-next": components["headers"]["x-penchant-next"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3704,7 +3760,9 @@ export interface operations {
                      *           "account": "press",
                      *           "actor": "command-line",
                      *           "action": "key.create",
-                     *           "subject": "Zk4tQ9"
+                     *           "subject": "Zk4tQ9",
+                     *           "count": 1,
+                     *           "firstAt": "2026-11-21T08:15:30.123Z"
                      *         }
                      *       ]
                      *     }
@@ -6590,6 +6648,8 @@ export interface operations {
     readContent: {
         parameters: {
             query?: {
+                /** @description `words`: pieces come with the words of their texts. */
+                include?: "words"[];
                 /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
                 "min-version"?: number;
             };
@@ -8335,6 +8395,8 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "x-penchant-version": components["headers"]["x-penchant-version"];
+                    "x-penchant-unknown-content": components["headers"]["x-penchant-unknown-content"];
+                    "x-penchant-expired": components["headers"]["x-penchant-expired"];
                     "x-penchant-interactions-version": components["headers"]["x-penchant-interactions-version"];
                     [name: string]: unknown;
                 };
@@ -17122,6 +17184,198 @@ export interface operations {
                 };
             };
             /** @description `storage-unavailable`: The database is away; `overloaded`: Overloaded */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    sourceAudit: {
+        parameters: {
+            query?: {
+                /** @description Only what this key, by its id, person, or `command-line` did. */
+                actor?: string;
+                /** @description Only what was done before a moment: a time (RFC 3339), or the `x-penchant-next` of the page before. */
+                before?: string;
+                /** @description How many entries to return, 1 to 1,000; more counts as 1,000. Default 100. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
+                    "x-penchant-next": components["headers"]["x-penchant-next"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "entries": [
+                     *         {
+                     *           "recordedAt": "2026-11-21T08:15:30.123Z",
+                     *           "account": "press",
+                     *           "actor": "command-line",
+                     *           "action": "key.create",
+                     *           "subject": "Zk4tQ9",
+                     *           "count": 1,
+                     *           "firstAt": "2026-11-21T08:15:30.123Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AuditLog"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage-unavailable`: The database is away */
             503: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];

@@ -103,6 +103,12 @@ export interface ListHeaders {
   readonly listId?: string;
 }
 
+/** What the answer to an interaction says in headers: the source has no such piece (yet); it is older than what is kept. */
+export interface RecordingHeaders {
+  readonly unknownContent?: "true";
+  readonly expired?: "true";
+}
+
 /** The query of a list: `include` decides which members its entries have. */
 export type ListQuery<Id extends keyof operations, Wishes extends readonly Include[]> = Omit<Query<Id>, "include" | "after"> & {
   readonly include?: Wishes | undefined;

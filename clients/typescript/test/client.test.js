@@ -81,6 +81,30 @@ test("what a person does counts in the next request", async () => {
   assert.deepEqual(await client.listInteractions(source, "kim"), []);
 });
 
+test("what counts for nothing is told", async () => {
+  const source = newSource();
+  await client.submitContent(source, films);
+  const timestamp = "2001-01-01T00:00:00+0100";
+  const old = { userId: "kim", type: "Click", contentId: "moon", timestamp };
+
+  const told = await client.recordInteraction(source, "kim", "Click", "gone", { timestamp });
+  const known = await client.recordInteraction(source, "kim", "Click", "moon");
+
+  assert.deepEqual([told.unknownContent, told.expired, known.unknownContent, known.expired], ["true", "true", undefined, undefined]);
+  assert.deepEqual(await client.recordInteractions(source, [old]), { accepted: 1, duplicates: 0, expired: 1 });
+});
+
+test("a source tells who changed what, page by page", async () => {
+  const source = newSource();
+  await client.submitContent(source, films);
+  await client.putSettings(source, {});
+  const first = await client.sourceAudit(source, { limit: 1 });
+  const rest = await client.sourceAudit(source, { before: first.next });
+
+  assert.deepEqual([...first.entries, ...rest.entries].map((entry) => entry.action), ["settings.replace", "source.create"]);
+  assert.equal(rest.next, undefined);
+});
+
 test("a value says what part of a piece it was", async () => {
   const source = newSource();
   await client.submitContent(source, films);

@@ -14,7 +14,7 @@ from penchant.errors import InvalidInput
 from penchant.model import FULL_PLAN, Scope
 from penchant.service import administration
 from penchant.service.access import DEFAULT_ADDRESS_RATE
-from penchant.service.administration import MAX_AUDIT_ENTRIES, audit_answers, current_month, usage_answers
+from penchant.service.administration import MAX_AUDIT_ENTRIES, AuditQuery, current_month, read_audit, usage_answers
 from penchant.settings import NodeSettings
 from penchant.storage import KeyRecord, Storage
 from penchant.wire import (
@@ -26,6 +26,7 @@ from penchant.wire import (
     decode_key_wish,
     encode,
     id_problem,
+    parse_audit_moment,
     parse_month,
     sign_user,
 )
@@ -36,6 +37,13 @@ DEFAULT_ENTRIES = 100
 def _read_month(_context: click.Context, _parameter: click.Parameter, text: str | None) -> str:
     try:
         return current_month() if text is None else parse_month(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
+
+
+def _read_before(_context: click.Context, _parameter: click.Parameter, text: str | None) -> int | None:
+    try:
+        return None if text is None else parse_audit_moment(text)
     except ValueError as error:
         raise click.BadParameter(str(error)) from error
 
@@ -56,6 +64,13 @@ def usage(*, location: DataLocation, account: str | None, month: str, as_json: b
 @click.command()
 @data_options
 @click.option("--account", help="Only changes of this account; default all.")
+@click.option("--actor", help="Only what this key, by its id, person, or command-line did.")
+@click.option(
+    "--before",
+    callback=_read_before,
+    metavar="TIME",
+    help="Only what was done before: RFC 3339, or what the page before ended with.",
+)
 @click.option(
     "--limit",
     type=click.IntRange(1, MAX_AUDIT_ENTRIES),
@@ -63,11 +78,14 @@ def usage(*, location: DataLocation, account: str | None, month: str, as_json: b
     help="How many entries, newest first.",
 )
 @json_lines_option
-def audit(*, location: DataLocation, account: str | None, limit: int, as_json: bool) -> None:
-    """Tell who changed what, newest first: keys by their id, and the command line."""
+def audit(*, location: DataLocation, account: str | None, as_json: bool, **query: Any) -> None:
+    """Tell who changed what, newest first: keys by their id, and the command line; equal changes of a minute as one."""
     with location.opened() as (_, storage):
-        answers = audit_answers(storage.accounts.list_audit(account_id=_account_id(storage, account), limit=limit))
-    print_rows(("recordedAt", "account", "actor", "action", "subject"), map(_members, answers), as_json=as_json)
+        page = read_audit(storage, AuditQuery(**query), account_id=_account_id(storage, account))
+    columns = ("recordedAt", "account", "actor", "action", "subject", "count")
+    print_rows(columns, map(_members, page.answer().entries), as_json=as_json)
+    if page.next is not None:
+        click.echo(f"There are older ones: --before {page.next}", err=True)
 
 
 def _members(record: msgspec.Struct) -> dict[str, Any]:

@@ -36,7 +36,7 @@ from penchant.client.errors import (
 )
 from penchant.client.problems import IndexNotReady, NotYetVisible, Overloaded
 from penchant.client.requests import Answered, Request
-from penchant.wire.frames import PagedRecord
+from penchant.wire.frames import NotedRecord
 
 _NOTHING_DONE = (TooManyRequests, Overloaded, NotYetVisible, IndexNotReady)
 """With these the service says that it did nothing of the request."""
@@ -222,9 +222,8 @@ class ServiceConnection:
 
 def noted(answer: Answered, response: httpx.Response) -> Answered:
     """Return an answer that knows what its headers say of the list in it."""
-    if isinstance(answer, PagedRecord):
-        headers = response.headers
-        answer.note(next=headers.get("x-penchant-next"), list_id=headers.get("x-penchant-list"))
+    if isinstance(answer, NotedRecord):
+        answer.note(response.headers)
     return answer
 
 

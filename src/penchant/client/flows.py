@@ -308,6 +308,7 @@ def _add_up(total: BulkReceipt | None, receipt: BulkReceipt, _place: int) -> Bul
         accepted=total.accepted + receipt.accepted,
         duplicates=total.duplicates + receipt.duplicates,
         unstored=total.unstored + receipt.unstored,
+        expired=total.expired + receipt.expired,
     )
 
 

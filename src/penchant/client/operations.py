@@ -93,11 +93,11 @@ class UsageOptions(TypedDict, total=False):
     """The UTC month, `YYYY-MM`; without it, the present one."""
 
 
-class AuditOptions(TypedDict, total=False):
-    """Options of `audit`."""
+class ReadContentOptions(TypedDict, total=False):
+    """Options of `read_content`."""
 
-    limit: int | None
-    """How many entries to return, 1 to 1,000; more counts as 1,000. Default 100."""
+    include: Iterable[str] | None
+    """`words`: pieces come with the words of their texts."""
 
 
 class PutDraftOptions(TypedDict, total=False):
@@ -154,6 +154,24 @@ class ListChangesOptions(TypedDict, total=False):
     """The `history` of which that version is, as the feed named it; of another one all pieces come."""
     wait: int | None
     """How many seconds to wait for a change where there is none yet, up to 25; more counts as 25."""
+
+
+class SourceAuditOptions(TypedDict, total=False):
+    """Options of `source_audit`."""
+
+    actor: str | None
+    """Only what this key, by its id, person, or `command-line` did."""
+    before: str | None
+    """Only what was done before a moment: a time (RFC 3339), or the `x-penchant-next` of the page before."""
+    limit: int | None
+    """How many entries to return, 1 to 1,000; more counts as 1,000. Default 100."""
+
+
+class AuditOptions(SourceAuditOptions, total=False):
+    """Options of `audit`."""
+
+    account: str | None
+    """Only changes of what belongs to this account."""
 
 
 class RecordInteractionOptions(TakeBackOptions, total=False):
@@ -393,9 +411,11 @@ def get_content(source: str, content_id: str) -> Request[Piece]:
     return request_of("GET", "/{source}/content/{contentID}", Piece, source, content_id, reads=True)
 
 
-def read_content(source: str, ids: Iterable[str]) -> Request[PiecesById]:
+def read_content(source: str, ids: Iterable[str], **options: Unpack[ReadContentOptions]) -> Request[PiecesById]:
     """Read up to 1,000 pieces by their ids, in the order asked."""
-    return request_of("POST", "/{source}/content/read", PiecesById, source, body=ids_body(ids), reads=True)
+    return request_of(
+        "POST", "/{source}/content/read", PiecesById, source, body=ids_body(ids), options=options, reads=True
+    )
 
 
 def delete_one_content(source: str, content_id: str) -> Request[None]:
@@ -632,6 +652,11 @@ def put_settings(source: str, settings: Settings | Mapping[str, object]) -> Requ
     return request_of("PUT", "/{source}/settings", Settings, source, body=encode(settings))
 
 
+def source_audit(source: str, **options: Unpack[SourceAuditOptions]) -> Request[AuditLog[datetime]]:
+    """Who changed what of the source, newest first."""
+    return request_of("GET", "/{source}/audit", AuditLog[datetime], source, options=options)
+
+
 def list_drafts(source: str) -> Request[DraftListing[datetime]]:
     """The drafts of the source, those of which something was done last first."""
     return request_of("GET", "/{source}/drafts", DraftListing[datetime], source)
@@ -733,6 +758,7 @@ class OperationMethods:
     delete_blacklist = RequestMethod(delete_blacklist)
     get_settings = RequestMethod(get_settings)
     put_settings = RequestMethod(put_settings)
+    source_audit = RequestMethod(source_audit)
     list_drafts = RequestMethod(list_drafts)
     get_draft = RequestMethod(get_draft)
     put_draft = RequestMethod(put_draft)

@@ -4,6 +4,7 @@ Used by keys with the admin role and by the command line alike. Never the data o
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import msgspec
@@ -17,6 +18,7 @@ from penchant.storage import AccountUsage, AuditEntry, KeyRecord, Storage
 from penchant.wire import (
     AccountUsageAnswer,
     AuditEntryAnswer,
+    AuditLog,
     IssuedKeyAnswer,
     KeyAnswer,
     KeyWish,
@@ -88,18 +90,49 @@ def usage_answers(rows: Sequence[AccountUsage]) -> list[AccountUsageAnswer]:
     return msgspec.convert(rows, list[AccountUsageAnswer], from_attributes=True)
 
 
-def audit_answers(entries: Sequence[AuditEntry]) -> list[AuditEntryAnswer[str]]:
-    """Return entries of the audit log as the interface shows them."""
-    return [
-        AuditEntryAnswer(
-            recorded_at=format_timestamp(entry.recorded_at),
-            account=entry.account,
-            actor=entry.actor,
-            action=entry.action,
-            subject=entry.subject,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditQuery:
+    """Which entries of the audit log are asked for; ``before`` is a moment in nanoseconds since 1970 UTC."""
+
+    actor: str | None = None
+    before: int | None = None
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class AuditPage:
+    """Entries of the audit log, newest first, and the moment before which there are more; ``None``: there are none."""
+
+    entries: Sequence[AuditEntry]
+    next: int | None
+
+    def answer(self) -> AuditLog[str]:
+        """Return the entries as the interface shows them."""
+        return AuditLog(
+            entries=[
+                AuditEntryAnswer(
+                    recorded_at=format_timestamp(entry.recorded_at),
+                    account=entry.account,
+                    actor=entry.actor,
+                    action=entry.action,
+                    subject=entry.subject,
+                    count=entry.count,
+                    first_at=format_timestamp(entry.first_at),
+                )
+                for entry in self.entries
+            ]
         )
-        for entry in entries
-    ]
+
+
+def read_audit(
+    storage: Storage, query: AuditQuery, *, account_id: int | None = None, source: str | None = None
+) -> AuditPage:
+    """Return a page of the audit log: of all accounts, of one, or of a source of it."""
+    found = storage.accounts.list_audit(
+        account_id=account_id, source=source, actor=query.actor, before=query.before, limit=query.limit + 1
+    )
+    entries = found[: query.limit]
+    return AuditPage(entries, entries[-1].moment if len(found) > query.limit else None)
 
 
 class Administration:
@@ -114,10 +147,25 @@ class Administration:
         storage = self._database.storage
         return usage_answers(await self._database.in_thread(storage.accounts.list_usage, month))
 
-    async def audit(self, limit: int) -> list[AuditEntryAnswer[str]]:
-        """Return the newest entries of the audit log, newest first."""
+    async def audit(self, query: AuditQuery, account: str | None = None) -> AuditPage:
+        """Return a page of the audit log, of all accounts or of one.
+
+        Raises:
+            InvalidInput: no account has this name.
+        """
+        return await self._database.in_thread(self._read_audit, query, account)
+
+    def _read_audit(self, query: AuditQuery, account: str | None) -> AuditPage:
         storage = self._database.storage
-        return audit_answers(await self._database.in_thread(storage.accounts.list_audit, limit=limit))
+        account_id = None if account is None else storage.accounts.find(account)
+        if account is not None and account_id is None:
+            raise invalid_parameter("account", "Found the name of no account; GET /-/admin/usage lists them.")
+        return read_audit(storage, query, account_id=account_id)
+
+    async def source_audit(self, access: Access, source: str, query: AuditQuery) -> AuditPage:
+        """Return a page of the changes of a source of the caller's."""
+        storage, account_id = self._database.storage, access.account_id
+        return await self._database.in_thread(read_audit, storage, query, account_id=account_id, source=source)
 
     async def keys(self) -> list[KeyAnswer[str]]:
         """Return every key, oldest first; revoked ones stay listed."""

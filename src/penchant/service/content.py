@@ -43,9 +43,11 @@ from penchant.storage import (
 )
 from penchant.telemetry import Metrics
 from penchant.wire import (
+    PieceReading,
     Receipt,
     SourceStatus,
     Submission,
+    body_with_words,
     decode_stored_settings,
     encode_settings,
     encode_word_rule,
@@ -392,13 +394,23 @@ class Content:
         return head, body
 
     async def some(
-        self, access: Access, source: str, ids: Sequence[str], *, min_version: int = 0
+        self, access: Access, source: str, ids: Sequence[str], *, words: bool = False, min_version: int = 0
     ) -> tuple[SourceHead, dict[str, bytes]]:
-        """Return some pieces as stored, by id, and where the source was then; unknown ones are left out."""
+        """Return some pieces as stored, by id, and where the source was then; unknown ones are left out.
+
+        With ``words`` each has a member of them, where it has any or would get some.
+        """
         await self._views.head(access.account_id, source, min_version=min_version)
-        read = self._database.storage.pieces.read_with_head
-        head, pieces = await self._database.in_thread(read, access.account_id, source, ids)
-        return head, {piece_id: piece.body for piece_id, piece in pieces.items()}
+
+        def read() -> tuple[SourceHead, dict[str, bytes]]:
+            stored = self._database.storage.pieces
+            head, rule, pieces = stored.read_with_rule(access.account_id, source, ids)
+            reading = PieceReading(rule)
+            return head, {
+                piece_id: body_with_words(piece, reading) if words else piece.body for piece_id, piece in pieces.items()
+            }
+
+        return await self._database.in_thread(read)
 
     async def ids(
         self, access: Access, source: str, *, skip: int = 0, limit: int | None = None, min_version: int = 0

@@ -43,8 +43,6 @@ SEEN_LIFE_S = 900.0
 SEEN_WAIT_S = 0.05
 """How long a page waits for them; a small source's are there by then."""
 MAX_CHANGES = 8
-NEWEST_CHANGES = 2_000
-"""Entries of the audit log, of all accounts, among which those of a source are looked for."""
 ENDING_DAYS = 7
 """How long before its end a pin is told of."""
 USUAL_SWINGS = 2.0
@@ -218,22 +216,17 @@ class Desk:
 
     async def changes(self, view: View) -> list[AuditEntry]:
         """Return the latest changes of a source, newest first."""
-        return await self._database.promptly(self._changes, view, MAX_CHANGES)
+        return await self._database.promptly(self._changes, view)
 
     async def change_of(self, view: View, action: str, name: str) -> AuditEntry | None:
         """Return the latest change of this kind of what belongs to a source, such as who hid a piece."""
-        return next(
-            (
-                each
-                for each in await self._database.promptly(self._changes, view, NEWEST_CHANGES)
-                if each.action == action and each.subject == f"{view.head.name}/{name}"
-            ),
-            None,
-        )
+        find = self._database.storage.accounts.find_change
+        return await self._database.promptly(find, view.head.account_id, action, f"{view.head.name}/{name}")
 
-    def _changes(self, view: View, limit: int) -> list[AuditEntry]:
-        return self._database.storage.accounts.list_changes(
-            view.head.account_id, view.head.name, newest=NEWEST_CHANGES, limit=limit
+    def _changes(self, view: View) -> list[AuditEntry]:
+        head = view.head
+        return self._database.storage.accounts.list_audit(
+            account_id=head.account_id, source=head.name, limit=MAX_CHANGES
         )
 
     def _figures(self, view: View, placements: Sequence[PlacementVersion[str]]) -> DeskFigures:

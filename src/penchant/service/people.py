@@ -25,7 +25,7 @@ from penchant.storage import (
     TakeBack,
 )
 from penchant.telemetry import Metrics
-from penchant.wire import decode_preferences, encode_preferences
+from penchant.wire import decode_preferences, decode_stored_settings, encode_preferences, is_public
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,8 +77,13 @@ class People:
         """Return the moment in milliseconds since 1970 UTC."""
         return self._clock.now_ms()
 
-    async def record(self, access: Access, source: str, interactions: Sequence[NewInteraction]) -> Outcome:
-        """Store interactions, all or none, but those of people who are switched off; returns after the commit."""
+    async def record(
+        self, access: Access, source: str, interactions: Sequence[NewInteraction], *, looks_up: bool = False
+    ) -> Outcome:
+        """Store interactions, all or none, but those of people who are switched off; returns after the commit.
+
+        With ``looks_up`` the outcome knows of the first one whether its piece is there.
+        """
         outcome = await self._database.change(
             RecordInteractions(
                 account_id=access.account_id,
@@ -86,10 +91,21 @@ class People:
                 actor=access.key_id,
                 interactions=interactions,
                 by_page=access.is_browser,
+                looks_up=looks_up,
+                recent_from=self.now() - DAY_MS,
             )
         )
         self._metrics.interactions_recorded.inc(len(interactions) - outcome.duplicates - outcome.unstored)
         return outcome
+
+    def is_unknown(self, outcome: Outcome) -> bool:
+        """Return whether the source has no piece of what was recorded, or none that the page which sent it may know."""
+        return not outcome.is_known or (outcome.piece is not None and not is_public(outcome.piece, self.now()))
+
+    def expired(self, outcome: Outcome) -> int:
+        """Return how many of the interactions that were recorded are past their retention, and count for nothing."""
+        settings = decode_stored_settings(outcome.settings)
+        return sum(moment < settings.oldest_day(self.now() // DAY_MS) * DAY_MS for moment in outcome.moments)
 
     async def listed(self, view: View, user_id: str, selection: InteractionSelection) -> list[StoredInteraction]:
         """Return the selected interactions of a person, newest first, all of one moment."""

@@ -8,14 +8,18 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Select, Update, func, insert, select, update
+from sqlalchemy import BigInteger, ColumnElement, Connection, Update, bindparam, func, insert, select, update
 
 from penchant.storage import statements
 from penchant.storage.databases.opening import Transactions, now_ms
 from penchant.storage.hashing import account_id as account_number
-from penchant.storage.hashing import key_counter
+from penchant.storage.hashing import key_counter, source_id
 from penchant.storage.records import AccountUsage, AuditEntry, KeyRecord
 from penchant.storage.schema import CONTENT, accounts, audit, counters, keys, sources, usage
+
+MILLISECOND_NS = 1_000_000
+MINUTE_MS = 60_000
+"""How long equal entries of the audit log are one, from the first on."""
 
 
 class AccountStore:
@@ -53,7 +57,7 @@ class AccountStore:
         with self._transactions.write() as connection:
             number = ensure_account(connection, self._transactions.insert, name)
             connection.execute(update(accounts).where(accounts.c.account_id == number).values(signing_secret=secret))
-            note(connection, number, actor, "account.secret", name, now=now_ms())
+            note(connection, number, actor, "account.secret", name=name)
 
     def count_answers(self, account_id: int, month: str) -> int:
         """Return the recommendation answers that are answered for an account in a month (``YYYY-MM``)."""
@@ -98,39 +102,50 @@ class AccountStore:
                 for row in connection.execute(statement)
             ]
 
-    def list_audit(self, *, account_id: int | None = None, limit: int = 100) -> list[AuditEntry]:
-        """Return the newest entries of the audit log, newest first, of one account or of all."""
+    def list_audit(
+        self,
+        *,
+        account_id: int | None = None,
+        source: str | None = None,
+        actor: str | None = None,
+        before: int | None = None,
+        limit: int = 100,
+    ) -> list[AuditEntry]:
+        """Return the newest entries of the audit log, newest first: of an account, of a source of it, of an actor.
+
+        ``before`` is a moment in nanoseconds since 1970 UTC. Whatever is asked for is found by an index.
+        """
+        conditions = []
+        if source is not None and account_id is not None:
+            conditions.append(audit.c.of_source == source_id(account_id, source))
+        elif account_id is not None:
+            conditions.append(audit.c.account_id == account_id)
+        if actor is not None:
+            conditions.append(audit.c.actor == actor)
+        if before is not None:
+            conditions.append(audit.c.audit_id < before)
+        return self._entries(*conditions, limit=limit)
+
+    def find_change(self, account_id: int, action: str, subject: str) -> AuditEntry | None:
+        """Return the latest entry of what was done to something of an account."""
+        own = (audit.c.account_id == account_id) & (audit.c.subject == subject)
+        return next(iter(self._entries(own, audit.c.action == action, limit=1)), None)
+
+    def _entries(self, *conditions: ColumnElement[bool], limit: int) -> list[AuditEntry]:
         statement = (
             select(audit, accounts.c.name)
             .outerjoin(accounts, accounts.c.account_id == audit.c.account_id)
+            .where(*conditions)
             .order_by(audit.c.audit_id.desc())
             .limit(limit)
         )
-        if account_id is not None:
-            statement = statement.where(audit.c.account_id == account_id)
-        return self._entries(statement)
-
-    def list_changes(self, account_id: int, source: str, *, newest: int, limit: int) -> list[AuditEntry]:
-        """Return the newest changes of a source and what belongs to it, newest first.
-
-        Looked for among the ``newest`` entries of the audit log, of all accounts together, which bounds the work.
-        """
-        recent = select(audit).order_by(audit.c.audit_id.desc()).limit(newest).subquery()
-        # What belongs to a source has its name, a slash and its own name: between the slash and what follows it.
-        below = (recent.c.subject >= f"{source}/") & (recent.c.subject < f"{source}0")
-        return self._entries(
-            select(recent, accounts.c.name)
-            .outerjoin(accounts, accounts.c.account_id == recent.c.account_id)
-            .where(recent.c.account_id == account_id, (recent.c.subject == source) | below)
-            .order_by(recent.c.audit_id.desc())
-            .limit(limit)
-        )
-
-    def _entries(self, statement: Select[Any]) -> list[AuditEntry]:
         with self._transactions.read() as connection:
             return [
                 AuditEntry(
+                    moment=row.audit_id,
                     recorded_at=row.recorded_at,
+                    first_at=row.recorded_at if row.first_at is None else row.first_at,
+                    count=row.times or 1,
                     account_id=row.account_id,
                     account=row.name or "",
                     actor=row.actor,
@@ -141,17 +156,41 @@ class AccountStore:
             ]
 
 
-def note(connection: Connection, account_id: int, actor: str, action: str, subject: str, *, now: int) -> None:
-    """Write an entry of the audit log."""
-    entry = {
-        "audit_id": time.time_ns(),
-        "recorded_at": now,
-        "account_id": account_id,
-        "actor": actor,
-        "action": action,
-        "subject": subject,
-    }
-    connection.execute(insert(audit), entry)
+def note(
+    connection: Connection, account_id: int, actor: str, action: str, *, source: str | None = None, name: str = ""
+) -> None:
+    """Write into the audit log what was done to a source, or to what is called ``name``, in it or in the account.
+
+    An equal entry of the same minute becomes this one, which counts it: so repeats take no rows, and the newest entry
+    is always what was done last. Where two equal ones are noted at once on PostgreSQL both may be written.
+    """
+    moment = time.time_ns()
+    entry: dict[str, Any] = {"account_id": account_id, "actor": actor, "action": action}
+    entry["subject"] = "/".join(each for each in (source, name) if each)
+    entry |= {"audit_id": moment, "recorded_at": moment // MILLISECOND_NS}
+    if connection.execute(_REPEAT, {f"new_{key}": value for key, value in entry.items()}).rowcount == 0:
+        number = None if source is None else source_id(account_id, source)
+        connection.execute(insert(audit), entry | {"of_source": number})
+
+
+def _repeat() -> Update:
+    """Return the statement that makes the latest equal entry of the minute another one, ``new_…``, and counts it."""
+    moment, now = bindparam("new_audit_id", type_=BigInteger), bindparam("new_recorded_at", type_=BigInteger)
+    began_at = func.coalesce(audit.c.first_at, audit.c.recorded_at)
+    latest = select(func.max(audit.c.audit_id)).where(
+        *(audit.c[name] == bindparam(f"new_{name}") for name in ("account_id", "actor", "action", "subject")),
+        audit.c.audit_id > moment - MINUTE_MS * MILLISECOND_NS,
+        # The second bound is for a clock that was set back: what lies ahead of it is not of this minute.
+        began_at.between(now - MINUTE_MS, now + MINUTE_MS),
+    )
+    return (
+        update(audit)
+        .where(audit.c.audit_id == latest.scalar_subquery())
+        .values(audit_id=moment, recorded_at=now, times=func.coalesce(audit.c.times, 1) + 1, first_at=began_at)
+    )
+
+
+_REPEAT = _repeat()
 
 
 def ensure_account(connection: Connection, insert_into: statements.Insert, name: str) -> int:
@@ -191,7 +230,7 @@ class KeyStore:
             ensure_account(connection, self._transactions.insert, record.account)
             fields = {column.name: getattr(record, column.name) for column in keys.columns}
             connection.execute(insert(keys), fields)
-            note(connection, record.account_id, actor, "key.create", record.key_id, now=now_ms())
+            note(connection, record.account_id, actor, "key.create", name=record.key_id)
 
     def revoke(self, key_id: str, *, actor: str) -> bool:
         """Revoke a key; tell whether it was in force."""
@@ -229,7 +268,7 @@ class KeyStore:
             # A key that is in that state already is no change, and leaves no entry in the audit log.
             if record is None or connection.execute(statement).rowcount != 1:
                 return False
-            note(connection, record.account_id, actor, action, key_id, now=now_ms())
+            note(connection, record.account_id, actor, action, name=key_id)
             return True
 
 

@@ -134,6 +134,7 @@ class _InteractionRecorder:
             version=self._row.version,
             interactions_version=self.version,
             interactions=answered,
+            moments=[interaction.occurred_at for interaction, *_ in self.stored[before:]],
             duplicates=duplicates,
             unstored=unstored,
         )

@@ -15,7 +15,7 @@ from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, se
 
 from penchant.errors import Refused
 from penchant.storage.accounts import note
-from penchant.storage.databases.opening import Transactions, now_ms
+from penchant.storage.databases.opening import Transactions
 from penchant.storage.schema import accounts, pull_runs, pulls
 
 MOST_PULLS = 1_000
@@ -80,7 +80,7 @@ class PullStore:
             values |= {"body": record.body, "state": record.state, "next_at": self._now}
             values |= {"failures": 0, "lease": "", "lease_until": 0}
             connection.execute(insert(pulls).values(values))
-            note(connection, record.account_id, actor, "pull.add", f"{record.source}/{record.name}", now=now_ms())
+            note(connection, record.account_id, actor, "pull.add", source=record.source, name=record.name)
 
     def remove(self, name: str, *, actor: str) -> bool:
         """Remove a pull and its log, also while it is under way; return whether there was one."""
@@ -90,7 +90,7 @@ class PullStore:
                 return False
             for table in (pulls, pull_runs):
                 connection.execute(delete(table).where(table.c.name == name))
-            note(connection, row.account_id, actor, "pull.remove", f"{row.source}/{name}", now=now_ms())
+            note(connection, row.account_id, actor, "pull.remove", source=row.source, name=name)
         return True
 
     def list_all(self) -> list[PullRecord]:

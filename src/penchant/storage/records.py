@@ -496,6 +496,10 @@ class RecordInteractions(SourceCommand):
     interactions: Sequence[NewInteraction]
     by_page: bool = False
     """Whether a browser key has sent them."""
+    looks_up: bool = False
+    """Whether to tell of the first one's piece if it is there: what is sent alone."""
+    recent_from: int = 0
+    """Where something new is from before this moment, the source's settings tell what becomes of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -580,9 +584,11 @@ class Outcome:
     after a `RecordInteractions`, `ReplacePreferences`, `TakeBack` or `EraseUser`. ``created`` are pieces or
     impressions, ``deleted`` pieces or interactions, ``beyond`` impressions that were not kept because there were enough
     that day, ``unstored`` what concerns people who are switched off. ``interactions`` are those of a
-    `RecordInteractions` in its order, for a stored event id the one that was stored first. ``pending`` tells that words
-    of pieces are to be worked out before settings are in force as a whole. ``draft`` is one that was written or moved,
-    ``lists`` are those that a publication made of what they had become, where that is not what the draft has.
+    `RecordInteractions` in its order, for a stored event id the one that was stored first; ``moments`` are those
+    of new ones, ``settings`` the source's where one is not recent. What `looks_up` has ``is_known`` and, for a page,
+    the ``piece``. ``pending`` tells that words of pieces are to be worked out before settings are in force as a whole.
+    ``draft`` is one that was written or moved, ``lists`` are those that a publication made of what they had become,
+    where that is not what the draft has.
     """
 
     version: int = 0
@@ -591,6 +597,10 @@ class Outcome:
     replaced: int = 0
     deleted: int = 0
     interactions: tuple[StoredInteraction, ...] = ()
+    moments: Sequence[int] = ()
+    settings: bytes = b""
+    is_known: bool = True
+    piece: bytes | None = None
     duplicates: int = 0
     unstored: int = 0
     beyond: int = 0
@@ -731,9 +741,15 @@ class AccountUsage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditEntry:
-    """Who changed what of which account: ``actor`` is a key id, or ``command-line``."""
+    """Who changed what of which account: ``actor`` is a key id, or ``command-line``.
 
+    Stands for ``count`` equal ones, from ``first_at`` to ``recorded_at``; ``moment`` is the latter in nanoseconds.
+    """
+
+    moment: int
     recorded_at: int
+    first_at: int
+    count: int
     account_id: int
     account: str
     actor: str

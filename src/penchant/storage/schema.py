@@ -94,8 +94,19 @@ audit = Table(
     Column("actor", BY_CODE_POINT, nullable=False),
     Column("action", BY_CODE_POINT, nullable=False),
     Column("subject", BY_CODE_POINT, nullable=False),
+    Column("of_source", BigInteger),
+    Column("times", Integer),
+    Column("first_at", BigInteger),
+    Index("audit_by_account", "account_id", "audit_id"),
+    Index("audit_by_source", "of_source", "audit_id"),
+    Index("audit_by_actor", "actor", "audit_id"),
+    Index("audit_by_subject", "account_id", "subject", "audit_id"),
 )
-"""``audit_id`` is the moment in nanoseconds: ascending without a sequence, which one server would have to give."""
+"""``audit_id`` is the moment in nanoseconds: ascending without a sequence, which one server would have to give.
+
+``of_source`` is the number of the source that was changed, null of keys and accounts. A row stands for ``times`` equal
+entries (null: one) since ``first_at``, the latest at ``recorded_at``.
+"""
 # Answers that count, of an account, or of a browser key under the negative number of `hashing.key_counter`.
 usage = Table(
     "usage",

@@ -149,8 +149,15 @@ class PieceStore:
         self, account_id: int, source: str, ids: Sequence[str]
     ) -> tuple[SourceHead, dict[str, EncodedPiece]]:
         """Return some pieces, a thousand at most, with the head that they were read at; unknown ids are left out."""
+        head, _, pieces = self.read_with_rule(account_id, source, ids)
+        return head, pieces
+
+    def read_with_rule(
+        self, account_id: int, source: str, ids: Sequence[str]
+    ) -> tuple[SourceHead, bytes, dict[str, EncodedPiece]]:
+        """Return some pieces as `read_with_head`, and by which rule they have words then."""
         with _open_reader(self._transactions, account_id, source) as reader:
-            return reader.head, reader.pieces(ids)
+            return reader.head, reader.rules.in_force, reader.pieces(ids)
 
     def read_some(self, account_id: int, source: str, ids: Sequence[str]) -> dict[str, bytes]:
         """Return the bodies of some pieces, as `read_with_head`."""

@@ -169,7 +169,27 @@ class WriteTransaction:
             UnknownSource: there is no such source; nothing was written.
         """
         row = self._require(commands[0], INTERACTIONS)
-        return record(self.connection, self.database, row, commands, self.now)
+        outcomes = record(self.connection, self.database, row, commands, self.now)
+        pairs = zip(commands, outcomes, strict=True)
+        if any(moment < command.recent_from for command, outcome in pairs for moment in outcome.moments):
+            settings = stored_settings(self.connection, row.source_id)
+            outcomes = [replace(outcome, settings=settings) for outcome in outcomes]
+        return self._with_pieces(row, commands, outcomes)
+
+    def _with_pieces(
+        self, row: Any, commands: Sequence[RecordInteractions], outcomes: Sequence[Outcome]
+    ) -> list[Outcome]:
+        """Return outcomes that tell of pieces, to commands that look them up: one look-up for all."""
+        ids = {command.interactions[0].piece_id: command.by_page for command in commands if command.looks_up}
+        if not ids:
+            return list(outcomes)
+        known = self._existing(row, list(ids))
+        bodies = self._bodies(row, [each for each, by_page in ids.items() if by_page and each in known])
+        return [
+            replace(outcome, is_known=piece_id in known, piece=bodies.get(piece_id)) if command.looks_up else outcome
+            for command, outcome in zip(commands, outcomes, strict=True)
+            for piece_id in [command.interactions[0].piece_id]
+        ]
 
     def record_impressions(self, commands: Sequence[RecordImpressions]) -> list[Outcome]:
         """Carry out commands of one source together.
@@ -644,10 +664,9 @@ class WriteTransaction:
                 bodies[piece_id] = reader.read(codec, bytes(body))
         return bodies
 
-    def _note(self, command: SourceCommand, action: str, name: str | None = None) -> None:
+    def _note(self, command: SourceCommand, action: str, name: str = "") -> None:
         """Write into the audit log what was done, to the source or to what is called so in it."""
-        subject = command.source if name is None else f"{command.source}/{name}"
-        note(self.connection, command.account_id, command.actor, action, subject, now=self.now)
+        note(self.connection, command.account_id, command.actor, action, source=command.source, name=name)
 
     def _moment(self, row: Any) -> int:
         """Return the present by the source's own clock, which never goes back."""

@@ -1,10 +1,18 @@
 """Handlers of administration below ``/-/admin``: keys, plans, usage, the audit log, signing secrets."""
 
-from penchant.service.administration import MAX_AUDIT_ENTRIES, current_month
+from penchant.service.administration import MAX_AUDIT_ENTRIES, AuditPage, AuditQuery, current_month
 from penchant.web.bodies import SETTINGS_BODY
 from penchant.web.operations import EVERYBODY, Answer, Call, Operation, OperationTable
 from penchant.web.query import Parameter, integer
-from penchant.wire import AuditLog, KeyList, UsageReport, decode_key_wish, decode_plan_wish, encode, parse_month
+from penchant.wire import (
+    KeyList,
+    UsageReport,
+    decode_key_wish,
+    decode_plan_wish,
+    encode,
+    parse_audit_moment,
+    parse_month,
+)
 
 ADMINISTRATION = OperationTable(Operation, "administration")
 
@@ -22,6 +30,24 @@ AUDIT_LIMIT = Parameter(
     schema={"type": "integer", "minimum": 1, "default": DEFAULT_AUDIT_ENTRIES},
     read=lambda text: integer(text, least=1, most=MAX_AUDIT_ENTRIES),
     default=DEFAULT_AUDIT_ENTRIES,
+)
+AUDIT_ACCOUNT = Parameter(
+    name="account",
+    description="Only changes of what belongs to this account.",
+    schema={"type": "string"},
+    read=str,
+)
+ACTOR = Parameter(
+    name="actor",
+    description="Only what this key, by its id, person, or `command-line` did.",
+    schema={"type": "string"},
+    read=str,
+)
+BEFORE = Parameter(
+    name="before",
+    description="Only what was done before a moment: a time (RFC 3339), or the `x-penchant-next` of the page before.",
+    schema={"type": "string"},
+    read=parse_audit_moment,
 )
 
 
@@ -45,15 +71,27 @@ async def usage(call: Call) -> Answer:
     "GET",
     "/-/admin/audit",
     about=EVERYBODY,
-    parameters=(AUDIT_LIMIT,),
+    parameters=(AUDIT_ACCOUNT, ACTOR, BEFORE, AUDIT_LIMIT),
     admin=True,
     personal=True,
     answer="AuditLog",
 )
 async def audit(call: Call) -> Answer:
     """Who changed what, newest first."""
-    entries = await call.services.administration.audit(call.values()[AUDIT_LIMIT.name])
-    return Answer(body=encode(AuditLog(entries=entries)))
+    page = await call.services.administration.audit(audit_query(call), call.values()[AUDIT_ACCOUNT.name])
+    return audit_answer(page)
+
+
+def audit_query(call: Call) -> AuditQuery:
+    """Return which entries of the audit log a call asks for."""
+    values = call.values()
+    return AuditQuery(**{each.name: values[each.name] for each in (ACTOR, BEFORE, AUDIT_LIMIT)})
+
+
+def audit_answer(page: AuditPage) -> Answer:
+    """Return the answer with a page of the audit log."""
+    headers = {} if page.next is None else {"x-penchant-next": str(page.next)}
+    return Answer(body=encode(page.answer()), headers=headers)
 
 
 @ADMINISTRATION.operation("GET", "/-/admin/keys", about=EVERYBODY, admin=True, personal=True, answer="KeyList")

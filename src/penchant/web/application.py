@@ -49,6 +49,8 @@ _EXPOSED_HEADERS = (
     "x-penchant-ignored",
     "x-penchant-list",
     "x-penchant-next",
+    "x-penchant-unknown-content",
+    "x-penchant-expired",
 )
 """What pages may read of an answer."""
 

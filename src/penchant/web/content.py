@@ -9,7 +9,7 @@ from penchant.service.content import ListingPage
 from penchant.storage import Outcome
 from penchant.web.bodies import CONTENT_BODY, JSON, NDJSON, has_body, media_type, prefers_lines
 from penchant.web.operations import NOBODY, Answer, Call, Operation, OperationTable, body_tag, version_tag
-from penchant.web.parameters import DELETED, HISTORY, MIN_VERSION, PAGE_LIMIT, SINCE, SKIP, WAIT, WORDS
+from penchant.web.parameters import DELETED, HISTORY, INCLUDE_WORDS, MIN_VERSION, PAGE_LIMIT, SINCE, SKIP, WAIT, WORDS
 from penchant.wire import (
     PieceWords,
     WordsPreview,
@@ -247,16 +247,17 @@ async def get_content(call: Call) -> Answer:
     about=NOBODY,
     in_browsers=True,
     scope=Scope.READ,
-    parameters=(MIN_VERSION,),
+    parameters=(INCLUDE_WORDS, MIN_VERSION),
     body="ContentIds",
     answer="PiecesById",
     errors=("too-many-entries",),
 )
 async def read_content(call: Call) -> Answer:
     """Read up to 1,000 pieces by their ids, in the order asked."""
-    call.values()
+    words = bool(call.values()["include"])
     ids = list(dict.fromkeys(await call.decode_body(lambda body: decode_asked(body, MAX_READ))))
-    head, stored = await call.services.content.some(call.access, call.source, ids, min_version=call.min_version())
+    some = call.services.content.some
+    head, stored = await some(call.access, call.source, ids, words=words, min_version=call.min_version())
     if call.is_in_browser:
         view = await call.view()
         moment = call.services.lists.now(view)

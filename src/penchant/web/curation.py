@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from penchant.model import Feature, ListKind, Scope
+from penchant.web.administration import ACTOR, AUDIT_LIMIT, BEFORE, audit_answer, audit_query
 from penchant.web.bodies import SETTINGS_BODY
 from penchant.web.content import deletion_answer
 from penchant.web.operations import NOBODY, Answer, Call, Operation, OperationTable
@@ -99,6 +100,21 @@ async def put_settings(call: Call) -> Answer:
     settings = await call.decode_body(decode_settings)
     outcome = await call.services.curation.replace_settings(call.access, call.source, settings)
     return Answer(body=encode_settings(settings), version=outcome.version)
+
+
+@CURATION.operation(
+    "GET",
+    "/{source}/audit",
+    tag="source",
+    about=NOBODY,
+    scope=Scope.WRITE,
+    parameters=(ACTOR, BEFORE, AUDIT_LIMIT),
+    personal=True,
+    answer="AuditLog",
+)
+async def source_audit(call: Call) -> Answer:
+    """Who changed what of the source, newest first."""
+    return audit_answer(await call.services.administration.source_audit(call.access, call.source, audit_query(call)))
 
 
 @CURATION.operation(

@@ -79,10 +79,21 @@ _HEADERS: Mapping[str, tuple[str, str]] = {
         "The version of the source's interactions after what was recorded or erased.",
     ),
     "x-penchant-list": ("string", "The id of the list, which impressions and interactions may name."),
-    "x-penchant-next": ("string", "Where the list goes on, for `after`; without it, the list ends here."),
+    "x-penchant-expired": (
+        "string",
+        "`true` for an interaction that is older than the source's retention, and so counts for nothing.",
+    ),
+    "x-penchant-next": (
+        "string",
+        "Where the list goes on, for `after` (`before` in the audit log); without it, the list ends here.",
+    ),
     "x-penchant-stale": (
         "string",
         "`true` while the database is away: the answer may be older than what is stored.",
+    ),
+    "x-penchant-unknown-content": (
+        "string",
+        "`true` for an interaction with a piece that the source does not have, and that counts once it has it.",
     ),
     "x-penchant-version": ("integer", "The version of the source that was read, or that the change made."),
     "x-request-id": ("string", "The request's id: the caller's, if well-formed, or one of the service."),
@@ -295,7 +306,9 @@ def _answer_headers(operation: Operation) -> list[str]:
         "x-penchant-deleted": operation.deletes_pieces,
         "x-penchant-audience-version": knows_audience(operation),
         "x-penchant-list": operation.answer == "PlacementResult",
-        "x-penchant-next": AFTER in operation.parameters,
+        "x-penchant-next": AFTER in operation.parameters or operation.answer == "AuditLog",
+        "x-penchant-unknown-content": operation.answer == "RecordedInteraction",
+        "x-penchant-expired": operation.answer == "RecordedInteraction",
         "x-penchant-interactions-version": operation.changes_interactions,
     }
     return [*names, *(name for name, has in kinds.items() if has)]

@@ -78,6 +78,13 @@ def _read_include(query: QueryParameters) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
+def _read_include_words(query: QueryParameters) -> tuple[str, ...]:
+    names = query.separated("include")
+    if any(name != "words" for name in names):
+        raise ValueError("Found another member; words is accepted: pieces have the others anyway.")
+    return tuple(names[:1])
+
+
 def _read_words(text: str) -> str:
     if text != AUTO:
         raise ValueError(f"Found another value; {AUTO} is accepted.")
@@ -233,6 +240,12 @@ INCLUDE = Parameter(
     "`words`; repeated, or separated by commas that are not encoded.",
     schema={"type": "array", "items": {"type": "string"}},
     read_all=_read_include,
+)
+INCLUDE_WORDS = Parameter(
+    name="include",
+    description="`words`: pieces come with the words of their texts.",
+    schema={"type": "array", "items": {"type": "string", "enum": ["words"]}},
+    read_all=_read_include_words,
 )
 WORDS = Parameter(
     name="words",

@@ -117,10 +117,14 @@ async def record_interaction(call: Call) -> Answer:
         shown_in=None if values["list"] is None else await _named_piece(call, values["list"]),
         portion=values["value"],
     )
-    outcome = await call.services.people.record(call.access, call.source, [new])
+    people = call.services.people
+    outcome = await people.record(call.access, call.source, [new], looks_up=True)
     answer = msgspec.structs.asdict(_answer(call.source, outcome.interactions[0]))
     recorded = RecordedInteraction[str](**answer, stored=not outcome.unstored)
-    return Answer(body=encode(recorded), headers=_versions(outcome))
+    # What counts for nothing, as yet or for good, is answered as what counts: so that it can be seen.
+    unseen = {"unknown-content": people.is_unknown(outcome), "expired": people.expired(outcome) > 0}
+    told = {f"x-penchant-{name}": "true" for name, is_so in unseen.items() if is_so}
+    return Answer(body=encode(recorded), headers=_versions(outcome) | told)
 
 
 @PEOPLE.operation(
@@ -244,7 +248,12 @@ async def record_interactions(call: Call) -> Answer:
     """Record up to 10,000 interactions, all or none."""
     outcome = await call.services.people.record(call.access, call.source, call.decoded)
     accepted = len(call.decoded) - outcome.duplicates - outcome.unstored
-    receipt = BulkReceipt(accepted=accepted, duplicates=outcome.duplicates, unstored=outcome.unstored)
+    receipt = BulkReceipt(
+        accepted=accepted,
+        duplicates=outcome.duplicates,
+        unstored=outcome.unstored,
+        expired=call.services.people.expired(outcome),
+    )
     return Answer(body=encode(receipt), headers=_versions(outcome))
 
 

@@ -20,6 +20,7 @@ from penchant.wire.administration import (
     UsageReport,
     decode_key_wish,
     decode_plan_wish,
+    parse_audit_moment,
     parse_month,
 )
 from penchant.wire.answers import (
@@ -204,6 +205,7 @@ from penchant.wire.signing import MAX_SIGNED_S, sign_user, signed_user
 from penchant.wire.stored import (
     AS_SUBMITTED,
     PieceReading,
+    body_with_words,
     decode_stored_card,
     decode_stored_filters,
     decode_stored_keywords,
@@ -211,12 +213,19 @@ from penchant.wire.stored import (
     decode_stored_piece,
     decode_stored_texts,
     include_problem,
+    is_public,
     piece_members,
     public_body,
 )
 from penchant.wire.syntax import encode, hundredths_of, number_of, pointer
 from penchant.wire.text import id_problem, name_problem, source_problem
-from penchant.wire.times import format_timestamp, parse_date, parse_interaction_timestamp, parse_timestamp
+from penchant.wire.times import (
+    format_timestamp,
+    parse_date,
+    parse_interaction_timestamp,
+    parse_sent_timestamp,
+    parse_timestamp,
+)
 from penchant.wire.words import (
     decode_word_rule,
     decode_words,

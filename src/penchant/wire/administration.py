@@ -8,10 +8,11 @@ import msgspec
 
 from penchant.model import BROWSER_SCOPES, MAX_NAME_LENGTH, Scope
 from penchant.wire.answers import Moment
-from penchant.wire.fields import BOOLEAN, NAME_SCHEMA, Body, Description, Example, Shape, described
-from penchant.wire.frames import Record
+from penchant.wire.fields import BOOLEAN, NAME_SCHEMA, Body, Description, Example, Shape, described, stated
+from penchant.wire.frames import PagedRecord, Record
 from penchant.wire.syntax import Faults, decode, kind_of, pointer
 from penchant.wire.text import name_problem
+from penchant.wire.times import parse_sent_timestamp
 
 MAX_KEY_DAYS = 36_500
 """The longest life of a key that has an end: a hundred years, as for all spans of days."""
@@ -22,6 +23,9 @@ MAX_BROWSER_QUOTA = 10**12
 """What a browser key may allow an address in a second, and all pages in a month."""
 _LIMITS = {"requestsPerSecond": MAX_ADDRESS_RATE, "requestsPerMonth": MAX_BROWSER_QUOTA}
 _ORIGIN = re.compile(r"https?://(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?\Z", re.ASCII)
+_NANOSECONDS = re.compile(r"[0-9]{19}\Z", re.ASCII)
+_MILLISECOND_NS = 1_000_000
+_LAST_NS = 2**63 - 1
 _MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])\Z", re.ASCII)
 
 
@@ -133,16 +137,21 @@ class UsageReport(Record, frozen=True, kw_only=True, rename="camel"):
 
 
 class AuditEntryAnswer(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel"):
-    """Who changed what, when: ``actor`` is a key's id, or ``command-line``."""
+    """Who changed what, when: ``actor`` is a key's id, or ``command-line``.
+
+    It stands for ``count`` equal changes within a minute, from ``first_at`` to ``recorded_at``.
+    """
 
     recorded_at: Moment
     account: str
     actor: str
     action: str
     subject: str
+    count: Annotated[int, stated({"minimum": 1})]
+    first_at: Moment
 
 
-class AuditLog(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel"):
+class AuditLog(PagedRecord, Generic[Moment], frozen=True, kw_only=True, rename="camel"):
     """Changes, newest first."""
 
     entries: list[AuditEntryAnswer[Moment]]
@@ -255,6 +264,23 @@ def _check_names(value: Mapping[str, Any], faults: Faults) -> None:
         problem = name_problem(given) if isinstance(given, str) else f"Found {kind_of(given)}; a string is accepted."
         if problem:
             faults.add(pointer(name), problem)
+
+
+def parse_audit_moment(text: str) -> int:
+    """Return a moment of the audit log in nanoseconds since 1970 UTC, given as that number or as an RFC 3339 time.
+
+    Raises:
+        ValueError: neither of both.
+    """
+    if _NANOSECONDS.match(text):
+        moment = int(text)
+    else:
+        try:
+            moment = parse_sent_timestamp(text) * _MILLISECOND_NS
+        except ValueError as error:
+            raise ValueError(f"{error} So is the x-penchant-next of the page before.") from None
+    # Nothing was changed before 1970; where such numbers end, it is 2262.
+    return max(0, min(moment, _LAST_NS))
 
 
 def parse_month(text: str) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Generic, TypeVar
 from msgspec import UNSET, Raw, UnsetType
 
 from penchant.wire.fields import Number, stated
-from penchant.wire.frames import Record, RecordList
+from penchant.wire.frames import NotedRecord, Record, RecordList
 from penchant.wire.preferences import PersonPreferences
 
 Moment = TypeVar("Moment", str, datetime)
@@ -140,11 +140,27 @@ class InteractionAnswer(Record, Generic[Moment], frozen=True, kw_only=True, rena
 
 
 class RecordedInteraction(
-    InteractionAnswer[Moment], Generic[Moment], frozen=True, kw_only=True, rename="camel", omit_defaults=True
+    InteractionAnswer[Moment],
+    NotedRecord,
+    Generic[Moment],
+    frozen=True,
+    kw_only=True,
+    rename="camel",
+    omit_defaults=True,
 ):
     """An interaction as it was recorded; ``stored`` is there where it is false, of a person who is switched off."""
 
     stored: bool = True
+
+    @property
+    def has_unknown_content(self) -> bool:
+        """Whether the source does not have the piece, so that this counts once it has."""
+        return "x-penchant-unknown-content" in self.__dict__
+
+    @property
+    def is_expired(self) -> bool:
+        """Whether it is older than the source keeps interactions, so that it counts for nothing."""
+        return "x-penchant-expired" in self.__dict__
 
 
 class ExportedInteraction(
@@ -164,12 +180,14 @@ class Removal(Record, frozen=True, kw_only=True):
 class BulkReceipt(Record, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """How many interactions or seen pieces were newly stored, and how many were known already.
 
-    ``unstored`` are those of people who are switched off, if there are any.
+    ``unstored`` are those of people who are switched off, ``expired`` those of the accepted that are older than the
+    source's retention, and so count for nothing: each if there are any.
     """
 
     accepted: int
     duplicates: int
     unstored: int = 0
+    expired: int = 0
 
 
 class ExportedImpression(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel", omit_defaults=True):

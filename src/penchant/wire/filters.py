@@ -12,6 +12,7 @@ from penchant.attributes import (
     BOOST_SCALE,
     Attribute,
     AttributeFilter,
+    AttributeType,
     Boost,
     Clause,
     ClauseGroup,
@@ -26,6 +27,7 @@ from penchant.errors import InvalidSyntax
 from penchant.wire.attributes import typed_value
 from penchant.wire.fields import is_number
 from penchant.wire.syntax import Faults, decode, encode, fail_at, hundredths_of, kind_of
+from penchant.wire.times import complete_offset
 
 MAX_FILTER_BYTES = 8_192
 """Bytes of a filter as JSON: what fits an address, and makes its mask in milliseconds."""
@@ -218,6 +220,8 @@ class _FilterReader:
         return (condition if exists else ClauseGroup(must_not=(condition,)),)
 
     def _mark(self, value: Any, attribute: Attribute, where: str) -> str:
+        if attribute.type is AttributeType.TIME and isinstance(value, str):
+            value = complete_offset(value)
         try:
             return mark_of(self._numbers[attribute], typed_value(value, attribute.type))
         except ValueError as error:

@@ -27,22 +27,26 @@ class Record(msgspec.Struct, frozen=True):
         return _table(["", ""], [[name, value] for name, value in row_of(self).items()])
 
 
-class PagedRecord(Record, frozen=True, dict=True):
-    """An answer with a list that may go on, and what its headers say of that, once a client has read them."""
+class NotedRecord(Record, frozen=True, dict=True):
+    """An answer, and what its headers say of it, once a client has read them."""
+
+    def note(self, headers: Mapping[str, str]) -> None:
+        """Take note of what the headers of the answer say."""
+        self.__dict__.update({name: value for name, value in headers.items() if name.startswith("x-penchant-")})
+
+
+class PagedRecord(NotedRecord, frozen=True):
+    """An answer with a list that may go on."""
 
     @property
     def next(self) -> str | None:
-        """Where the list goes on, for the option ``after``; ``None`` at its end."""
-        return self.__dict__.get("next")
+        """Where the list goes on, for the option ``after`` (of the audit log ``before``); ``None`` at its end."""
+        return self.__dict__.get("x-penchant-next")
 
     @property
     def list_id(self) -> str | None:
         """The id of a placement's list, for reports of what was seen of it."""
-        return self.__dict__.get("list_id")
-
-    def note(self, *, next: str | None, list_id: str | None) -> None:  # noqa: A002  # the interface's word
-        """Take note of what the headers of the answer say."""
-        self.__dict__.update(next=next, list_id=list_id)
+        return self.__dict__.get("x-penchant-list")
 
 
 class RecordList(PagedRecord, Generic[Entry], frozen=True):

@@ -50,7 +50,7 @@ from penchant.wire.syntax import (
     split_array,
 )
 from penchant.wire.text import RESERVED_IDS, id_problem, label_problem, name_problem, submitted_id_problem
-from penchant.wire.times import parse_timestamp
+from penchant.wire.times import complete_offset, parse_timestamp
 from penchant.wire.words import WORDS_SHAPE, WordSettings
 from penchant.words import WordRule
 
@@ -108,7 +108,13 @@ class IdList(RecordList[Id], frozen=True, kw_only=True):
     count: Annotated[int, stated({"minimum": 0})]
 
 
-class PiecesById(RecordList[Piece], frozen=True, kw_only=True):
+class PieceWithWords(Piece, frozen=True, kw_only=True, omit_defaults=True):
+    """A piece as it is returned, with the words of its texts where they were asked for and it has any."""
+
+    words: Sequence[str] | UnsetType = UNSET
+
+
+class PiecesById(RecordList[PieceWithWords], frozen=True, kw_only=True):
     """Pieces in the order asked, each once, and the ids of those that there are none of."""
 
     missing: list[Id]
@@ -129,6 +135,11 @@ def piece_schemas() -> dict[str, Json]:
     either_id = {"oneOf": [ID_SCHEMA, {"type": "null"}]}
     moment = {"type": ["string", "null"], "format": "date-time"}
     keywords = {"type": "array", "items": {"oneOf": [ID_SCHEMA, ref("Keyword")]}}
+    piece = sent | {
+        "properties": sent["properties"] | returned,
+        "required": ["id", "categories", "filters", "extras"],
+    }
+    words = {"words": {"type": "array", "items": {"type": "string"}}}
     return {
         "Keyword": {
             "type": "object",
@@ -153,11 +164,8 @@ def piece_schemas() -> dict[str, Json]:
         },
         "SubmittedPiece": sent,
         "Draft": sent | {"properties": sent["properties"] | {"id": either_id}, "required": ["categories"]},
-        "Piece": sent
-        | {
-            "properties": sent["properties"] | returned,
-            "required": ["id", "categories", "filters", "extras"],
-        },
+        "Piece": piece,
+        "PieceWithWords": piece | {"properties": piece["properties"] | words},
     }
 
 
@@ -592,20 +600,21 @@ def _read_filters(entry: dict[str, Any], where: str, scan: _SubmissionScan) -> d
             if problem:
                 scan.faults.add(f"{at}/catalogs/{place}", problem)
     for name in _WINDOW_MEMBERS:
-        _check_moment(filters.get(name), f"{at}/{name}", scan)
+        if filters.get(name) is not None:
+            filters = filters | {name: _read_moment(filters[name], f"{at}/{name}", scan)}
     # A member that is null is returned as if it had not been sent; free members are returned as they came.
     absent = [name for name in ("catalogs", *_WINDOW_MEMBERS) if name in filters and filters[name] is None]
     return {name: value for name, value in filters.items() if name not in absent} if absent else filters
 
 
-def _check_moment(value: Any, where: str, scan: _SubmissionScan) -> None:
-    """Note a fault unless a value is absent, null or a time; the text itself is kept as it was sent."""
-    if value is None:
-        return
+def _read_moment(value: Any, where: str, scan: _SubmissionScan) -> Any:
+    """Return a time as it was sent, but with a whole offset: typed clients read it back; another value is a fault."""
     if not isinstance(value, str):
         scan.faults.add(where, f"Found {kind_of(value)}; an RFC 3339 time as a string is accepted.")
-        return
+        return value
+    moment = complete_offset(value)
     try:
-        parse_timestamp(value)
+        parse_timestamp(moment)
     except ValueError as error:
         scan.faults.add(where, str(error))
+    return moment

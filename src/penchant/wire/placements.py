@@ -42,7 +42,7 @@ from penchant.wire.settings import MAX_DAYS, MAX_PREVIEWED, SETTINGS
 from penchant.wire.stored import include_problem
 from penchant.wire.syntax import Faults, decode_object, encode, kind_of
 from penchant.wire.text import RESERVED_IDS, id_problem, label_problem, name_problem
-from penchant.wire.times import parse_timestamp
+from penchant.wire.times import parse_sent_timestamp
 
 MAX_PLACEMENTS = 100
 """Placements of a source: some for each page of a site."""
@@ -132,7 +132,7 @@ def _as_given(kind: type, accepted: str, schema: Json) -> Shape:
 
 def _read_moment(value: Any, where: str, faults: Faults) -> Any:
     try:
-        return parse_timestamp(value if isinstance(value, str) else "")
+        return parse_sent_timestamp(value if isinstance(value, str) else "")
     except ValueError:
         return faults.refuse(where, "Found no moment; a timestamp such as 2026-01-31T18:00:00Z (RFC 3339) is accepted.")
 

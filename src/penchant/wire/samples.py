@@ -107,6 +107,8 @@ SAMPLES: Mapping[str, Any] = {
                 "actor": "command-line",
                 "action": "key.create",
                 "subject": "Zk4tQ9",
+                "count": 1,
+                "firstAt": MOMENT,
             }
         ]
     },

@@ -85,16 +85,23 @@ def public_body(body: bytes, settings: SourceSettings, moment: int) -> bytes | N
     ``moment`` is in milliseconds since 1970 UTC. The window of a piece that names no start began when it was stored.
     """
     members = _members_decoder.decode(body)
-    filters = _filters_decoder.decode(members.get("filters", b"{}"))
-    begins, ends = (filters.get(name) for name in ("availableFrom", "availableUntil"))
-    if begins is not None and moment < parse_timestamp(begins):
-        return None
-    if ends is not None and moment >= parse_timestamp(ends):
+    if not _is_available(members, moment):
         return None
     # As they are written: a number of an extra may have more digits than any type of ours.
     extras = _members_decoder.decode(members.get("extras", b"{}"))
     public = {name: value for name, value in extras.items() if settings.is_public_extra(name)}
     return encode(members | {"extras": public})
+
+
+def is_public(body: bytes, moment: int) -> bool:
+    """Return whether pages may know of a stored piece: only within its window."""
+    return _is_available(_members_decoder.decode(body), moment)
+
+
+def _is_available(members: Mapping[str, msgspec.Raw], moment: int) -> bool:
+    shown = decode_stored_filters(members.get("filters", msgspec.Raw(b"{}")))
+    has_begun = shown.available_from is None or moment >= shown.available_from
+    return has_begun and (shown.available_until is None or moment < shown.available_until)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,20 +245,25 @@ def piece_members(
         }
     if "catalogs" in included or "available" in included:
         filters = _members_decoder.decode(stored.get("filters", b"{}"))
-        if "catalogs" in included:
-            members["catalogs"] = filters.get("catalogs", [])
-        if "available" in included:
-            members |= {name: filters[name] for name in ("availableFrom", "availableUntil") if name in filters}
-    if "words" in included:
-        members["words"] = _words_of(piece, stored, reading)
+        wanted = ["catalogs"] if "catalogs" in included else []
+        wanted += ["availableFrom", "availableUntil"] if "available" in included else []
+        members |= {name: filters[name] for name in wanted if name in filters}
+    if "words" in included and (words := _words_of(piece, stored, reading)) is not None:
+        members["words"] = words
     return members
 
 
-def _words_of(piece: EncodedPiece, stored: Mapping[str, msgspec.Raw], reading: PieceReading) -> list[str]:
-    """Return the words of a piece, those that it was submitted with included."""
+def body_with_words(piece: EncodedPiece, reading: PieceReading) -> bytes:
+    """Return the body of a piece, byte for byte as it is stored, with its ``words`` as `piece_members` has them."""
+    members = piece_members(piece, reading, ("words",))
+    return piece.body.removesuffix(b"}") + b"," + encode(members)[1:] if members else piece.body
+
+
+def _words_of(piece: EncodedPiece, stored: Mapping[str, msgspec.Raw], reading: PieceReading) -> list[str] | None:
+    """Return the words of a piece, or those that it was submitted with; ``None`` where it has none, and gets none."""
     own = _words_decoder.decode(stored.get("categories", b"{}")).words
     if own is msgspec.UNSET:
-        return list(reading.words_of(piece.body, piece.words))
+        return list(reading.words_of(piece.body, piece.words)) if reading.rule else None
     given: dict[str, Any] = {}
     _gather({CATEGORY: own}, "", _keywords_in, given)
     return list(given)

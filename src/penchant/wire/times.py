@@ -11,6 +11,8 @@ _MOMENT = re.compile(
     r"(\d{4}-\d{2}-\d{2})[Tt ]((?!24)\d{2}:\d{2}):(\d{2})(?:\.(\d+))?([Zz]|[+-]\d{2}:\d{2})\Z",
     re.ASCII,
 )
+_SENT_OFFSET = re.compile(r"([ +-])(\d{2}):?(\d{2})\Z", re.ASCII)
+"""An offset as it may come in a request: without its colon, or with a plus that arrived as a space."""
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}\Z", re.ASCII)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
@@ -52,13 +54,27 @@ def parse_timestamp(text: str) -> int:
     return milliseconds + int(fraction[:3].ljust(3, "0")) if fraction else milliseconds
 
 
+def complete_offset(text: str) -> str:
+    """Return a time of a request with what its offset lacks: a colon, and the plus that arrived as a space."""
+    match = None if text.endswith("Z") else _SENT_OFFSET.search(text)
+    if match is None:
+        return text
+    sign, hours, minutes = match.groups()
+    return f"{text[: match.start()]}{'+' if sign == ' ' else sign}{hours}:{minutes}"
+
+
+def parse_sent_timestamp(text: str) -> int:
+    """Return the moment of a time of a request, whose offset may be incomplete; raises as `parse_timestamp`."""
+    return parse_timestamp(complete_offset(text))
+
+
 def parse_interaction_timestamp(text: str, now: int) -> int:
-    """Return the moment of an interaction; a ``+`` that arrived as a space is understood.
+    """Return the moment of an interaction.
 
     Raises:
         ValueError: as `parse_timestamp`, or more than five minutes after ``now``.
     """
-    moment = parse_timestamp(f"{text[:-6]}+{text[-5:]}" if text[-6:-5] == " " else text)
+    moment = parse_sent_timestamp(text)
     if moment > now + MAX_AHEAD_MS:
         raise ValueError("Found a time more than 5 minutes ahead; an interaction lies in the past.")
     return moment

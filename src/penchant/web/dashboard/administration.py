@@ -4,11 +4,12 @@ from typing import Any
 
 from penchant.errors import InvalidInput
 from penchant.model import Scope
-from penchant.service.administration import current_month
+from penchant.service.administration import AuditPage, AuditQuery, current_month
 from penchant.settings import NodeSettings
 from penchant.web.dashboard.desk import action_words, who
+from penchant.web.dashboard.rows.proposals import moment_in
 from penchant.web.dashboard.site import PageAnswer, Visit
-from penchant.wire import decode_key_wish, encode, parse_month
+from penchant.wire import decode_key_wish, encode, format_timestamp, parse_audit_moment, parse_month
 
 KEYS = 50
 """Keys on a page, the newest first."""
@@ -106,12 +107,30 @@ async def usage(visit: Visit) -> PageAnswer:
 
 
 async def audit(visit: Visit) -> PageAnswer:
-    """Show the newest entries of the audit log, as sentences."""
+    """Show a page of the audit log as sentences, of an account, an actor and before a moment where they are given."""
+    given = {name: visit.text(name).strip() for name in ("account", "actor", "before")}
+    page, fault = AuditPage([], None), ""
+    try:
+        query = AuditQuery(actor=given["actor"] or None, before=_before(given["before"]), limit=ENTRIES)
+        page = await visit.services.administration.audit(query, given["account"] or None)
+    except InvalidInput as error:
+        fault = error.detail
     entries = [
-        (each, who(visit, each.actor), *_done(each.action, each.subject))
-        for each in await visit.services.administration.audit(ENTRIES)
+        (each, format_timestamp(each.recorded_at), who(visit, each.actor), *_done(each.action, each.subject))
+        for each in page.entries
     ]
-    return PageAnswer(template="audit.html", values={"entries": entries})
+    values = given | {"entries": entries, "next": page.next, "fault": fault}
+    return PageAnswer(template="audit.html", values=values, status=422 if fault else 200)
+
+
+def _before(text: str) -> int | None:
+    """Return the moment before which entries are shown, of a browser's field or a link to the next page."""
+    if not text:
+        return None
+    try:
+        return parse_audit_moment(text)
+    except ValueError:
+        return parse_audit_moment(format_timestamp(moment_in(text)))
 
 
 def _done(action: str, subject: str) -> tuple[str, str, str]:

@@ -111,6 +111,7 @@ class ChangeText:
     before: str
     after: str
     recorded_at: int
+    count: int = 1
     name: str = ""
     piece: PieceCard | None = None
     row: str = ""
@@ -292,5 +293,11 @@ def change_text(
         holds = (name in listed) == (did == "add")
         values = {"piece": cards[name], "undo": _UNDONE[entry.action] if holds else ""}
     return ChangeText(
-        who=who(visit, entry.actor), before=before, after=after, name=name, recorded_at=entry.recorded_at, **values
+        who=who(visit, entry.actor),
+        before=before,
+        after=after,
+        name=name,
+        recorded_at=entry.recorded_at,
+        count=entry.count,
+        **values,
     )

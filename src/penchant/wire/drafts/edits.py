@@ -25,7 +25,7 @@ from penchant.wire.placements import (
 from penchant.wire.settings import Settings, decode_settings, encode_settings
 from penchant.wire.syntax import UNREADABLE, Faults, decode, decode_object, encode, kind_of, pointer, require_utf8
 from penchant.wire.text import label_problem
-from penchant.wire.times import parse_timestamp
+from penchant.wire.times import parse_sent_timestamp
 
 MAX_TITLE_LENGTH = 200
 MAX_NOTE_LENGTH = 2_000
@@ -45,7 +45,7 @@ def _read_moment(value: Any, where: str, faults: Faults) -> Any:
     if value is None:
         return None
     try:
-        return parse_timestamp(value if isinstance(value, str) else "")
+        return parse_sent_timestamp(value if isinstance(value, str) else "")
     except ValueError as error:
         return faults.refuse(where, str(error))
 

@@ -21,7 +21,7 @@ from penchant.model import MAX_ID_LENGTH, PlacementKind
 from penchant.web.dashboard.forms import number_in
 from penchant.web.dashboard.rows.clauses import ClauseRow, clause_of, clause_row, filter_of, filter_rows, join_values
 from penchant.web.dashboard.rows.clauses import split_values as values_in
-from penchant.wire import BLEND, PLACEMENT, BodyMember, ListUse, encode, format_timestamp, parse_timestamp
+from penchant.wire import BLEND, PLACEMENT, BodyMember, ListUse, encode, format_timestamp, parse_sent_timestamp
 
 Texts = Mapping[str, Sequence[str]]
 
@@ -327,7 +327,9 @@ def _pin(row: tuple[str, ...], where: str, context: FieldContext, faults: list[F
 def _moment_text(value: Any) -> str:
     """Return a moment as browsers write it, in UTC: as short as it can be."""
     try:
-        return format_timestamp(parse_timestamp(value)).removesuffix("Z").rstrip("0").rstrip(".").removesuffix(":00")
+        return (
+            format_timestamp(parse_sent_timestamp(value)).removesuffix("Z").rstrip("0").rstrip(".").removesuffix(":00")
+        )
     except (TypeError, ValueError, AttributeError):
         return "" if value is None else str(value)
 
