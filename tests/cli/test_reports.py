@@ -59,11 +59,29 @@ def test_the_audit_log_is_told_newest_first(service: Service) -> None:
     assert told(service, "audit").stdout.splitlines()[0] == "recordedAt\taccount\tactor\taction\tsubject\tcount"
 
 
+@pytest.mark.slow
+def test_the_audit_log_is_found_by_actor_and_time_page_by_page(service: Service) -> None:
+    service.submit("s")
+    for _ in range(2):
+        service.put("/s/settings", json={})
+    acting = service.key.split("_")[1]
+
+    first = told(service, "audit", "--json", "--actor", acting, "--limit", "1")
+    before = first.stderr.split()[-1]
+    rest = told(service, "audit", "--json", "--actor", acting, "--before", before)
+
+    assert [(entry["action"], entry["count"]) for entry in lines(first)] == [("settings.replace", 2)]
+    assert [entry["action"] for entry in lines(rest)] == ["source.create"]
+    assert "--before" not in rest.stderr
+    assert lines(told(service, "audit", "--json", "--before", "2020-01-01T00:00:00Z")) == []
+
+
 @pytest.mark.parametrize(
     ("words", "code"),
     (
         (("usage", "--month", "2026-13"), 2),
         (("audit", "--limit", "0"), 2),
+        (("audit", "--before", "yesterday"), 2),
         (("usage", "--account", "nobody"), 1),
         (("audit", "--account", "nobody"), 1),
     ),

@@ -268,6 +268,20 @@ def test_a_client_that_waits_reads_what_it_knows_of(either: Callable[..., Either
     assert either().get_source(source, at_least=version).version == version
 
 
+def test_what_counts_for_nothing_is_told(either: Callable[..., Either], server: Server) -> None:
+    client = either(server.key)
+    client.submit_content("told", [{"id": "a", "categories": {}}])
+    old = {"userId": "u", "type": "Click", "contentId": "a", "timestamp": "2001-01-01T00:00:00+0100"}
+
+    told = client.record_interaction("told", "u", "Click", "gone", timestamp=old["timestamp"])
+    known = client.record_interaction("told", "u", "Click", "a")
+
+    assert (told.has_unknown_content, told.is_expired) == (True, True)
+    assert (known.has_unknown_content, known.is_expired) == (False, False)
+    assert client.record_interactions("told", [old]).expired == 1
+    assert client.source_audit("told").entries[-1].count == 1
+
+
 def test_keys_are_managed_and_the_service_tells_of_itself(either: Callable[..., Either], server: Server) -> None:
     created = command("keys", "create", "--data", str(server.data), "--admin")
     admin = either(created.stdout.strip())
@@ -278,7 +292,9 @@ def test_keys_are_managed_and_the_service_tells_of_itself(either: Callable[..., 
     assert made.key_id in {key.key_id for key in admin.list_keys().keys}
     assert admin.set_plan(made.key_id, "basic").plan == "basic"
     assert admin.revoke_key(made.key_id).state == "revoked"
-    assert [entry.action for entry in admin.audit(limit=1).entries] == ["key.revoke"]
+    newest = admin.audit(limit=1)
+    assert [entry.action for entry in newest.entries] == ["key.revoke"]
+    assert [entry.action for entry in admin.audit(limit=1, before=newest.next).entries] == ["key.plan"]
     assert "press" in {account.account for account in admin.usage().accounts}
     assert admin.usage(month="2020-02").month == "2020-02"
     assert admin.live().status == admin.ready().status == "ok"
