@@ -448,7 +448,6 @@ export class Client {
     await this.#service.send("DELETE", path(source), { query: confirm });
   }
 
-  /** Tell who changed what of a source, newest first; `next` is the `before` of the page after. */
   sourceAudit(source: string, query?: Query<"sourceAudit">): Promise<Answer<"sourceAudit"> & Pick<ListHeaders, "next">> {
     return this.#service.json("GET", path(source, "audit"), { query });
   }

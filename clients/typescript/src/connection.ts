@@ -85,8 +85,10 @@ export class Connection {
       body: (await answer.json()) as Body,
     }));
     if (Array.isArray(body)) return body;
-    const told = Object.entries(TOLD_HEADERS).flatMap(([name, header]) => (headers.has(header) ? [[name, headers.get(header)]] : []));
-    return Object.assign(body as object, Object.fromEntries(told)) as Body;
+    for (const [name, header] of Object.entries(TOLD_HEADERS)) {
+      if (headers.has(header)) Object.assign(body as object, { [name]: headers.get(header) });
+    }
+    return body;
   }
 
   /** Return a successful answer, whose body is not read yet. */

@@ -133,7 +133,7 @@ export interface paths {
         };
         /**
          * Who changed what, newest first.
-         * @description Who changed what, newest first; `limit` entries, 100 by default, at most 1,000. `actor` is the id of a key, or `command-line`; `account` is whose source or key was changed, `subject` the source or the key's id. Needs a key with the admin role.
+         * @description Who changed what, newest first; `limit` entries, 100 by default, at most 1,000. `actor` is the id of a key, a person, or `command-line`; `account` is whose source or key was changed, `subject` the source or the key's id. Both find entries, as does `before`, a time or the `x-penchant-next` of the page before. Equal changes within a minute of the first are one entry, `count` of them, the latest at `recordedAt`. Needs a key with the admin role.
          */
         get: operations["audit"];
         put?: never;
@@ -351,7 +351,7 @@ export interface paths {
         put?: never;
         /**
          * Read up to 1,000 pieces by their ids, in the order asked.
-         * @description Up to 1,000 pieces by their ids, for pages that show lists of somebody else: an array of ids; `content` has the pieces and `missing` the ids that the source has none of, both in the order asked, each once. Browser keys get what pages may read. Needs the scope `read`.
+         * @description Up to 1,000 pieces by their ids: an array of ids; `content` has the pieces and `missing` the ids that the source has none of, both in the order asked, each once. With `include=words` pieces have their `words`. Browser keys get what pages may read. Needs the scope `read`.
          */
         post: operations["readContent"];
         delete?: never;
@@ -491,7 +491,7 @@ export interface paths {
         put?: never;
         /**
          * Record an interaction.
-         * @description Types: Click, Play, Watch, Bookmark, Preview, Purchase, RateLike, RateDislike. `timestamp` (RFC 3339, at most five minutes ahead) says when; the same `event-id` of the same person is stored once and answered alike. A piece may be unknown yet. `list=` names the list from which the person took it (impressions). `value=` says what part of the piece was watched, read or listened to, from 0 to 1 with at most two decimals; without it, the whole. It multiplies the weight of the type; any above 0 makes the piece seen, 0 is listed, and counts for nothing. On ratings it says nothing. Needs the scope `interact`.
+         * @description Types: Click, Play, Watch, Bookmark, Preview, Purchase, RateLike, RateDislike. `timestamp` (RFC 3339, `+0100` too, at most five minutes ahead) says when; the same `event-id` of the same person is stored once and answered alike. A piece may be unknown yet: the header `x-penchant-unknown-content: true` says so (to a browser key also where the piece is outside its window), and `x-penchant-expired: true` that the interaction is older than `retentionDays`, and counts for nothing. `list=` names the list from which the person took it (impressions). `value=` says what part of the piece was watched, read or listened to, from 0 to 1 with at most two decimals; without it, the whole. It multiplies the type's weight; any above 0 makes the piece seen, 0 is listed, and counts for nothing. On ratings it says nothing. Needs the scope `interact`.
          */
         post: operations["recordInteraction"];
         /**
@@ -535,7 +535,7 @@ export interface paths {
         put?: never;
         /**
          * Record up to 10,000 interactions, all or none.
-         * @description Up to 10,000 at once, all or none, as a JSON array or as NDJSON (`application/x-ndjson`, `application/ndjson` or `application/jsonl`; pointers begin with the line). `timestamp`, `listId`, `eventId` and `value` are as above; `duplicates` counts what the same person has sent before, or twice in the request. Needs the scope `interact`.
+         * @description Up to 10,000 at once, all or none, as a JSON array or as NDJSON (`application/x-ndjson`, `application/ndjson` or `application/jsonl`; pointers begin with the line). `timestamp`, `listId`, `eventId` and `value` are as above; `duplicates` counts what the same person has sent before, or twice in the request, `expired` those of the accepted that are too old, if any. Unknown pieces are not told of: a history may come before its catalogue. Needs the scope `interact`.
          */
         post: operations["recordInteractions"];
         delete?: never;
@@ -1069,7 +1069,7 @@ export interface paths {
         };
         /**
          * Who changed what of the source, newest first.
-         * @description Who changed what of the source, newest first. Needs the scope `write`. Not for browser keys.
+         * @description Who changed what of the source, newest first, for keys with the scope `write`: as for admins, without `account`. Needs the scope `write`. Not for browser keys.
          */
         get: operations["sourceAudit"];
         put?: never;
