@@ -83,6 +83,13 @@ STORE_WORDS = (
     .values(words=bindparam("text"))
 )
 """Stores what is kept of the words of a piece as it was read."""
+KNOWN_PIECES = select(pieces.c.piece_id).where(
+    pieces.c.source_id == bindparam("source"),
+    pieces.c.piece_id.in_(bindparam("ids", expanding=True)),
+    pieces.c.deleted.is_(False),
+    pieces.c.version > bindparam("cleared_at"),
+)
+"""Which of these ids, some hundreds at most, a source has a piece of."""
 MOVE_INTERACTION, MOVE_EVENT = (
     update(table)
     .where(table.c.source_id == bindparam("source"), table.c.version == bindparam("old"))

@@ -180,16 +180,24 @@ class WriteTransaction:
         self, row: Any, commands: Sequence[RecordInteractions], outcomes: Sequence[Outcome]
     ) -> list[Outcome]:
         """Return outcomes that tell of pieces, to commands that look them up: one look-up for all."""
-        ids = {command.interactions[0].piece_id: command.by_page for command in commands if command.looks_up}
+        ids: dict[str, bool] = {}
+        for command in commands:
+            if command.looks_up:
+                piece_id = command.interactions[0].piece_id
+                ids[piece_id] = ids.get(piece_id, False) or command.by_page
         if not ids:
             return list(outcomes)
-        known = self._existing(row, list(ids))
-        bodies = self._bodies(row, [each for each, by_page in ids.items() if by_page and each in known])
-        return [
-            replace(outcome, is_known=piece_id in known, piece=bodies.get(piece_id)) if command.looks_up else outcome
-            for command, outcome in zip(commands, outcomes, strict=True)
-            for piece_id in [command.interactions[0].piece_id]
-        ]
+        values = {"source": row.source_id, "cleared_at": row.cleared_at, "ids": list(ids)}
+        known = set(self.connection.execute(statements.KNOWN_PIECES, values).scalars())
+        by_page = [each for each, is_by_page in ids.items() if is_by_page and each in known]
+        bodies = self._bodies(row, by_page) if by_page else {}
+        told, plain = list(outcomes), known - bodies.keys()
+        for place, command in enumerate(commands):
+            # Nearly all are known, and what they have by default says so.
+            if command.looks_up and (piece_id := command.interactions[0].piece_id) not in plain:
+                body = bodies.get(piece_id) if command.by_page else None
+                told[place] = replace(told[place], is_known=piece_id in known, piece=body)
+        return told
 
     def record_impressions(self, commands: Sequence[RecordImpressions]) -> list[Outcome]:
         """Carry out commands of one source together.
