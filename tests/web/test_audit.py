@@ -134,9 +134,9 @@ def test_the_page_leads_to_older_changes(filled: Service) -> None:
     (onward,) = [each for each in page.text.split('href="') if "before=" in each]
     older = visitor.ask("GET", onward.partition('"')[0].replace("&amp;", "&"))
 
-    assert "200 changes of loud too" in text_of(page.text)
-    assert page.text.count("blacklist.replace") == older.text.count("blacklist.replace") == 200
-    assert f"Key k{OTHERS - 201} " in text_of(older.text)
+    assert "100 changes of loud too" in text_of(page.text)
+    assert page.text.count("blacklist.replace") == older.text.count("blacklist.replace") == 100
+    assert f"Key k{OTHERS - 101} " in text_of(older.text)
 
 
 def test_equal_changes_are_told_as_one_at_the_desk(visitor: Visitor, filled: Service) -> None:

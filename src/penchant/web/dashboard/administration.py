@@ -15,7 +15,7 @@ KEYS = 50
 """Keys on a page, the newest first."""
 _NUMBERS = {"days": "expiresInDays", "rate": "requestsPerSecond", "quota": "requestsPerMonth"}
 """Fields of the form for a key that hold numbers, and the members that they are of."""
-ENTRIES = 200
+ENTRIES = 100
 """Entries of the audit log on the page."""
 ACCOUNTS = 150
 """Accounts on the page of usage, those with the most answers."""
