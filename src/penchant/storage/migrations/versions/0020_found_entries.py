@@ -9,7 +9,7 @@ from sqlalchemy import BigInteger, Column, Integer, func, or_, select, update
 from penchant.storage.migrations.revisions import add_missing
 from penchant.storage.schema import audit, sources
 
-revision = "0021"
+revision = "0020"
 down_revision = "0019"
 
 
