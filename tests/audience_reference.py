@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from oracle import SEEN, WEIGHTS, Piece, Term, effective_weights, portion, profile, stated, telling
-from order_reference import Like, Order, factors_of
+from order_reference import Like, Order, factors_of, half_up
 
 DAY_MS = 86_400_000
 LARGE = 50_000
@@ -110,7 +110,11 @@ class Reference:
         own: dict[str, list[dict[str, Any]]] = defaultdict(list)
         for each in interactions:
             own[each["userId"]].append(each)
-        self.likes: Likes = {person: self.liked(events) for person, events in own.items()}
+        self.weighted: Likes = {person: self.liked(events) for person, events in own.items()}
+        weights = sorted((like.grade for liked in self.weighted.values() for like in liked.values()), reverse=True)
+        half = -(-len(weights) // 2)
+        self.full = Fraction(sum(weights[:half]), half) if half else Fraction(16)
+        self.likes: Likes = {person: self.graded(liked) for person, liked in self.weighted.items()}
         self.order = Order.of(self.likes.values())
         self.strength = self.order.strength(settings.get("order", "auto"))
         self.successors = self.order.successors()
@@ -125,6 +129,13 @@ class Reference:
 
     def liked(self, own: list[dict[str, Any]]) -> dict[str, Like]:
         return likes_of(own, self.existing, self.weights, self.most)
+
+    def graded(self, liked: Mapping[str, Like]) -> dict[str, Like]:
+        """Likes by weight as likes by grade."""
+        return {
+            piece_id: Like(min(16, max(1, half_up(16 * like.grade / self.full))), like.at)
+            for piece_id, like in liked.items()
+        }
 
     def neighbours(self, piece_id: str) -> list[str]:
         overlap = self.overlap[piece_id]
@@ -196,6 +207,7 @@ class Figures:
     """The figures of a source, exact."""
 
     likes: int = 0
+    worth: int = 0
     pieces: int = 0
     evenness: Fraction = Fraction(1)
     telling: Fraction = Fraction(3, 2)
@@ -208,8 +220,10 @@ class Figures:
         expected = Fraction(likes * (likes - 1), 2 * pieces) if pieces else Fraction(0)
         telling = _telling(reference)
         square = min(Fraction(6), max(Fraction(1, 4), telling**2 - 1))
+        grades = [like.grade for liked in reference.likes.values() for like in liked.values()]
         return cls(
             likes=likes,
+            worth=sum(grades) ** 2 // sum(v**2 for v in grades) if grades else 0,
             pieces=pieces,
             evenness=min(Fraction(1), max(Fraction(1, 64), (observed - expected + 1) / (expected + 1))),
             telling=telling,
@@ -219,34 +233,55 @@ class Figures:
     @property
     def loan(self) -> Fraction:
         """L: how much a person's own like of a stand-in counts."""
-        return Fraction(3, 10) * self.likes / (self.likes + 500 / self.kappa**2)
+        return Fraction(3, 10) * self.worth / (self.worth + 500 / self.kappa**2)
 
     def content_factor(self, met: int) -> Fraction:
         """The factor of the content part for a person who has met so many pieces."""
-        density = Fraction(self.likes, self.pieces) if self.pieces else Fraction(0)
+        density = Fraction(self.worth, self.pieces) if self.pieces else Fraction(0)
         lead = Fraction(3, 2) * self.kappa * Fraction(met, met + 1) - 1
         return 1 + lead * 100 / (100 + density**2)
 
 
 def _telling(reference: Reference) -> Fraction:
+    """Lambda, by the sums of the words, with weights u."""
     units = {piece_id: reference.catalogue.unit(piece_id) for piece_id in reference.people}
+    lengths = {piece_id: sum(value**2 for value in unit.values()) for piece_id, unit in units.items()}
     everyone: Counter[Term] = Counter()
-    total, own_squares, within, count = 0, 0, Fraction(0), 0
-    for liked in reference.likes.values():
+    own_squares, totals, alike = 0, [], []
+    cap = math.floor(20 * reference.full)
+    for liked in reference.weighted.values():
         summed: Counter[Term] = Counter()
-        for piece_id in liked:
-            summed.update(units[piece_id])
+        for piece_id, like in liked.items():
+            summed.update({term: like.grade * value for term, value in units[piece_id].items()})
         everyone.update(summed)
         square = sum(value**2 for value in summed.values())
-        total += len(liked)
         own_squares += square
+        total, squares = sum(like.grade for like in liked.values()), sum(like.grade**2 for like in liked.values())
+        totals.append(total)
         if len(liked) > 1:
-            alone = sum(value**2 for piece_id in liked for value in units[piece_id].values())
-            within += Fraction(square - alone, len(liked) - 1)
-            count += len(liked)
-    pairs = total**2 - sum(len(liked) ** 2 for liked in reference.likes.values())
-    between = Fraction(sum(value**2 for value in everyone.values()) - own_squares, pairs) if pairs else Fraction(0)
-    return (within / between + 75) / (count + 50) if between > 0 else Fraction(3, 2)
+            alone = sum(like.grade**2 * lengths[piece_id] for piece_id, like in liked.items())
+            counted = min(total, cap)
+            alike.append(
+                (
+                    counted,
+                    (square - alone) // (total**2 - squares),
+                    squares if total <= cap else cap**2 * squares // total**2,
+                )
+            )
+    crowds = {
+        piece_id: sum(own) ** 2 - sum(u**2 for u in own)
+        for piece_id in units
+        if (own := [liked[piece_id].grade for liked in reference.weighted.values() if piece_id in liked])
+    }
+    between = sum(value**2 for value in everyone.values()) - own_squares
+    between -= sum(crowd * lengths[piece_id] for piece_id, crowd in crowds.items())
+    pairs = sum(totals) ** 2 - sum(total**2 for total in totals) - sum(crowds.values())
+    if between <= 0 or pairs <= 0 or not alike:
+        return Fraction(3, 2)
+    weight = sum(w for w, _, _ in alike)
+    likeness = Fraction(sum(w * q for w, q, _ in alike), weight)
+    evidence = weight**2 // sum(squares for _, _, squares in alike)
+    return (evidence * likeness / Fraction(between, pairs) + 75) / (evidence + 50)
 
 
 def recommended_parts(
@@ -267,19 +302,23 @@ def recommended_parts(
     taste = profile(pieces, everyone.get(user, []), today, settings, said)
     terms = {piece["id"]: effective_weights(piece) for piece in pieces}
 
+    events = [each | {"userId": person} for person, own in everyone.items() for each in own]
+    reference = Reference(pieces, events, settings)
+
     def people(piece_id: str) -> float:
         total = 0.0
         for own in everyone.values():
-            days = [e["day"] for e in own if e["contentId"] == piece_id and types[e["type"]] > 0]
-            total += 2 ** (-(today - max(days)) / 30) if days else 0
+            positive = [e for e in own if e["contentId"] == piece_id and types[e["type"]] > 0]
+            if positive:
+                u = max(grade(types[e["type"]], portion(e)) for e in positive)
+                v = reference.graded({piece_id: Like(u, 0)})[piece_id].grade
+                total += v / 16 * 2 ** (-(today - max(e["day"] for e in positive)) / 30)
         return total
 
     count = {piece["id"]: people(piece["id"]) for piece in pieces}
     most = max(count.values(), default=0)
-    events = [each | {"userId": person} for person, own in everyone.items() for each in own]
-    reference = Reference(pieces, events, settings)
     content = partial(reference.catalogue.content, taste)
-    alike = reference.shares(reference.liked(everyone.get(user, [])))
+    alike = reference.shares(reference.graded(reference.liked(everyone.get(user, []))))
     figures = reference.figures
     even = float(figures.evenness)
     popularity = {each: math.log(1 + even * n) / math.log(1 + most) if most else 0.0 for each, n in count.items()}

@@ -87,7 +87,7 @@ def audience_rows(worked: Worked) -> Iterator[str]:
     for person in worked.people:
         yield row(person, ", ".join(f"{piece} {grade}" for piece, grade in worked.likes(person).items()))
     for piece, count in worked.liking.items():
-        yield row(piece, count, worked.popularity[piece])
+        yield row(piece, float(count), worked.popularity[piece])
     liked = [piece for piece, count in worked.liking.items() if count]
     for piece in liked:
         yield row(piece, *(worked.reference.overlap[piece][other] for other in liked))
@@ -131,7 +131,7 @@ def test_numbers_in_the_text_follow_from_the_definitions(worked: Worked) -> None
         f"‖minestrone‖ is {vector_norm(worked.weights['minestrone']):.3f}",
         f"its length ‖f P‖ is {vector_norm(worked.rare):.1f}",
         f"mean length m is {worked.catalogue.mean:.3f}",
-        f"N = {figures.likes} likes of T = {figures.pieces} pieces",
+        f"{figures.likes} likes of T = {figures.pieces} pieces, worth N = {figures.worth} full ones",
         f" / (5.6 + 1) = {float(figures.evenness):.4f}",
         f"λ is {float(figures.telling):.3f}",
         f"κ = {float(figures.kappa):.2f}",

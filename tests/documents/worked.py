@@ -111,9 +111,10 @@ class Worked:
         return {piece: self.catalogue.content(self.profile, piece) for piece in self.weights}
 
     @cached_property
-    def liking(self) -> dict[str, int]:
-        """How many people liked each piece."""
-        return {piece: self.reference.people[piece] for piece in self.weights}
+    def liking(self) -> dict[str, float]:
+        """How many people liked each piece, each by the grade of the like."""
+        everybody = self.reference.likes.values()
+        return {piece: sum(own[piece].grade / 16 for own in everybody if piece in own) for piece in self.weights}
 
     @cached_property
     def popularity(self) -> dict[str, float]:

@@ -13,6 +13,7 @@ import oracle
 from answers import rows_of_likes, snapshot_of
 from penchant.index import Audience, AudienceWeights, Tally, build_weights
 from penchant.index.people import tally
+from penchant.index.people.figures import FullLike
 from penchant.index.people.likes import Likes
 from penchant.index.people.popularity import PieceCounts, PieceNumbers
 from penchant.index.strings import Strings
@@ -149,15 +150,17 @@ def test_popularity_is_that_of_the_definition(events: list[tuple[Any, ...]], tol
     weights = oracle.WEIGHTS | told.get("interactionWeights", {})
     people = []
     for piece_id in PIECES:
-        latest = [
-            max((e["day"] for e in own if e["contentId"] == piece_id and weights[e["type"]] > 0), default=None)
-            for own in counting.kept().values()
-        ]
-        people.append(math.fsum(2 ** (-(TODAY - day) / 30) for day in latest if day is not None))
+        total = 0.0
+        for own in counting.kept().values():
+            positive = [e for e in oracle.telling(own) if e["contentId"] == piece_id and weights[e["type"]] > 0]
+            if positive:
+                grade = max(audience_reference.grade(weights[e["type"]], oracle.portion(e)) for e in positive)
+                total += grade / 16 * 2 ** (-(TODAY - max(e["day"] for e in positive)) / 30)
+        people.append(total)
 
     counts = counting.tally.popularity(settings_of(told, counting.oldest), TODAY)
 
-    assert counts.by_part(snapshot.parts)[0].tolist() == pytest.approx(people)
+    assert counts.by_part(snapshot.parts, FullLike().grades)[0].tolist() == pytest.approx(people)
     audience = Audience(counts, AudienceWeights.none())
     most = math.log1p(max(people)) or 1.0
     shares = audience.popular(snapshot.parts, (TODAY, 0.0), lambda: np.zeros(1)).shares[0]
@@ -192,7 +195,7 @@ def test_popularity_counted_after_each_step_is_that_of_a_rebuild(
             counts = counting.tally.popularity(chosen, TODAY)
 
     anew = rebuilt(counting).popularity(chosen, TODAY)
-    assert counts.by_part(parts)[0].tolist() == anew.by_part(parts)[0].tolist()
+    assert counts.by_part(parts, FullLike().grades)[0].tolist() == anew.by_part(parts, FullLike().grades)[0].tolist()
 
 
 def test_an_earlier_day_needs_another_count() -> None:
@@ -241,7 +244,7 @@ def test_shares_of_likes_add_up_to_the_part(events: list[tuple[Any, ...]], own: 
     counting = counting_of([event for event in events if event[0] == "record"])
     snapshot = snapshot_of([{"id": each, "categories": {"t": [each[1], "x"]}} for each in PIECES])
     likes = counting.tally.compacted().matrix(Strings.of(PIECES), SourceSettings(), 0)
-    counts = PieceCounts(PieceNumbers(counting.tally.base), np.zeros(len(counting.tally.base.ids), dtype=np.int64))
+    counts = PieceCounts(PieceNumbers(counting.tally.base), {}, len(counting.tally.base.ids))
     audience = Audience(counts, build_weights(likes, snapshot.merged(), {}))
     chosen = rows_of_likes(snapshot, {piece_id: 4 + number for number, piece_id in enumerate(own)})
 

@@ -10,14 +10,15 @@ from hypothesis import strategies as st
 
 from answers import snapshot_of
 from penchant.index import Snapshot, Strings, Tally
+from penchant.index.people.figures import FullLike
 from penchant.index.people.popularity import HALF_LIFE_DAYS, PieceCounts, PopularityMeter, shares_of
 from penchant.model import DAY_MS, InteractionType, SourceSettings
 
 PIECES = [f"p{number}" for number in range(4)]
 LIKES = st.lists(st.tuples(st.sampled_from("uvwxyz"), st.sampled_from(PIECES), st.integers(0, 200)), min_size=1)
 TODAY = 40_000
-ROUNDING = 6 * 2.0**-41 / math.log1p(2.0**-8)
-"""What six people, each rounded to 2^-40, make where the greatest count is 2^-8; below, the unit is finer."""
+ROUNDING = 6 * 2.0**-37 / math.log1p(2.0**-6)
+"""What six people, each rounded to 2^-36, make where the greatest count is 2^-6; below, the unit is finer."""
 SETTINGS = SourceSettings(retention_days=36_500)
 
 
@@ -27,7 +28,7 @@ def snapshot() -> Snapshot:
 
 
 def popularity(snapshot: Snapshot, tally: Tally, half_life: int) -> list[float]:
-    people = tally.popularity(SETTINGS, TODAY, half_life_days=half_life).by_part(snapshot.parts)
+    people = tally.popularity(SETTINGS, TODAY, half_life_days=half_life).by_part(snapshot.parts, FullLike(9, 1).grades)
     return list(shares_of(snapshot.parts, people, 0.5)[0])
 
 
@@ -102,4 +103,4 @@ def test_counts_stay_as_they_were_while_more_pieces_are_liked(snapshot: Snapshot
 
     # The newest is asked first, as requests do; who began before still has an older one.
     for counts, expected in [*found[::-1], *found]:
-        assert counts.by_part(snapshot.parts)[0].tolist() == expected
+        assert counts.by_part(snapshot.parts, FullLike(9, 1).grades)[0].tolist() == expected

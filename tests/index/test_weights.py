@@ -43,7 +43,7 @@ def built(reference: Reference, pieces: list[dict[str, Any]], weights: dict[str,
     """Build weights from the reference's likes, handed over in an order of chance."""
     segment = segment_of(pieces)
     ids = list(segment.ids)
-    people = list(enumerate(reference.likes.values()))
+    people = list(enumerate(reference.weighted.values()))
     random.Random(len(people)).shuffle(people)
     found = [
         (person, ids.index(piece_id), *like)
@@ -83,14 +83,16 @@ def test_any_history_gives_what_the_words_say(
 
     figures = found.source_figures
     assert (figures.likes, figures.pieces) == (reference.figures.likes, reference.figures.pieces)
+    assert figures.worth == reference.figures.worth
+    assert Fraction(figures.full_total, figures.full_count) == reference.full
     assert figures.evenness == float(reference.figures.evenness)
     assert Fraction(figures.kappa, 100) == reference.figures.kappa
     assert figures.telling == pytest.approx(float(reference.figures.telling) * 1_000_000, abs=1)
     assert figures.loan == pytest.approx(float(reference.figures.loan))
     for met in (0, 1, 5):
         assert figures.content_factor(met) == pytest.approx(float(reference.figures.content_factor(met)))
-    for own in [{}, *reference.likes.values(), {reference.catalogue.ids[0]: Like(16, 0)}]:
-        expected = reference.shares(own)
+    for own in [{}, *reference.weighted.values(), {reference.catalogue.ids[0]: Like(16, 0)}]:
+        expected = reference.shares(reference.graded(own))
         shares = shares_of(found, own)
         assert shares.keys() == expected.keys()
         for piece_id, share in shares.items():

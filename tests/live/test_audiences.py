@@ -17,6 +17,7 @@ from clocks import DAY_CLOCK
 from live.conftest import Sources, newest_file
 from penchant.errors import PreviewTooLarge
 from penchant.index.people import tally
+from penchant.index.people.figures import FullLike
 from penchant.live import counting
 from penchant.live.audience_files import LikesFiles
 from penchant.live.builder import LikesBuilder, builder_lock
@@ -109,7 +110,7 @@ class Counter:
     def answers(self, wanted: AudienceRequest | None = None, *, adopting: bool = False) -> list[Any]:
         """Return how many people like each piece."""
         counts = self.look(wanted, adopting=adopting).counts
-        return [each.tolist() for each in counts.by_part(self.sources.rebuilt(self.source).parts)]
+        return [each.tolist() for each in counts.by_part(self.sources.rebuilt(self.source).parts, FullLike().grades)]
 
     def events(self, wanted: AudienceRequest) -> dict[str, Any]:
         """Return all that is counted, in one piece."""

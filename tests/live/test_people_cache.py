@@ -150,12 +150,14 @@ class Scene:
     async def counts(self) -> tuple[list[list[float]], list[list[float]]]:
         """Return how many people like each piece as it was counted step by step, and out of all that is stored."""
         view, today = await self.view(), int(self.clock()) // 86_400
-        counted = (await self.services.views.audience(view, today)).counts
+        audience = await self.services.views.audience(view, today)
+        counted = audience.counts
         alone = Audiences(self.services.database.storage, StoredLikes(Metrics()), lambda: 0.0)
         anew = alone.count(None, AudienceRequest(head=view.head, settings=view.settings, today=today)).counts
         assert counted is not None
         parts = view.snapshot.parts
-        return [each.tolist() for each in counted.by_part(parts)], [each.tolist() for each in anew.by_part(parts)]
+        now, then = (each.by_part(parts, audience.figures.grades) for each in (counted, anew))
+        return [each.tolist() for each in now], [each.tolist() for each in then]
 
 
 @asynccontextmanager

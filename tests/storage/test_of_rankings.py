@@ -42,7 +42,11 @@ def test_it_answers_as_it_did(client: TestClient) -> None:
         # There was no such setting, and none of its likes is in an order that tells something.
         added = {"order": "auto"} if path.endswith("/settings") else {}
         found = client.get(path).json()
-        assert found == (answer | added if added else answer), path
+        if "/recommendation?" in path:
+            # The rules of such lists have changed since; what may be in them has not.
+            assert {each["id"] for each in found["content"]} == {each["id"] for each in answer["content"]}, path
+        else:
+            assert found == (answer | added if added else answer), path
 
 
 def test_its_pieces_can_have_words_but_for_those_that_came_with_some(client: TestClient) -> None:

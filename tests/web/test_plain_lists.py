@@ -1,7 +1,7 @@
 """Lists that are about no person, and those of many people in one request (interface, section 9)."""
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from datetime import timedelta
 from itertools import count, pairwise
 from typing import Any
@@ -10,9 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import audience_reference
 from acceptance.processes import wait_until
 from clocks import DayClock
 from factories import piece
+from oracle import WEIGHTS
+from order_reference import Like
 from serving import Service
 from strategies import examples
 
@@ -71,14 +74,22 @@ def test_popular_pieces_are_those_of_the_words(
         headers={"x-penchant-min-audience-version": version},
     )
 
-    days_of: dict[tuple[int, int], int] = {}
+    latest: dict[tuple[int, int], int] = {}
+    weights: Counter[tuple[int, int]] = Counter()
     for user, number, kind, days in events:
         if kind != "RateDislike" and number < 7:
-            days_of[user, number] = min(days, days_of.get((user, number), days))
+            latest[user, number] = min(days, latest.get((user, number), days))
+            weights[user, number] = max(weights[user, number], audience_reference.grade(WEIGHTS[kind]))
+    told = [
+        {"userId": str(user), "contentId": f"p{number}", "type": kind, "day": -days}
+        for user, number, kind, days in events
+    ]
+    reference = audience_reference.Reference([piece(f"p{number}", "x") for number in range(7)], told)
     life = 30 if half_life is None else half_life
-    people: Counter[str] = Counter()
-    for (_, number), days in days_of.items():
-        people[f"p{number}"] += 2 ** (-days / life) if life else 1  # type: ignore[assignment]
+    people: dict[str, float] = defaultdict(float)
+    for (user, number), days in latest.items():
+        grade = reference.graded({"it": Like(weights[user, number], 0)})["it"].grade
+        people[f"p{number}"] += grade / 16 * (2 ** (-days / life) if life else 1)
     assert {each[0] for each in found} == set(people)
     assert [each[1] for each in found] == sorted(each[1] for each in found)
     for one, other in pairwise(found):

@@ -25,7 +25,7 @@ from penchant.index.factors import rarities_of, unit_vectors, values_of
 from penchant.index.layout import IntArray, LikeMatrix
 from penchant.index.masks import Filter
 from penchant.index.part import Part
-from penchant.index.people.figures import telling_of
+from penchant.index.people.figures import FullLike, telling_of
 from penchant.index.people.likes import like_matrix
 from penchant.index.segment import Segment
 from penchant.index.snapshot import Snapshot
@@ -61,7 +61,7 @@ def telling_by_category(
 
     Of weights of categories none counts: a category that the source weighs with 0 is judged as others are.
     """
-    everybody = len(likes.person_starts) - 1
+    everybody, full = len(likes.person_starts) - 1, FullLike.of(likes)
     likes = _some(likes, np.diff(catalogue.starts), most)
     values, rarities = values_of(catalogue, {}), rarities_of(np.diff(catalogue.posting_starts), len(catalogue))
     roots, kinds = np.sqrt(rarities)[catalogue.piece_terms], catalogue.category_of[catalogue.piece_terms]
@@ -75,7 +75,7 @@ def telling_by_category(
         own = np.where(kinds == number, values, 0.0)
         units = unit_vectors(roots * own, catalogue.starts)
         squares = _squares(likes, catalogue, units)
-        telling = telling_of(likes, catalogue, units, squares)
+        telling = telling_of(likes, full, catalogue, units, squares)
         found.append(CategoryTelling(catalogue.category_names[number], float(telling)))
     found.sort(key=lambda each: (-each.telling, each.name))
     return TellingFindings(tuple(found), len(likes.pieces), len(likes.person_starts) - 1, everybody)
@@ -108,10 +108,11 @@ def _squares(likes: LikeMatrix, catalogue: Segment, units: IntArray) -> IntArray
     sizes = np.diff(starts)[likes.pieces]
     people = np.repeat(np.repeat(np.arange(count), np.diff(likes.person_starts)), sizes)
     entries = used[run_places(starts[likes.pieces], sizes)]
+    weights = np.repeat(likes.grades, sizes)
     pairs, places = np.unique(people * len(catalogue.terms) + catalogue.piece_terms[entries], return_inverse=True)
     # Integers in doubles would be exact to 2^53 only; of 64 bits they are whatever a person likes.
     sums = np.zeros(len(pairs), dtype=np.int64)
-    np.add.at(sums, places, units[entries])
+    np.add.at(sums, places, units[entries] * weights)
     squares = np.zeros(count, dtype=np.int64)
     np.add.at(squares, pairs // max(1, len(catalogue.terms)), sums * sums)
     return squares

@@ -126,7 +126,7 @@ class StoredWeights:
 
 
 WEIGHTS = FileKind(
-    name="weights", suffix=".weights", magic=b"penchant weights", format=3, of_arrays=StoredWeights.of_arrays
+    name="weights", suffix=".weights", magic=b"penchant weights", format=4, of_arrays=StoredWeights.of_arrays
 )
 
 

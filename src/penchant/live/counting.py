@@ -168,9 +168,9 @@ class AudienceRequest:
         return self.settings.oldest_day(self.today)
 
     def counts_as(self, settings: SourceSettings) -> bool:
-        """Return whether the same interactions count under other settings."""
+        """Return whether the same interactions count, and as much, under other settings."""
         own = self.settings
-        return (own.positive_types, own.retention_days) == (settings.positive_types, settings.retention_days)
+        return (own.interaction_weights, own.retention_days) == (settings.interaction_weights, settings.retention_days)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

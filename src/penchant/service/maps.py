@@ -115,7 +115,8 @@ class CatalogueMaps:
         audience = await self._views.audience(view, self._clock.today())
         likes: FloatArray = np.zeros(len(likeness.ids))
         if audience.counts is not None:
-            for part, counts in zip(view.snapshot.parts, audience.counts.by_part(view.snapshot.parts), strict=True):
+            counted = audience.counts.by_part(view.snapshot.parts, audience.figures.grades)
+            for part, counts in zip(view.snapshot.parts, counted, strict=True):
                 rows = part.segment.ids.find_all(likeness.ids)
                 here = (rows >= 0) & (part.live[rows] > 0)
                 likes[here] = counts[rows[here]]

@@ -116,13 +116,14 @@ def stand_ins(
 def likeness_squares(
     likes: LikeMatrix, starts: IntArray, terms: NDArray[np.uint32], units: IntArray, term_count: int
 ) -> IntArray:
-    """Return by person the square of the sum of the unit vectors of what the person likes; shape (n_people,)."""
+    """Return by person the square of the sum of the unit vectors of likes times their grades; shape (n_people,)."""
     found = np.zeros(len(likes.person_starts) - 1, dtype=np.int64)
     for person in range(len(found)):
         sums = np.zeros(term_count, dtype=np.int64)
-        for piece in likes.pieces[likes.person_starts[person] : likes.person_starts[person + 1]].tolist():
+        own = slice(likes.person_starts[person], likes.person_starts[person + 1])
+        for piece, grade in zip(likes.pieces[own].tolist(), likes.grades[own].tolist(), strict=True):
             cut = slice(starts[piece], starts[piece + 1])
-            sums[terms[cut]] += units[cut]
+            sums[terms[cut]] += grade * units[cut]
         found[person] = int((sums * sums).sum())
     return found
 

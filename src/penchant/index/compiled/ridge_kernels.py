@@ -273,14 +273,14 @@ def stand_ins(terms, postings, norms, inverses, pieces, found, likenesses, sums,
 
 
 def likeness_squares(likes, starts, terms, units, found, sums, met):
-    """Fill found (u,) with the square of the sum of the unit vectors of what each person likes.
+    """Fill found (u,) with the square of the sum of the unit vectors of what each person likes, times the grades.
 
-    At most 1,000 likes of a length of about 2^16 count for a person: squares of some 2^52, far from an overflow.
+    At most 1,000 likes of a length of about 16 x 2^16 count for a person: squares of some 2^60 fit 64 bits.
     """
     for person in range(len(found)):
         met_count, total = 0, np.int64(0)
         for a in range(likes.person_starts[person], likes.person_starts[person + 1]):
-            piece = likes.pieces[a]
+            piece, grade = likes.pieces[a], np.int64(likes.grades[a])
             for e in range(starts[piece], starts[piece + 1]):
                 # It would leave a sum of 0, and its term be noted as met again and again.
                 if units[e] == 0:
@@ -288,7 +288,7 @@ def likeness_squares(likes, starts, terms, units, found, sums, met):
                 if sums[terms[e]] == 0:
                     met[met_count] = terms[e]
                     met_count += 1
-                sums[terms[e]] += units[e]
+                sums[terms[e]] += grade * units[e]
         for a in range(met_count):
             total += sums[met[a]] * sums[met[a]]
             sums[met[a]] = 0

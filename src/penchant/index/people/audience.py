@@ -44,7 +44,7 @@ class LikeColumns:
     """
 
     def __init__(self, weights: AudienceWeights, piece_id: str, catalogue: Segment, strength: int) -> None:
-        self._loan = weights.source_figures.loan
+        self._loan, self._grades = weights.source_figures.loan, weights.source_figures.grades
         self._strength = strength
         self._evidence = 0.0
         # The last entry, 0, is that of pieces without a row, -1.
@@ -63,11 +63,14 @@ class LikeColumns:
         self,
         starts: IntArray,
         rows: Numbers | IntArray,
-        grades: NDArray[np.uint8] | IntArray,
+        weights: NDArray[np.uint8] | IntArray,
         ranks: NDArray[np.uint16] | IntArray,
     ) -> FloatArray:
-        """Return part a of the piece for people: ``starts`` (u + 1,) cuts the others into them, grade 0 is no like."""
-        grades = grades.astype(np.int64)
+        """Return part a of the piece for people: ``starts`` (u + 1,) cuts the others into them, 0 is no like.
+
+        ``weights`` are those of likes.
+        """
+        grades = self._grades[weights]
         factors, successor_factors = like_factors(grades, ranks, self._strength, starts)
 
         def sums(column: IntArray, soon: IntArray) -> IntArray:
@@ -152,7 +155,7 @@ class Audience:
                 floors = self._floors(parts, moment[0], credits_by_age())
                 meter = self._meter = (parts, moment, PopularityMeter(parts, floors, self.figures.evenness))
             none = [np.zeros(len(part.segment)) for part in parts]
-            people = none if self.counts is None else self.counts.by_part(parts)
+            people = none if self.counts is None else self.counts.by_part(parts, self.figures.grades)
             known = self._popular = (parts, moment, meter[2].measure(people))
         return known[2]
 
@@ -236,7 +239,8 @@ class Audience:
         if remembered is not None and remembered[0]() is self._weights and remembered[1] == strength:
             return remembered[2]
         known = [self._weights.rows_of(part.segment)[own] for part, own in zip(parts, likes.rows, strict=True)]
-        rows, grades, ranks = (np.concatenate([_NO_ROWS, *each]) for each in (known, likes.grades, likes.ranks))
+        rows, weights, ranks = (np.concatenate([_NO_ROWS, *each]) for each in (known, likes.grades, likes.ranks))
+        grades = self.figures.grades[weights]
         factors = like_factors(grades, ranks, strength)
         has_weights = rows >= 0
         seeds = LikeSeeds(*(each[has_weights] for each in (rows, grades, *factors)))

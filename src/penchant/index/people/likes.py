@@ -250,20 +250,30 @@ def _graded(facts: PairFacts, rows: IntArray, most: int) -> GradedLikes:
 
 
 class PositivePairs(NamedTuple):
-    """Pairs of a person and a piece with a positive interaction: the piece, and the moment of the latest one."""
+    """Pairs of a person and a piece with a positive interaction: the piece, the moment of the latest one, the weight.
+
+    The weight u is the greatest of any of them, whatever was rated later.
+    """
 
     pieces: IntArray
     moments: IntArray
+    weights: NDArray[np.uint8]
 
 
 def positive_pairs(events: LatestEvents, settings: SourceSettings, oldest_day: int) -> PositivePairs:
     """Return the pairs of ascending events, those from a UTC day on, one of which has a type of positive weight."""
-    is_positive = (events.moments >= oldest_day * DAY_MS) & (grades_by_code(settings)[events.codes] > 0)
-    pairs, moments = events.numbers[is_positive] >> PAIR_SHIFT, events.moments[is_positive]
+    weights = grades_by_code(settings)[events.codes]
+    is_positive = (events.moments >= oldest_day * DAY_MS) & (weights > 0)
+    pairs, moments, weights = (
+        events.numbers[is_positive] >> PAIR_SHIFT,
+        events.moments[is_positive],
+        weights[is_positive],
+    )
     if not len(pairs):
-        return PositivePairs(pairs, moments)
+        return PositivePairs(pairs, moments, weights)
     starts = np.flatnonzero(is_first(pairs))
-    return PositivePairs(pairs[starts] & PIECE_MASK, np.maximum.reduceat(moments, starts))
+    latest, greatest = np.maximum.reduceat(moments, starts), np.maximum.reduceat(weights, starts)
+    return PositivePairs(pairs[starts] & PIECE_MASK, latest, greatest)
 
 
 def _disliked(events: LatestEvents, codes: IntArray, starts: IntArray) -> BoolArray:

@@ -22,7 +22,7 @@ from penchant.index.people.event_codes import age_count
 from penchant.index.people.likes import LatestEvents, Likes, PositivePairs, build_likes, words_of
 from penchant.index.segment import Segment
 from penchant.index.strings import Strings
-from penchant.model import DAY_MS
+from penchant.model import DAY_MS, TOP_GRADE
 
 
 class PieceNumbers:
@@ -70,10 +70,10 @@ class PieceNumbers:
 
 HALF_LIFE_DAYS = 30
 """After how many days a person's liking counts half towards popularity (interface, section 6)."""
-PEOPLE_SCALE = 1 << 40
-"""People who count in part are added up as integers of this unit: eight million of a piece fit 64 bits."""
+PEOPLE_SCALE = 1 << 36
+"""People who count in part are added up as integers of this unit: times grades, those of eight million fit 64 bits."""
 
-FAINT_PEOPLE = PEOPLE_SCALE >> 8
+FAINT_PEOPLE = PEOPLE_SCALE >> 6
 """Below this even the best-liked piece is counted in a smaller unit: what is old would be lost in rounding."""
 
 Credits = Callable[[], FloatArray]
@@ -105,49 +105,79 @@ class Popularity:
         )
 
 
-class PieceCounts:
-    """How many people like each piece at a moment; what it remembers changes no answer.
+PeopleByWeight = dict[int, IntArray]
+"""By the weight u of likes the people of each piece, in a `PEOPLE_SCALE`-th; arrays that are never written to."""
 
-    ``people`` counts in a `PEOPLE_SCALE`-th, halved ``halvings`` times.
+
+class PieceCounts:
+    """How many people like each piece at a moment, of so many pieces; what it remembers changes no answer.
+
+    ``people`` are halved ``halvings`` times.
     """
 
-    def __init__(self, numbers: PieceNumbers, people: IntArray, halvings: int = 0) -> None:
+    def __init__(self, numbers: PieceNumbers, people: PeopleByWeight, size: int, halvings: int = 0) -> None:
         self._numbers = numbers
-        self._size = len(people)
-        counted = np.append(people, 0) / PEOPLE_SCALE
-        self._people = np.ldexp(counted, -halvings) if halvings else counted
-        self._rows: tuple[Segment, IntArray] | None = None
+        self._size = size
+        self._by_weight = people
+        self._halvings = halvings
+        self._graded: tuple[IntArray, FloatArray] | None = None
+        self._rows: tuple[Segment, FloatArray] | None = None
 
     @classmethod
     def of_rows(cls, segment: Segment, people: FloatArray) -> "PieceCounts":
         """Return counts that are known by row of a segment; it has nothing for any other."""
         none = build_likes(words_of([]), [], LatestEvents.none(), kept_from=0)
-        counts = cls(PieceNumbers(none), np.zeros(0, dtype=np.int64))
-        counts._people = np.append(people, 0.0)
-        counts._rows = segment, np.arange(len(segment))
+        counts = cls(PieceNumbers(none), {}, 0)
+        counts._rows = segment, people
         return counts
 
-    def by_part(self, parts: Sequence[Part]) -> list[FloatArray]:
-        """Return the people of all pieces, an array for each part."""
-        return [self._people[self._numbers_of(part.segment)] for part in parts]
+    def by_part(self, parts: Sequence[Part], grades: IntArray) -> list[FloatArray]:
+        """Return the people of all pieces, an array for each part; each counts a sixteenth of the grade of the like.
 
-    def _numbers_of(self, segment: Segment) -> IntArray:
-        """Return the number of each of a segment's pieces, -1 for those without an interaction."""
-        if self._rows is not None and self._rows[0] is segment:
-            return self._rows[1]
-        return self._numbers.of_segment(segment, self._size)
+        ``grades`` (17,) are those by weight (`figures.SourceFigures.grades`).
+        """
+        if self._rows is not None:
+            segment, people = self._rows
+            return [people if part.segment is segment else np.zeros(len(part.segment)) for part in parts]
+        counted = self._counted_by(grades)
+        return [counted[self._numbers.of_segment(part.segment, self._size)] for part in parts]
+
+    def _counted_by(self, grades: IntArray) -> FloatArray:
+        """Return the people of all pieces under grades, last 0 for those without a number."""
+        # Grades are the same array for as long as the full like of the source is.
+        known = self._graded
+        if known is None or known[0] is not grades:
+            total = np.zeros(self._size + 1, dtype=np.int64)
+            for weight, people in self._by_weight.items():
+                total[: len(people)] += people * grades[weight]
+            known = self._graded = grades, np.ldexp(total / (PEOPLE_SCALE * TOP_GRADE), -self._halvings)
+        return known[1]
 
 
 def faint_people(
     pairs: PositivePairs, today: int, size: int, *, half_life_days: int = HALF_LIFE_DAYS
-) -> tuple[IntArray, int]:
+) -> tuple[PeopleByWeight, int]:
     """Return the people of all pieces in a unit that fits the latest interaction, and how often that is halved."""
     halvings = 0
     if len(pairs.moments) and half_life_days:
         halvings = max(0, today - int(pairs.moments.max()) // DAY_MS) // half_life_days
-    people = np.zeros(size, dtype=np.int64)
-    np.add.at(people, pairs.pieces, people_of(pairs, today, halvings, half_life_days=half_life_days))
+    people: PeopleByWeight = {}
+    add_people(people, pairs, people_of(pairs, today, halvings, half_life_days=half_life_days), size)
     return people, halvings
+
+
+def add_people(people: PeopleByWeight, pairs: PositivePairs, counted: IntArray, size: int) -> None:
+    """Add what each pair counts to the people of its weight, in new arrays of so many pieces."""
+    for weight in np.flatnonzero(np.bincount(pairs.weights)).tolist():
+        own = pairs.weights == weight
+        # Never in place: what was counted before may still be read.
+        before = people.get(weight, _NOBODY)
+        total = np.append(before, np.zeros(size - len(before), dtype=np.int64))
+        np.add.at(total, pairs.pieces[own], counted[own])
+        people[weight] = total
+
+
+_NOBODY = np.zeros(0, dtype=np.int64)
 
 
 def people_of(pairs: PositivePairs, today: int, halvings: int = 0, *, half_life_days: int = HALF_LIFE_DAYS) -> IntArray:

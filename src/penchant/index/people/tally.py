@@ -39,8 +39,10 @@ from penchant.index.people.likes import (
 from penchant.index.people.popularity import (
     FAINT_PEOPLE,
     HALF_LIFE_DAYS,
+    PeopleByWeight,
     PieceCounts,
     PieceNumbers,
+    add_people,
     faint_people,
     people_of,
 )
@@ -61,12 +63,12 @@ _Columns: TypeAlias = "tuple[array[int], array[int], array[int]]"
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class _RunningCount:
-    """People by piece under settings, on a UTC day, each counting half after the half-life."""
+    """People by piece and weight under settings, on a UTC day, each counting half after the half-life."""
 
     settings: SourceSettings
     today: int
     half_life_days: int
-    people: IntArray
+    people: PeopleByWeight
 
     @property
     def oldest_day(self) -> int:
@@ -74,14 +76,13 @@ class _RunningCount:
 
     def put(self, before: LatestEvents, now: LatestEvents, size: int) -> None:
         """Count some pairs by their events of now instead of those before; there are so many pieces."""
-        # Never in place: what was counted before may still be read.
-        self.people = np.append(self.people, np.zeros(size - len(self.people), dtype=np.int64))
+        self.people = dict(self.people)
         for events, sign in ((before, -1), (now, 1)):
             if not len(events.numbers):
                 continue
             pairs = positive_pairs(events, self.settings, self.oldest_day)
             counted = people_of(pairs, self.today, half_life_days=self.half_life_days)
-            np.add.at(self.people, pairs.pieces, sign * counted)
+            add_people(self.people, pairs, sign * counted, size)
 
 
 class Tally:
@@ -190,12 +191,12 @@ class Tally:
         if room is not None and self.is_full(room=room):
             self.compacted(settings.oldest_day(today))
         count = self._running_count(settings, today, half_life_days)
-        if count.people.max(initial=0) < FAINT_PEOPLE:
+        if max((int(each.max(initial=0)) for each in count.people.values()), default=0) < FAINT_PEOPLE:
             # All likes are months old. Their sums would be lost in rounding, so they are counted anew, in a finer unit.
             pairs = positive_pairs(self._events_now(), settings, count.oldest_day)
-            faint = faint_people(pairs, today, len(self._pieces), half_life_days=half_life_days)
-            return PieceCounts(self._pieces, *faint)
-        return PieceCounts(self._pieces, count.people)
+            people, halvings = faint_people(pairs, today, len(self._pieces), half_life_days=half_life_days)
+            return PieceCounts(self._pieces, people, len(self._pieces), halvings)
+        return PieceCounts(self._pieces, count.people, len(self._pieces))
 
     def is_full(self, *, room: int = 1, coming: int = 0) -> bool:
         """Return whether a new base is due after so many events more; it takes a second for some millions of them."""
@@ -232,11 +233,10 @@ class Tally:
 
     def _running_count(self, settings: SourceSettings, today: int, half_life_days: int) -> _RunningCount:
         """Return the people of all pieces, counted as a whole only once a day, and once for each base."""
-        key = (settings.positive_types, today, settings.retention_days, half_life_days)
+        key = (tuple(settings.interaction_weights.items()), today, settings.retention_days, half_life_days)
         count = self._counts.get(key)
         if count is None:
-            people = np.zeros(len(self._pieces), dtype=np.int64)
-            count = _RunningCount(settings=settings, today=today, half_life_days=half_life_days, people=people)
+            count = _RunningCount(settings=settings, today=today, half_life_days=half_life_days, people={})
             count.put(LatestEvents.none(), self._base.events, len(self._pieces))
             for person in sorted(self._gone):
                 count.put(self._base.events_of(person), LatestEvents.none(), len(self._pieces))

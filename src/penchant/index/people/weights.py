@@ -27,7 +27,7 @@ from penchant.index.layout import (
     SparseShares,
     WeightMatrix,
 )
-from penchant.index.people.figures import SourceFigures, figures_of
+from penchant.index.people.figures import FullLike, SourceFigures, figures_of
 from penchant.index.people.likes import like_matrix
 from penchant.index.people.order import successor_rows
 from penchant.index.records import ArrayMembers
@@ -78,7 +78,7 @@ class AudienceWeights(ArrayMembers):
     """The weights of ``n`` pieces, whose ``ids`` ascend; see `layout.WeightMatrix` for the arrays it takes over.
 
     ``people`` (w,) tells beside each of ``values`` how many people like both pieces, up to 255, ``successor_people``
-    beside each of ``successor_values`` how many like one soon after the other. ``figures`` (8,) are the members of
+    beside each of ``successor_values`` how many like one soon after the other. ``figures`` (11,) are the members of
     `SourceFigures` in their order.
     """
 
@@ -201,7 +201,7 @@ def build_weights(
     threads: int = 1,
     elsewhere: StandInSearch = lambda _query: None,
 ) -> AudienceWeights:
-    """Return the weights that likes of a catalogue's pieces give; ``k`` is how many neighbours a piece has.
+    """Return the weights that likes of a catalogue's pieces, by weight, give; ``k``: so many neighbours has a piece.
 
     Stand-ins, most of the work of a large catalogue, are found ``elsewhere`` where that can be.
 
@@ -211,9 +211,10 @@ def build_weights(
     count = len(catalogue)
     if k is None:
         k = NEIGHBOURS_OF_LARGE if count >= LARGE_SOURCE else NEIGHBOURS
+    graded = FullLike.of(likes).grade(likes)
     # First: its rows take more memory than what is kept of them.
-    after = successor_rows(likes, threads=threads)
-    near, weights, people = _solved(likes, count, k, threads)
+    after = successor_rows(graded, threads=threads)
+    near, weights, people = _solved(graded, count, k, threads)
     values = values_of(catalogue, category_weights)
     rarities = rarities_of(np.diff(catalogue.posting_starts), count)
     liked_by = np.diff(likes.piece_starts)

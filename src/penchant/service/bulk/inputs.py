@@ -165,7 +165,8 @@ def write_inputs(storage: Storage, view: View, request: BulkRequest, folder: Pat
     )
     write_file(SEGMENT, folder / SEGMENT.name, context.stamp, segment)
     write_file(WEIGHTS, folder / WEIGHTS.name, context.stamp, weights)
-    (liking,) = counts.by_part(snapshot.parts)
+    grades = weights.weights.source_figures.grades
+    (liking,) = counts.by_part(snapshot.parts, grades)
     write_file(PEOPLE, folder / PEOPLE.name, context.stamp, CountedPeople(table=table, liking=liking))
     (folder / CONTEXT).write_bytes(msgspec.json.encode(context))
     said = {number: msgspec.Raw(columns.said[each]) for number, each in enumerate(ids) if each in columns.said}
@@ -173,7 +174,7 @@ def write_inputs(storage: Storage, view: View, request: BulkRequest, folder: Pat
     files = [CONTEXT, SAID, SEGMENT.name, WEIGHTS.name, PEOPLE.name]
     if request.placement is not None:
         trends = {
-            days: tally.popularity(view.settings, today, half_life_days=days).by_part(snapshot.parts)[0]
+            days: tally.popularity(view.settings, today, half_life_days=days).by_part(snapshot.parts, grades)[0]
             for days in sorted(half_lives(request.placement))
         }
         recorded = RecordedEvents(people=columns.people, pieces=columns.pieces, table=columns.table)

@@ -90,7 +90,7 @@ class PopularRanking(_EverybodysRanking):
             # Recommendations have worked them out already, for the same parts and day.
             shares = popular_at(self.view, self.now, audience).shares
         else:
-            shares = shares_of(parts, counts.by_part(parts), audience.figures.evenness)
+            shares = shares_of(parts, counts.by_part(parts, audience.figures.grades), audience.figures.evenness)
         return ScanQuery(popularity_scan(parts, shares))
 
 
