@@ -41,8 +41,10 @@ from penchant.evaluation.contest import (
     made_here,
 )
 from penchant.evaluation.list_work import ListWork, MethodLists, read_history
+from penchant.evaluation.mixes import MIXES
 from penchant.evaluation.splits import KnowledgeLimits
 from penchant.evaluation.trials import EvaluationRequest, Tell
+from penchant.model import InteractionType
 from penchant.settings import start_with_one_thread
 
 WIDTH = 140
@@ -88,6 +90,19 @@ class _Numbers(click.ParamType[tuple[int, ...]]):
     help="People with few likes: only the first N likes of those who are asked for are known.",
 )
 @click.option(
+    "--as",
+    "as_type",
+    type=click.Choice([kind.value for kind in InteractionType]),
+    help="Count all that is known as if it had been recorded by this type, to see what types cost.",
+)
+@click.option(
+    "--mix",
+    type=click.Choice(tuple(MIXES)),
+    help="Count what is known as recorded by a mix of types: "
+    + "; ".join(f"{name}: {words}" for name, (words, _) in MIXES.items())
+    + ".",
+)
+@click.option(
     "--people",
     type=click.IntRange(1, 1_000_000),
     default=trials.PEOPLE,
@@ -131,6 +146,8 @@ def evaluate(
     calibration: float,
     calibration_category: str | None,
     cold: float,
+    as_type: str | None,
+    mix: str | None,
     history: tuple[int, ...] | None,
     known: tuple[int, ...] | None,
     people: int,
@@ -153,8 +170,11 @@ def evaluate(
         raise click.UsageError("--cold goes with neither --history nor --known.")
     if calibration and not calibration_category:
         raise click.UsageError("--calibration needs the category that it goes by: --calibration-category.")
+    if as_type and mix:
+        raise click.UsageError("--as goes not with --mix: name one of them.")
     request, named = trial_of(
         options,
+        recorded=as_type or mix or "",
         people=people,
         cold=cold,
         memory_bytes=int(memory * 2**30),

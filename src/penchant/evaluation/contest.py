@@ -21,6 +21,7 @@ from penchant.evaluation.contenders import CONTENT, FITTED, PENCHANT, POPULAR, C
 from penchant.evaluation.histories import SourceHistory
 from penchant.evaluation.list_work import MethodLists
 from penchant.evaluation.metrics import Estimate, PieceVectors
+from penchant.evaluation.mixes import describe
 from penchant.evaluation.served import keywords_of, vectors_of
 from penchant.evaluation.splits import KnowledgeLimits
 from penchant.evaluation.trials import BATCH, EvaluationRequest, Tell, Trial, counts_of, in_batches
@@ -83,7 +84,7 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """An evaluation: of what, how it was split, and what each method made of it.
 
     ``history`` and ``known_likes`` are what little was known of the source and of people, if so; ``shared`` counts the
-    known interactions that count for everybody.
+    known interactions that count for everybody. ``recorded`` is the mix or type by which these count as recorded.
     """
 
     name: str
@@ -97,6 +98,7 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     held_out: int
     history: int | None
     known_likes: int | None
+    recorded: str | None
     shared: int
     cold_pieces: int
     warm_people_asked: int
@@ -206,6 +208,8 @@ class Contest:
             notes.append("Held out at random, interactions say nothing of order: the setting `order` is off for this.")
         if len(knowledge.shared) < (limits.history or 0):
             notes.append(f"There are only {len(knowledge.shared):,} interactions of people who are not asked for.")
+        if request.recorded:
+            notes.append(f"What is known counts as if it had been recorded so: {describe(request.recorded)}.")
         judged = [self._judged(case, name, parts) for name in methods]
         return Evaluation(
             name=history.name,
@@ -219,6 +223,7 @@ class Contest:
             held_out=trial.held_out,
             history=limits.history,
             known_likes=limits.likes,
+            recorded=request.recorded or None,
             shared=len(knowledge.shared),
             cold_pieces=int(np.count_nonzero(knowledge.met == 0)),
             warm_people_asked=len(trial.warm.people),

@@ -31,8 +31,8 @@ class Events:
     def __len__(self) -> int:
         return len(self.people)
 
-    def take(self, which: BoolArray) -> "Events":
-        """Return the events that a mask chooses."""
+    def take(self, which: BoolArray | IntArray) -> "Events":
+        """Return the events that a mask chooses, or those at these places."""
         return Events(**{column.name: getattr(self, column.name)[which] for column in fields(self)})
 
     def are(self, kinds: Iterable[InteractionType]) -> BoolArray:
@@ -97,12 +97,14 @@ class Knowledge:
     """The known events of a history, under settings.
 
     Events of ``newcomers``, a mask of people, count for themselves alone, those of others (``shared``) for everybody.
+    ``truth`` is what was done where ``events`` are recorded by other types (`mixes`): what people know goes by it.
     """
 
     history: SourceHistory
     events: Events
     settings: SourceSettings
     newcomers: BoolArray | None = None
+    truth: Events | None = None
 
     @classmethod
     def of(cls, history: SourceHistory, known: BoolArray, settings: SourceSettings) -> "Knowledge":
@@ -148,7 +150,8 @@ class Knowledge:
     @computed
     def seen(self) -> "Runs":
         """The pieces that each person knows, by the types of interaction that tell so."""
-        return runs_of(self._distinct(self.events.take(self.events.are(SEEN_TYPES))), self.history.person_count)
+        events = self.events if self.truth is None else self.truth
+        return runs_of(self._distinct(events.take(events.are(SEEN_TYPES))), self.history.person_count)
 
     @computed
     def met(self) -> IntArray:

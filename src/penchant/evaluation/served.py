@@ -102,6 +102,11 @@ class ServedSource:
     def ids(self, person: int, algorithm: Algorithm | None = None) -> list[str]:
         """Return a person's recommendations, best first; with an algorithm from the content alone."""
         request = structs.replace(AS_SERVED, algorithm=algorithm) if algorithm else self._request
+        if self._knowledge.truth is not None:
+            # Recorded by other types, what they know does not show any more.
+            ids = self._knowledge.history.ids
+            seen = frozenset(ids[piece] for piece in self._knowledge.seen[person].tolist())
+            request = structs.replace(request, exclude=seen)
         now = self._knowledge.moment
         events, settings = InteractionArrays.of(self._interactions(person)), self._knowledge.settings
         figures = figures_of_person(events, self.prepared.snapshot, settings, now // DAY_MS)

@@ -8,6 +8,7 @@ import numpy as np
 from penchant.errors import InvalidInput
 from penchant.evaluation import metrics
 from penchant.evaluation.histories import Knowledge, SourceHistory, relevant_pieces
+from penchant.evaluation.mixes import record_as
 from penchant.evaluation.splits import (
     RELEVANT,
     KnowledgeLimits,
@@ -35,12 +36,14 @@ Tell = Callable[[str, int, int], None]
 class EvaluationRequest:
     """What is to be evaluated, and with how much effort. ``methods`` of ``None`` are all.
 
-    With ``limits`` only newcomers are asked for. ``diversity`` and ``calibration`` are those of the service's own
+    With ``limits`` only newcomers are asked for. ``recorded`` is a mix or a type by which what is known counts as
+    recorded (`mixes`), "" for as it was. ``diversity`` and ``calibration`` are those of the service's own
     lists; by the ``calibration_category`` all lists are judged.
     """
 
     split: SplitRule
     limits: KnowledgeLimits | None = None
+    recorded: str = ""
     relevant: Sequence[InteractionType] = RELEVANT
     people: int = PEOPLE
     memory_bytes: int = MEMORY_BYTES
@@ -89,6 +92,9 @@ class Trial:
         warm, cold = sample_people(knowledge, held_out, request)
         if not len(warm.people) and not len(cold.people):
             raise InvalidInput(nothing_to_judge(history, request))
+        if request.recorded:
+            asked = np.concatenate((warm.people, cold.people))
+            knowledge = record_as(knowledge, request.recorded, asked, request.relevant, request.split.seed)
         return cls(knowledge=knowledge, warm=warm, cold=cold, held_out=int(np.count_nonzero(held_out)))
 
     @property
