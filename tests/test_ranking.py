@@ -1,9 +1,11 @@
 """Is a varied list what the definition chooses, one by one?"""
 
+import time
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -11,6 +13,8 @@ from penchant.model import Term
 from penchant.ranking import (
     CALIBRATION,
     DIVERSITY,
+    LOOK_AHEAD,
+    LOOKED_AT_ONCE,
     Calibration,
     Diversity,
     ListOrder,
@@ -18,9 +22,11 @@ from penchant.ranking import (
     Preference,
     QuotaCount,
     RankedPiece,
+    WorkBudget,
     arranged,
 )
 from variety_reference import Rules, Tastes, Terms, Variety, chosen_one_by_one, first_list, unit_vectors
+from worst_rows import LISTED, SHAPES, order_of_shape, worst_row
 
 TERMS = st.frozensets(st.builds(Term, st.sampled_from(["genre", "author"]), st.sampled_from("abc")), max_size=4)
 GENRES = tuple(Term("genre", keyword) for keyword in "abc")
@@ -187,3 +193,64 @@ def test_quotas_that_want_the_same_places_leave_the_list_full() -> None:
     assert (found.promised, len(listed)) == ([8, 2, 8], 30)
     assert [sum(bits[each] == kind for each in listed[:10]) for kind in (1, 2)] == [8, 2]
     assert sum(bits[each] == 4 for each in listed) >= 8
+
+
+@given(
+    terms=st.lists(AUTHORS, min_size=1, max_size=12),
+    kinds=st.sampled_from([NESTED, APART]),
+    chosen=st.lists(st.integers(0, 3), min_size=12, max_size=12),
+    quotas=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=3),
+    pin=st.none() | st.tuples(st.integers(0, 4), st.integers(0, 11)),
+    raised=st.integers(0, 3),
+    looks=st.integers(0, 300),
+)
+def test_whatever_work_is_left_what_is_promised_is_met_and_the_list_is_full(
+    *,
+    terms: list[Terms],
+    kinds: tuple[int, ...],
+    chosen: list[int],
+    quotas: list[tuple[int, int]],
+    pin: tuple[int, int] | None,
+    raised: int,
+    looks: int,
+) -> None:
+    count, take, most = len(terms), 6, {"author": 2}
+    bits = np.asarray([kinds[each] for each in chosen[:count]], np.int64)
+    fixed = {pin[0]: pin[1]} if pin is not None and pin[1] < count else {}
+    counts = [QuotaCount(least=min(least, of + 1), of=of + 1) for of, least in quotas]
+    order = order_of([*range(count, 0, -1)], terms, raised=min(raised, count), fixed=fixed, quotas=counts, counted=bits)
+
+    found = arranged(order, Diversity(most=most), take, WorkBudget(looks, 0))
+
+    listed = [each.place for each in found.pieces]
+    late = not any(listed.index(piece) == at for at, piece in fixed.items())
+    for number, quota in enumerate(counts):
+        met = sum(bits[each] >> number & 1 for each in listed[: quota.of])
+        assert met >= found.promised[number] or (fixed and late)
+    assert len(listed) == take or all(terms[each] & found.full for each in range(count) if each not in listed)
+
+
+@pytest.mark.parametrize("pieces", (400, 1_600))
+@pytest.mark.parametrize("shape", SHAPES)
+def test_rules_that_cannot_be_met_take_no_more_work_than_there_is(shape: str, pieces: int) -> None:
+    work = WorkBudget(500, 0)
+
+    found = worst_row(shape, pieces, work=work)
+
+    assert work.left > -LISTED * (LOOK_AHEAD + pieces // LOOKED_AT_ONCE)
+    assert len(found.pieces) == len(worst_row(shape, pieces).pieces)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_row_of_four_times_the_pieces_takes_about_four_times_as_long_at_most(shape: str) -> None:
+    few, many = (min(cpu_s(shape, pieces) for _ in range(3)) for pieces in (1_000, 4_000))
+
+    assert many < 2 * 4 * few
+
+
+def cpu_s(shape: str, pieces: int) -> float:
+    """Return the CPU that the list of a shape takes."""
+    order, variety = order_of_shape(shape, pieces), Diversity(most=SHAPES[shape][1])
+    before = time.process_time()
+    arranged(order, variety, LISTED)
+    return time.process_time() - before

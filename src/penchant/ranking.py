@@ -6,6 +6,7 @@ Pure arithmetic (interface, section 6); the sums over pieces are the index's.
 import itertools
 import math
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
@@ -207,11 +208,48 @@ PieceKind: TypeAlias = tuple[int, frozenset[int], bool]
 """What quotas and limits know of a piece: the bits of the quotas that it counts for, its limited keywords, and whether
 it is raised, and so listed whatever is full."""
 DIVERSITY, CALIBRATION = "diversity", "calibration"
-MAX_TRIED = 2_000
-"""How often the search for what meets quotas turns back, for a list: some ten milliseconds."""
+OWN_LOOKS, SHARED_LOOKS = 6_000, 18_000
+"""Looks that a list has for itself to meet its rules, more than rows with three quotas take as a rule, and that the
+lists of a page share beyond that: some 40 ms."""
+LOOK_AHEAD, LOOKED_AT_ONCE = 30, 32
+"""What it takes to look ahead at all, in looks, and how many pieces are looked at in arrays in the time of one look."""
 
 
-def arranged(order: ListOrder, variety: Diversity, take: int) -> ArrangedList:
+class WorkBudget:
+    """How often pieces, or kinds of them, may still be looked at to meet rules: a microsecond or two each.
+
+    It counts looks and no time, so that all nodes make the same list. What a list has for itself (`for_list`) comes
+    first; the rest is shared by the lists of a request, so that those whose rules can't be met leave others enough.
+    """
+
+    def __init__(self, own: int = OWN_LOOKS, shared: int = SHARED_LOOKS) -> None:
+        self._own, self._own_of_each, self._shared = own, own, shared
+
+    def for_list(self) -> "WorkBudget":
+        """Begin with another list, and return itself."""
+        self._own = self._own_of_each
+        return self
+
+    def spend(self, looks: int) -> None:
+        """Count looks."""
+        own = min(looks, self._own)
+        self._own -= own
+        self._shared -= looks - own
+
+    def takes_on(self, looks: int) -> bool:
+        """Return whether there are so many left, and count them if there are."""
+        if looks > self.left:
+            return False
+        self.spend(looks)
+        return True
+
+    @property
+    def left(self) -> int:
+        """How many looks are left; 0 or less where nothing more may be looked at."""
+        return self._own + self._shared
+
+
+def arranged(order: ListOrder, variety: Diversity, take: int, work: WorkBudget | None = None) -> ArrangedList:
     """Return the first list in the order that meets what it has to: place by place the best piece with which it can.
 
     A place has its fixed piece, otherwise the next raised one, otherwise the one with the greatest
@@ -224,9 +262,10 @@ def arranged(order: ListOrder, variety: Diversity, take: int) -> ArrangedList:
     towards that from the beginning, raised ones once they are listed, and both stay. A piece with which the quotas
     can no longer be met is passed over; what can't be met at all is met as far as it can, the first quota first.
     Without enough pieces the fixed ones that are left come last. ``take`` counts what is listed already, which comes
-    back with the rest. Costs some passes over all pieces for each place.
+    back with the rest. Costs some passes over all pieces for each place, and what ``work`` allows to look ahead: what
+    is promised of the quotas is met without any more, maybe by other pieces than the best.
     """
-    return _ListFiller(order, variety, take).arrange()
+    return _ListFiller(order, variety, take, work or WorkBudget()).arrange()
 
 
 class _Limits:
@@ -236,6 +275,8 @@ class _Limits:
         self.left = {number: most[term.category] for number, term in enumerate(keywords.names) if term.category in most}
         self._starts = np.searchsorted(keywords.owners, np.arange(keywords.count + 1))
         self._numbers = keywords.numbers
+        counts = np.bincount(keywords.numbers, minlength=len(keywords.names)).tolist()
+        self._scarce = {number for number, left in self.left.items() if counts[number] > left}
 
     def of(self, piece: int) -> frozenset[int]:
         """Return the limited keywords of a piece."""
@@ -243,6 +284,10 @@ class _Limits:
             return frozenset()
         own = self._numbers[self._starts[piece] : self._starts[piece + 1]].tolist()
         return frozenset(number for number in own if number in self.left)
+
+    def scarce(self, piece: int) -> frozenset[int]:
+        """Return the limited keywords of a piece that more pieces have than may be listed: others limit nothing."""
+        return self.of(piece) & self._scarce
 
     def take(self, numbers: AbstractSet[int], count: int = 1) -> None:
         """Count a piece with some limited keywords, or with a count of -1 no longer."""
@@ -338,8 +383,8 @@ def _worth(order: ListOrder, bound: int) -> IntArray:
 class _ListFiller:
     """A list that is being made: what is listed, how like any other piece is to that, and what may still be listed."""
 
-    def __init__(self, order: ListOrder, variety: Diversity, take: int) -> None:
-        self._order, self._take = order, take
+    def __init__(self, order: ListOrder, variety: Diversity, take: int, work: WorkBudget) -> None:
+        self._order, self._take, self._work = order, take, work
         keywords = order.keywords
         self._starts = np.searchsorted(keywords.owners, np.arange(keywords.count + 1))
         by_keyword = np.argsort(keywords.numbers, kind="stable")
@@ -402,7 +447,7 @@ class _ListFiller:
         for number, quota in enumerate(self._order.quotas):
             self._least[number] = quota.least
             while self._least[number] and not self._can_be_met(0, self._needs(0)):
-                self._least[number] -= 1
+                self._least[number] = self._least[number] - 1 if self._work.left > 0 else 0
 
     def _natural(self, fixed: int | None = None) -> int | None:
         """Return the best piece by the order and the limits alone, a fixed one counting as if it were not."""
@@ -416,12 +461,16 @@ class _ListFiller:
 
     def _chosen(self, place: int) -> int | None:
         """Return the best piece for a place with which the quotas can still be met."""
-        raised = next((each for each in self._raised if self._is_possible(place, each)), None)
-        if raised is not None:
-            return raised
+        for each in self._raised:
+            if self._is_possible(place, each):
+                return each
+            if self._work.left <= 0:
+                return self._planned()
         is_open = self._is_open.copy()
         while (piece := self._best(is_open)) is not None and not self._is_possible(place, piece):
-            bits, limited = int(self._bits[piece]), self._limits.of(piece)
+            if self._work.left <= 0:
+                return self._planned()
+            bits, limited = int(self._bits[piece]), self._limits.scarce(piece)
             if bits and self._search.filling:
                 # One that is limited by more may have to come now, before raised ones fill its keywords.
                 is_open &= self._kind_of != self._kind_of[piece]
@@ -432,14 +481,26 @@ class _ListFiller:
                 is_open &= ~alike
                 continue
             # Nor would one that is limited by as much.
-            for each in np.flatnonzero(is_open & alike).tolist():
-                is_open[each] = not self._limits.of(each) >= limited
-        # Where the search for what meets the quotas gave up, they are not met, and the list goes on.
-        return self._natural() if piece is None else piece
+            held = np.bincount(np.concatenate([self._pieces_with(each) for each in limited]), minlength=len(alike))
+            is_open &= ~(alike & (held == len(limited)))
+        return self._planned() if piece is None else piece
+
+    def _planned(self) -> int | None:
+        """Return the piece that comes next on the way that was found last to meet the quotas, the best of all without.
+
+        It is for where the search for others gave up.
+        """
+        for number, kind in enumerate(self._search.plan, start=1):
+            useful = self._is_open & (self._kind_of == kind)
+            useful[self._raised] = self._kind_of[self._raised] == kind
+            if useful.any():
+                self._search.plan = self._search.plan[number:]
+                return self._best(useful)
+        return self._natural()
 
     def _note_wanting(self, place: int, chosen: int | None) -> None:
         """Note the kinds of pieces that all come before the chosen one, and of which another one might have been it."""
-        if chosen is not None and (self._is_mixed or chosen < self._order.raised):
+        if self._work.left <= 0 or (chosen is not None and (self._is_mixed or chosen < self._order.raised)):
             return
         for bits, last in self._last_of.items():
             beyond = chosen is None or last < chosen
@@ -530,7 +591,7 @@ class _ListFiller:
 
     def _is_possible(self, place: int, piece: int) -> bool:
         """Return whether the quotas can be met with a piece at a place."""
-        return self._would_be_possible(place, int(self._bits[piece]), self._limits.of(piece), piece)
+        return self._would_be_possible(place, int(self._bits[piece]), self._limits.scarce(piece), piece)
 
     def _would_be_possible(self, place: int, bits: int, limited: frozenset[int], piece: int | None = None) -> bool:
         """Return whether the quotas can be met with a piece of some kind, this one or one more, at a place."""
@@ -539,9 +600,12 @@ class _ListFiller:
             return True
         for number, quota in enumerate(self._order.quotas):
             needs[number] -= int(place < quota.of and bits >> number & 1)
+        plan = self._search.plan
         self._limits.take(limited)
         possible = self._can_be_met(place + 1, needs, piece)
         self._limits.take(limited, -1)
+        if piece is None:
+            self._search.plan = plan
         return possible
 
     def _can_be_met(self, place: int, needs: Sequence[int], without: int | None = None) -> bool:
@@ -553,28 +617,31 @@ class _ListFiller:
         useful[self._raised] = self._kind_of[self._raised] >= 0
         if without is not None:
             useful[without] = False
-        supply = np.bincount(self._kind_of[useful], minlength=len(self._kinds)).tolist()
-        return self._search.can_meet(needs, supply, free)
+        self._work.spend(LOOK_AHEAD + len(useful) // LOOKED_AT_ONCE)
+        return self._search.can_meet(needs, np.bincount(self._kind_of[useful], minlength=len(self._kinds)), free)
 
     def _number_kinds(self) -> None:
         """Number the kinds of pieces that count for a quota; the others have -1."""
         self._kind_of: IntArray = np.full(len(self._bits), -1, dtype=np.int64)
         numbers = dict[PieceKind, int]()
         for piece in np.flatnonzero(self._bits).tolist():
-            kind = int(self._bits[piece]), self._limits.of(piece), piece < self._order.raised
+            kind = int(self._bits[piece]), self._limits.scarce(piece), piece < self._order.raised
             self._kind_of[piece] = numbers.setdefault(kind, len(numbers))
         self._kinds = [*numbers]
-        self._search = _QuotaSearch(self._order.quotas, self._limits, self._kinds)
+        self._search = _QuotaSearch(self._order.quotas, self._limits, self._kinds, self._work)
 
 
 class _QuotaSearch:
     """Whether kinds of pieces can meet the quotas of a list, under the limits as they are when that is asked.
 
-    It turns back `MAX_TRIED` times for a list; after that it looks along the first way alone.
+    Each look that leads nowhere is work, of which no question takes more than a sixteenth of what is left. ``plan`` are
+    the kinds on the way that was found last, one after the other; it is tried first.
     """
 
-    def __init__(self, quotas: Sequence[QuotaCount], limits: _Limits, kinds: Sequence[PieceKind]) -> None:
-        self._quotas, self._limits, self._kinds = quotas, limits, kinds
+    def __init__(
+        self, quotas: Sequence[QuotaCount], limits: _Limits, kinds: Sequence[PieceKind], work: WorkBudget
+    ) -> None:
+        self._quotas, self._limits, self._kinds, self._work = quotas, limits, kinds, work
         # First what counts for most, and is limited least.
         order = sorted(range(len(kinds)), key=lambda kind: (-kinds[kind][0].bit_count(), len(kinds[kind][1]), kind))
         self._serving = [[kind for kind in order if kinds[kind][0] >> number & 1] for number in range(len(quotas))]
@@ -584,53 +651,113 @@ class _QuotaSearch:
             for apart in itertools.combinations(range(len(quotas)), size)
             if all(sum(bits >> number & 1 for number in apart) <= 1 for bits, *_ in kinds)
         ]
+        counts = Counter(each for _, limited, is_raised in kinds if not is_raised for each in limited)
+        frequent = [
+            -1 if is_raised else max(limited, key=lambda each: (counts[each], each), default=-1)
+            for _, limited, is_raised in kinds
+        ]
+        self._frequent = sorted({each for each in frequent if each >= 0})
+        places = {each: place for place, each in enumerate(self._frequent)}
+        # The last place is for what is not limited.
+        self._frequent_of = np.asarray([places.get(each, len(places)) for each in frequent], dtype=np.int64)
         # What raised ones may fill, so that others with it have to come before them.
         self.filling = frozenset[int]().union(*(limited for _, limited, is_raised in kinds if is_raised))
-        self._turns = MAX_TRIED
+        self.plan: Sequence[int] = ()
+        self._least_left = 0
         self._free: Sequence[int] = ()
         self._supply: list[int] = []
         self._failed: set[tuple[int, ...]] = set()
 
-    def can_meet(self, needs: Sequence[int], supply: list[int], free: Sequence[int]) -> bool:
+    def can_meet(self, needs: Sequence[int], supply: IntArray, free: Sequence[int]) -> bool:
         """Return whether needs can be met at free places, ascending, by so many pieces of each kind."""
-        self._supply, self._free, self._failed = supply, free, set()
+        self._supply, self._free, self._failed = supply.tolist(), free, set()
         unmet = [max(0, need) for need in needs]
-        # What is for different pieces needs places for all of them.
-        return (
-            all(need <= sum(supply[kind] for kind in self._serving[number]) for number, need in enumerate(unmet))
-            and all(
-                sum(unmet[number] for number in apart)
-                <= bisect_left(free, max(self._quotas[number].of for number in apart if unmet[number]))
-                for apart in self._apart
-                if any(unmet[number] for number in apart)
-            )
-            and self._goes_on(unmet, 0)
+        return self._is_planned(unmet) or (
+            all(self._is_countable(apart, unmet, supply) for apart in self._apart) and self._is_found(unmet)
         )
 
-    def _goes_on(self, needs: Sequence[int], used: int) -> bool:
-        """Return whether needs can be met by what is left of the supply, so many free places being used."""
+    def _is_countable(self, apart: Sequence[int], unmet: Sequence[int], supply: IntArray) -> bool:
+        """Return whether there are places for what quotas need that are for different pieces, and pieces.
+
+        A piece is counted with others that have the most frequent of its keywords.
+        """
+        needed = sum(unmet[number] for number in apart)
+        if not needed:
+            return True
+        if needed > bisect_left(self._free, max(self._quotas[number].of for number in apart if unmet[number])):
+            return False
+        serving = [kind for number in apart if unmet[number] for kind in self._serving[number]]
+        having = np.bincount(self._frequent_of[serving], supply[serving], len(self._frequent) + 1)
+        left = [max(0, self._limits.left[each]) for each in self._frequent]
+        return needed <= int(having[-1] + np.minimum(having[:-1], left).sum())
+
+    def _is_planned(self, needs: Sequence[int]) -> bool:
+        """Return whether needs can be met along the plan, of which then that is left which meets them."""
+        way = list[int]()
+        for kind in self.plan:
+            bits, limited, _ = self._kinds[kind]
+            unmet = [number for number, need in enumerate(needs) if need > 0]
+            if any(bits >> number & 1 for number in unmet):
+                if not (self._is_in_time(unmet, len(way)) and self._may_come(kind)):
+                    break
+                self._supply[kind] -= 1
+                self._limits.take(limited)
+                way.append(kind)
+                needs = [need - (bits >> number & 1) for number, need in enumerate(needs)]
+        for kind in way:
+            self._supply[kind] += 1
+            self._limits.take(self._kinds[kind][1], -1)
+        if any(need > 0 for need in needs):
+            return False
+        self.plan = way
+        return True
+
+    def _is_found(self, needs: Sequence[int]) -> bool:
+        """Return whether the search finds a way to meet needs, which is the plan from then on."""
+        self._least_left = self._work.left - self._work.left // 16
+        way = list[int]()
+        if self._work.left <= 0 or not self._goes_on(needs, 0, way):
+            return False
+        self.plan = way[::-1]
+        return True
+
+    def _is_in_time(self, unmet: Sequence[int], used: int) -> bool:
+        """Return whether another piece is in time for the quota that ends first, so many free places being used."""
+        return used < len(self._free) and self._free[used] < min(self._quotas[number].of for number in unmet)
+
+    def _may_come(self, kind: int) -> bool:
+        """Return whether a piece of a kind is left and may be listed."""
+        _, limited, is_raised = self._kinds[kind]
+        return self._supply[kind] > 0 and (is_raised or self._limits.allow(limited))
+
+    def _goes_on(self, needs: Sequence[int], used: int, way: list[int]) -> bool:
+        """Return whether needs can be met by what is left of the supply, so many free places being used.
+
+        If so, the kinds that do are added to the ``way``, the last one first.
+        """
         unmet = [number for number, need in enumerate(needs) if need > 0]
         if not unmet:
             return True
         # One for the quota that ends first has to come; to let it come at once delays nothing that ends before it.
         urgent = min(unmet, key=lambda number: self._quotas[number].of)
-        if used >= len(self._free) or self._free[used] >= self._quotas[urgent].of:
+        if not self._is_in_time(unmet, used):
             return False
         # What is left tells what was taken, and so all else.
         left = tuple(self._supply)
         for kind in self._next_kinds(urgent, unmet) if left not in self._failed else ():
-            bits, limited, is_raised = self._kinds[kind]
-            if self._supply[kind] and (is_raised or self._limits.allow(limited)):
+            bits, limited, _ = self._kinds[kind]
+            if self._may_come(kind):
                 self._supply[kind] -= 1
                 self._limits.take(limited)
-                met = self._goes_on([need - (bits >> number & 1) for number, need in enumerate(needs)], used + 1)
+                met = self._goes_on([need - (bits >> number & 1) for number, need in enumerate(needs)], used + 1, way)
                 self._limits.take(limited, -1)
                 self._supply[kind] += 1
                 if met:
+                    way.append(kind)
                     return True
-                self._turns -= 1
-                if self._turns < 0:
-                    return False
+            self._work.spend(1)
+            if self._work.left < self._least_left:
+                return False
         self._failed.add(left)
         return False
 

@@ -380,3 +380,36 @@ def test_a_better_piece_behind_a_hundred_of_one_author_is_found_beside_a_quota(s
     put(service, kind="new", maxPerValue={"author": 1}, quotas=[{"filter": GERMAN, "atLeast": 1, "of": 10}])
 
     assert ids(listed(service))[:4] == ["p000", "p150", "p151", "p152"]
+
+
+@pytest.mark.slow
+def test_rows_that_cannot_be_met_are_full_and_leave_others_of_the_page_theirs(service: Service) -> None:
+    """Of 120 pieces each the best share a series, of which a list may have one: much is looked at."""
+    pieces = [
+        piece(
+            f"p{number:04}",
+            categories={"series": [f"s{number // 120}"], "genre": [f"k{number % 9}", f"m{number % 7}"]},
+            extras={"language": ("de", "fr", "it", "en")[number % 4]},
+            filters={"availableFrom": f"2020-01-01T00:00:00.{999 - number // 8:03}Z"},
+        )
+        for number in range(4_000)
+    ]
+    for begin in range(0, len(pieces), 1_000):
+        service.submit("s", *pieces[begin : begin + 1_000])
+    ok(service.put("/s/settings", json={"attributes": LANGUAGE}))
+    quotas = [{"filter": {"key": "language", "any": [each]}, "atLeast": 5, "of": 10} for each in ("de", "fr", "it")]
+    hard = {"kind": "new", "maxPerValue": {"series": 1, "genre": 9}, "quotas": quotas}
+    names = [f"hard-{number}" for number in range(19)]
+    for name in names:
+        ok(service.put(f"/s/placements/{name}", json=hard))
+    ok(service.put("/s/placements/easy", json={"kind": "new", "maxPerValue": {"genre": 9}, "quotas": quotas[:2]}))
+    alone = ok(service.get("/s/placements/easy/list"))
+    wish = {"lists": [{"placement": each} for each in [*names, "easy"]]}
+
+    page, again = (ok(service.post("/s/lists", json=wish))["lists"] for _ in range(2))
+
+    assert [each["content"] for each in page] == [each["content"] for each in again]
+    assert all(row["unmet"] for row in page[:-1])
+    assert {len(row["content"]) for row in page} == {30}
+    assert "unmet" not in alone
+    assert "unmet" not in page[-1]

@@ -219,11 +219,13 @@ class DraftEffects:
     ) -> PreviewedPlacement:
         """Return the list of a placement for a person on both sides; beside the first piece of the effect, if any."""
         beside = next(iter(subject.pieces), None)
-        request = PlacementRequest(placement=new.name, user_id=user, content_id=beside, take=subject.take)
 
         async def listed(side: int, placement: PlacementInForce) -> PlacementResult:
             view, inputs = sides.views[side], sides.inputs[side]
             variant = placement.variant_for(view.head.name, user)
+            request = PlacementRequest(
+                placement=new.name, user_id=user, content_id=beside, take=subject.take, work=inputs.work
+            )
             return (await answers_by(inputs, self._lists.placed, view, placement, variant, request))[0].result
 
         return previewed(user, None if old is None else await listed(0, old), await listed(1, new))

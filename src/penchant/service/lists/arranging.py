@@ -26,6 +26,7 @@ from penchant.ranking import (
     Preference,
     QuotaCount,
     RankedPiece,
+    WorkBudget,
     arranged,
 )
 from penchant.service.lists.requests import ListDemands, Quota
@@ -35,6 +36,8 @@ MORE_CANDIDATES = 4
 """How many of the best a varied list is chosen from, and, where not in order, by what this grows while too short."""
 MAX_SEARCHES = 60
 """Searches of a list with limits per keyword and quotas: twice as many as it has places."""
+CANDIDATE_LOOKS, SEARCHED_AT_ONCE = 5, 250
+"""What a candidate takes that is chosen from anew, in looks, and how many pieces a search goes through in one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,20 +121,29 @@ def block_end(listed: int) -> int:
     return (listed // MAX_TAKE + 1) * MAX_TAKE
 
 
-def arrange(order: PieceOrder, variety: Diversity, demands: ListDemands, listed: Sequence[str] = ()) -> Arrangement:
-    """Return the first list in an order that is varied and meets its demands, as far as it can.
+def arrange(
+    order: PieceOrder,
+    variety: Diversity,
+    demands: ListDemands,
+    listed: Sequence[str] = (),
+    work: WorkBudget | None = None,
+) -> Arrangement:
+    """Return the first list in an order that is varied and meets its demands, as far as it can within some work.
 
     It goes on after what is ``listed``, ids that are blank where a piece is gone, and ends with a block of places:
     what each is chosen from are the best that were not listed before it.
     """
-    return _Arranger(order, variety, demands, listed).arrange()
+    return _Arranger(order, variety, demands, listed, work or WorkBudget()).arrange()
 
 
 class _Arranger:
     """A list that is being made, from candidates that grow where the first ones do not do."""
 
-    def __init__(self, order: PieceOrder, variety: Diversity, demands: ListDemands, listed: Sequence[str]) -> None:
+    def __init__(
+        self, order: PieceOrder, variety: Diversity, demands: ListDemands, listed: Sequence[str], work: WorkBudget
+    ) -> None:
         self._order, self._variety, self._quotas, self._listed = order, variety, demands.quotas, listed
+        self._work = work
         # One place more than are listed tells whether there is more to list.
         self._end, self._take = block_end(len(listed)), block_end(len(listed)) + 1
         self._pins = [each for each in demands.pins if each.holds_at(order.shown.moment)]
@@ -161,20 +173,51 @@ class _Arranger:
         block: Arrangement | None = None
         for _ in range(MAX_SEARCHES):
             wanting = self._wanting(found)
-            if not wanting:
+            if not wanting and self._work.left > 0:
+                arrangement = self._arrangement(pieces, found)
                 break
             if block is None and self._is_whole(found):
                 block = self._arrangement(pieces, found)
+            searched = self._classes.keys() if self._variety.is_mixed else wanting
+            count *= MORE_CANDIDATES if self._variety.is_mixed else 1
+            if not (wanting and self._takes_on(len(searched), count)):
+                arrangement = self._gone_on(pieces, found)
+                break
             if self._variety.is_mixed:
-                count *= MORE_CANDIDATES
-                self._search(self._classes, self._shown, count)
+                self._search(searched, self._shown, count)
             else:
                 # Whatever is among the candidates is listed, has a keyword that is full, or does not do.
                 omitted = self._shown.omitted.union(self._candidates)
-                self._search(wanting, replace(self._shown, omitted=omitted, without=frozenset(found.full)), count)
+                self._search(searched, replace(self._shown, omitted=omitted, without=frozenset(found.full)), count)
             pieces, found = self._choose()
-        arrangement = self._arrangement(pieces, found)
+        else:
+            arrangement = self._gone_on(pieces, found)
         return replace(block, goes_on=arrangement.goes_on) if block else arrangement
+
+    def _takes_on(self, searches: int, count: int) -> bool:
+        """Return whether there is work left for searches for so many candidates each, and count it."""
+        pieces = self._order.view.snapshot.piece_count
+        candidates = len(self._candidates) + searches * min(count, pieces)
+        return self._work.takes_on(CANDIDATE_LOOKS * candidates + searches * pieces // SEARCHED_AT_ONCE)
+
+    def _gone_on(self, pieces: Sequence[RankedPiece], found: ArrangedList) -> Arrangement:
+        """Return a list that is searched for no more, with the best that its limits allow after what it has."""
+        made = Arrangement([])
+        while True:
+            listed = [pieces[each.place].id for each in found.pieces]
+            places = {pin.piece_id: pin.position for pin in self._shown_pins}
+            # What is pinned further behind than the list goes stands at its end.
+            count = next((at for at, each in enumerate(listed) if places.get(each, 0) > at + 1), len(listed))
+            shown = replace(self._shown, omitted=self._shown.omitted.union(listed), without=frozenset(found.full))
+            best = self._order.ranked_in(shown, self._take - count) if count < self._take else []
+            if not best:
+                return made.followed_by(self._arrangement(pieces, found))
+            made = made.followed_by(self._arrangement(pieces, found._replace(pieces=found.pieces[:count])))
+            self._listed = listed[:count]
+            self._shown_pins = [each for each in self._shown_pins if each.position > count]
+            self._candidates = {each.id: each for each in best}
+            self._bits |= {each.id: self._bits_of(each.id) for each in best}
+            pieces, found = self._choose()
 
     def _is_whole(self, found: ArrangedList) -> bool:
         """Return whether a mixed block is done: more candidates would tell whether it goes on, and change it.
@@ -232,7 +275,7 @@ class _Arranger:
             best=measure[0],
             spread=measure[0] - measure[-1],
         )
-        return pieces, arranged(order, self._variety, self._take)
+        return pieces, arranged(order, self._variety, self._take, self._work)
 
     def _measure(self, candidates: Sequence[RankedPiece]) -> Sequence[RankedPiece]:
         """Return the best of the whole listing, by the range of which all else counts, the same for all pages."""

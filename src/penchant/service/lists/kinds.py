@@ -15,6 +15,7 @@ from penchant.errors import invalid_parameter
 from penchant.index import HALF_LIFE_DAYS
 from penchant.live.views import View
 from penchant.model import MAX_TAKE, Basis, IndexedPiece, PickOrder, PlacementKind
+from penchant.ranking import WorkBudget
 from penchant.service.lists.inputs import ListInputs
 from penchant.service.lists.personal import PersonalRanking
 from penchant.service.lists.picks import PickRanking
@@ -125,7 +126,7 @@ class PlacementRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A request for the list of a placement, for a person, beside a piece, for both or for nobody.
 
     ``explain`` adds reasons to its entries. One that goes on after some pieces has their marks in ``listed``, and says
-    in ``about`` which list it was that did (`PlacementAnswer`).
+    in ``about`` which list it was that did (`PlacementAnswer`). ``work`` is what it shares with others, if with any.
     """
 
     placement: str
@@ -137,6 +138,7 @@ class PlacementRequest(msgspec.Struct, frozen=True, kw_only=True):
     about: str = ""
     min_audience_version: int = 0
     explain: bool = False
+    work: WorkBudget | None = None
 
 
 class ListWish(NamedTuple):

@@ -11,6 +11,7 @@ from penchant.live.database import AsyncStorage
 from penchant.live.decoding import PieceReader
 from penchant.live.views import View, Views
 from penchant.model import DAY_MS, EncodedPiece, SourceSettings
+from penchant.ranking import WorkBudget
 from penchant.service.lists.inputs import LiveInputs, PersonHistory, stated_history
 from penchant.service.lists.kinds import rank_personal, rank_similar
 from penchant.service.lists.requests import PersonalRequest, SimilarRequest
@@ -100,7 +101,8 @@ class Previews:
 class SideInputs:
     """Inputs of lists on one side of a comparison: what is remembered for requests is neither used nor displaced.
 
-    ``view`` is that in force, ``audience`` what people like on this side; both sides share what people did.
+    ``view`` is that in force, ``audience`` what people like on this side; both sides share what people did. Each has
+    ``work`` for all its lists.
     """
 
     def __init__(
@@ -118,6 +120,7 @@ class SideInputs:
         self._now = now
         self._audience = audience
         self._histories = histories
+        self.work = WorkBudget()
 
     def now(self, _: View) -> int:
         """Return the present, one for all lists."""
@@ -192,6 +195,7 @@ class TwoSides:
         async def listed(side: int) -> Content:
             request = PersonalRequest(user_id=user_id, take=take)
             ranking = await rank_personal(self.inputs[side], self.views[side], request)
+            ranking.work = self.inputs[side].work.for_list()
             return await self._database.in_thread(ranking.content)
 
         return await self._previewed(user_id, listed)

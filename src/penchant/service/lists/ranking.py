@@ -123,6 +123,7 @@ class ListRanking(ABC, Generic[Query]):
         self.request: Query = request
         self.now = now
         self.audience_version = audience_version
+        self.work = ranking.WorkBudget()
         self._keys: dict[str, int | None] = {}
 
     def require(self) -> None:  # most lists are always there
@@ -218,7 +219,7 @@ class ListRanking(ABC, Generic[Query]):
         if self.is_arranged:
             # Blank where there is no such piece any more.
             ids = [each[0] if each else "" for each in self.view.snapshot.marked(listed)] if listed else []
-            return arrange(self, self.variety, self.request.demands, ids)
+            return arrange(self, self.variety, self.request.demands, ids, self.work)
         shown = replace(self.shown, listed=listed) if listed else self.shown
         count = block_end(mark_count(listed)) - mark_count(listed)
         # One more tells whether there is more to list.

@@ -21,6 +21,7 @@ from penchant.index import Audience, Filter, offer_of
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View
 from penchant.model import MAX_TAKE, Basis, IndexedPiece
+from penchant.ranking import WorkBudget
 from penchant.service.access import Access
 from penchant.service.lists.hurdles import Hurdle
 from penchant.service.lists.inputs import LiveInputs
@@ -172,12 +173,13 @@ class Lists:
         Raises:
             Overloaded: too many such requests are being served.
         """
-        results, versions = list[RecommendationResult](), list[int]()
+        results, versions, work = list[RecommendationResult](), list[int](), WorkBudget()
         async with self.inputs.long_lists.turn(view.head.account_id):
             for user_id in user_ids:
                 # A remembered person's list is made without waiting for anything: let others in between.
                 await asyncio.sleep(0)
                 ranking = await self.personal(view, structs.replace(request, user_id=user_id))
+                ranking.work = work.for_list()
                 results.append(await self.answer(ranking))
                 versions.append(ranking.audience_version or 0)
         return results, min(versions, default=0)

@@ -29,6 +29,7 @@ from penchant.index import Filter
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View
 from penchant.model import PlacementKind
+from penchant.ranking import WorkBudget
 from penchant.service.lists.arranging import clashing, quota_kinds
 from penchant.service.lists.inputs import ListInputs, StatedInputs
 from penchant.service.lists.kinds import KINDS, ListWish, PlacementChoice, PlacementRequest, RankingKind, SeededKind
@@ -189,11 +190,11 @@ class PlacementLists:
 
         Each is filled from what those before it have left. With ``likings`` they are those of somebody made up.
         """
-        shown: set[str] = set()
+        shown, work = set[str](), WorkBudget()
         answers: list[tuple[PlacementRequest, PlacementAnswer | PenchantError]] = []
         for request in requests:
             try:
-                left = replace(request, exclude=request.exclude | shown)
+                left = replace(request, exclude=request.exclude | shown, work=work)
                 given = await (self.answers(view, left) if likings is None else self._imagined(view, left, likings))
             except (InvalidInput, TooFewPieces, UnknownPiece, UnknownPlacement) as error:
                 answers.append((request, error))
@@ -223,7 +224,7 @@ class PlacementLists:
 
 async def answers_by(
     inputs: ListInputs,
-    entries: Entries,
+    listed: Entries,
     view: View,
     placement: PlacementInForce,
     variant: str | None,
@@ -234,6 +235,12 @@ async def answers_by(
     Raises:
         InvalidInput, UnknownPiece, TooFewPieces: as `PlacementLists.answer`.
     """
+    work = (request.work or WorkBudget()).for_list()
+
+    async def entries(ranking: ListRanking[Any], *, explain: bool = False) -> Sequence[PlacedPiece]:
+        ranking.work = work
+        return await listed(ranking, explain=explain)
+
     rules = placement.spec.rules_of(variant)
     under, kind, fallback = under_rules(view, rules), rules.kind, rules.fallback
     if request.listed:
@@ -421,17 +428,30 @@ class PlacementPreviews:
         in_force = [await self._placements.in_force(view, name) for name in view.placements]
         before = next((each for each in in_force if each.name == wish.name), None)
         after = draft_over(in_force, wish.name, wish.spec)
+        # What lists of one side use up the other one has as well, so that the same rules make the same list.
+        works = WorkBudget(), WorkBudget()
         async with self._shares.turn(view.head.account_id):
-            lists = [await self._previewed(view, (before, after), wish, each) for each in wish.users or (None,)]
+            lists = [await self._previewed(view, (before, after), works, wish, each) for each in wish.users or (None,)]
         return PlacementPreview(lists=lists)
 
     async def _previewed(
-        self, view: View, sides: tuple[PlacementInForce | None, PlacementInForce], wish: PlacementWish, user: str | None
+        self,
+        view: View,
+        sides: tuple[PlacementInForce | None, PlacementInForce],
+        works: tuple[WorkBudget, WorkBudget],
+        wish: PlacementWish,
+        user: str | None,
     ) -> PreviewedPlacement:
         before, after = sides
-        request = PlacementRequest(placement=wish.name, user_id=user, content_id=wish.content_id, take=wish.take)
 
         async def listed(placement: PlacementInForce, variant: str | None) -> PlacementAnswer:
+            request = PlacementRequest(
+                placement=wish.name,
+                user_id=user,
+                content_id=wish.content_id,
+                take=wish.take,
+                work=works[placement is after],
+            )
             return (await self._lists.listed(view, placement, variant, request))[0]
 
         source = view.head.name
