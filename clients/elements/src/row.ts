@@ -222,9 +222,9 @@ export class PenchantRow extends Base {
     const link = address === null ? make("span", { part: "link" }) : make("a", { part: "link", href: address });
     const picture = make("span", { part: "picture" });
     const [source, ...spare] = this.#picturesOf(entry);
-    if (source !== undefined) {
+    if (source) {
       const image = make("img", { part: "image", alt: "", loading: "lazy", decoding: "async", src: source });
-      image.addEventListener("error", () => (spare.length === 0 ? image.remove() : (image.src = spare.pop() as string)));
+      image.onerror = () => (spare[0] ? (image.src = spare.pop() as string) : image.remove());
       picture.append(image);
     }
     link.append(picture, make("span", { part: "label" }, entry.label ?? entry.id));
@@ -249,9 +249,8 @@ export class PenchantRow extends Base {
     const service = clientOf().address;
     const base = this.#text("picture-base");
     const address = addressOf(given, base === undefined ? service : new URL(base, document.baseURI).href);
-    const pictures = address === null ? [] : [address];
-    if (this.hasAttribute("covers")) pictures.push(`${service}-/cover.svg?title=${encodeURIComponent([...(label ?? id)].slice(0, 200).join(""))}`);
-    return pictures;
+    const cover = this.hasAttribute("covers") && `${service}-/cover.svg?title=${encodeURIComponent([...(label ?? id)].slice(0, 200).join(""))}`;
+    return [address, cover].filter((each) => each) as string[];
   }
 
   /** Arrows go from card to card, Home and End to the first and the last. */
