@@ -221,10 +221,11 @@ export class PenchantRow extends Base {
     const address = this.#linkOf(entry);
     const link = address === null ? make("span", { part: "link" }) : make("a", { part: "link", href: address });
     const picture = make("span", { part: "picture" });
-    const [source, ...spare] = this.#picturesOf(entry);
+    const spare = this.#picturesOf(entry);
+    const source = spare.pop();
     if (source) {
       const image = make("img", { part: "image", alt: "", loading: "lazy", decoding: "async", src: source });
-      image.onerror = () => (spare[0] ? (image.src = spare.pop() as string) : image.remove());
+      image.addEventListener("error", () => (spare[0] ? (image.src = spare.pop() as string) : image.remove()));
       picture.append(image);
     }
     link.append(picture, make("span", { part: "label" }, entry.label ?? entry.id));
@@ -242,7 +243,7 @@ export class PenchantRow extends Base {
     return named === undefined ? null : addressOf(entry.extras?.[named], document.baseURI);
   }
 
-  /** The picture of an entry, and what stands there where it cannot be loaded. */
+  /** The picture of an entry, last, and before it what stands there where it cannot be loaded. */
   #picturesOf({ extras, label, id }: Entry): string[] {
     const given = extras?.[this.#text("picture") ?? "image"];
     if (typeof given === "string" && DATA_PICTURE.test(given)) return [given];
@@ -250,7 +251,7 @@ export class PenchantRow extends Base {
     const base = this.#text("picture-base");
     const address = addressOf(given, base === undefined ? service : new URL(base, document.baseURI).href);
     const cover = this.hasAttribute("covers") && `${service}-/cover.svg?title=${encodeURIComponent([...(label ?? id)].slice(0, 200).join(""))}`;
-    return [address, cover].filter((each) => each) as string[];
+    return [cover, address].filter((each) => each) as string[];
   }
 
   /** Arrows go from card to card, Home and End to the first and the last. */
