@@ -39,7 +39,7 @@ class House:
     def person(self, *groups: str) -> Access:
         """Return what a person whom a proxy names may do."""
         now = self.current.now
-        return person_session("kim", grants_of(groups, now), "", now, secret=b"x").access
+        return person_session("kim", grants_of(groups, now), "", now, secret=b"x", today=0).access
 
     async def schedule(self, who: Access, edits: DraftEdits) -> DraftRow:
         """Have somebody schedule what another wrote, and let its moment come."""

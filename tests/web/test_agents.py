@@ -5,6 +5,8 @@ messages that no client sends.
 """
 
 import json
+import sys
+import unicodedata
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ from factories import piece
 from penchant.model import Feature, Scope
 from penchant.settings import NodeSettings, PlanSettings
 from penchant.web.agents.messages import HANDSHAKE_VERSIONS, MAX_BATCH, STATELESS_VERSION
-from penchant.web.agents.results import CLOSE, MARK, MAX_TEXT, OPEN
+from penchant.web.agents.results import CLOSE, MARK, MAX_TEXT, OPEN, result_of
 from serving import Service
 from web.test_whom import SHOP, Page
 
@@ -416,3 +418,22 @@ def test_calls_are_counted_by_tool_and_outcome(filled: Service) -> None:
 
     assert 'penchant_agent_calls_total{outcome="unknown-piece",tool="similar"} 1.0' in metrics
     assert 'penchant_agent_calls_total{outcome="ok",tool="profile"} 1.0' in metrics
+
+
+IGNORABLE = "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0" + "".join(
+    map(chr, [*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)])
+)
+"""Characters that have a category of those that are seen, and are not (DerivedCoreProperties of Unicode; Braille's)."""
+
+
+@pytest.mark.slow
+def test_no_character_that_nobody_sees_reaches_an_agent_as_it_is() -> None:
+    everything = [chr(number) for number in range(sys.maxunicode + 1) if not 0xD800 <= number < 0xE000]
+    for begin in range(0, len(everything), 150):
+        text = "".join(everything[begin : begin + 150])
+
+        content = result_of({"label": text})["content"][0]["text"].split("\n")[2]
+
+        assert json.loads(content) == {"label": text}
+        unseen = {"Cc", "Cf", "Cn", "Co", "Zl", "Zp"}
+        assert not [each for each in content if unicodedata.category(each) in unseen or each in IGNORABLE]

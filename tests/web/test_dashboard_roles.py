@@ -2,6 +2,7 @@
 
 import itertools
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from acceptance.processes import wait_until
+from clocks import DAY_S
 from factories import piece
 from penchant.model import Role, Scope
 from penchant.service.grants import grants_of
@@ -55,6 +57,20 @@ class Person(Visitor):
     def ask(self, method: str, path: str, **options: Any) -> Any:
         """Send a request as the proxy hands it on."""
         return super().ask(method, path, headers=self.named | options.pop("headers", {}), **options)
+
+
+class LaterClock:
+    """The real clock, so many days ahead."""
+
+    days = 0
+
+    def __call__(self) -> float:
+        return time.time() + self.days * DAY_S
+
+
+@pytest.fixture
+def clock() -> LaterClock:
+    return LaterClock()
 
 
 @pytest.fixture
@@ -378,6 +394,20 @@ def test_rights_end_with_the_groups_at_the_next_click(house: Service) -> None:
     assert visitor.get("desk", source="s").status_code == 403
     visitor.named["remote-groups"] = "newsroom"
     assert hide(visitor, "a", proof=proof).status_code == 303
+
+
+def test_a_persons_form_is_good_for_the_day_that_follows_its_own(house: Service, clock: LaterClock) -> None:
+    visitor = Person(house, "newsroom")
+    proof = proof_of(visitor)
+
+    clock.days = 1
+    assert proof_of(visitor) != proof
+    assert hide(visitor, "a", proof=proof).status_code == 303
+    clock.days = 2
+    refused = hide(visitor, "b", proof=proof)
+    assert refused.status_code == 403
+    assert "another session" in refused.text
+    assert hide(visitor, "b").status_code == 303
 
 
 def test_who_has_several_accounts_chooses_and_forms_stay_with_theirs(house: Service) -> None:

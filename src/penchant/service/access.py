@@ -426,11 +426,13 @@ class Session:
     """A browser that is signed in: who it is, the id that it has, and the proof that its forms carry.
 
     Of a ``person`` whom a proxy names there is no id; ``account`` is the one of their ``grants`` that is worked in.
+    Their proof is of the UTC day, and ``earlier_proof`` that of the day before, for forms that are open over midnight.
     """
 
     access: Access
     token: str
     proof: str
+    earlier_proof: str = ""
     person: str | None = None
     account: str = ""
     grants: Sequence[Grant] = ()

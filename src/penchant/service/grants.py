@@ -46,22 +46,32 @@ def grants_of(groups: Collection[str], settings: NodeSettings) -> Sequence[Grant
 
 
 def person_session(
-    person: str, grants: Sequence[Grant], chosen: str, settings: NodeSettings, *, secret: bytes
+    person: str, grants: Sequence[Grant], chosen: str, settings: NodeSettings, *, secret: bytes, today: int
 ) -> Session:
     """Return the session of a person with the account that has this mark, or else the first.
 
     Its forms are of this person, account and role alone: one that was opened before another account was chosen changes
-    nothing there. ``secret`` keys their proof.
+    nothing there. ``secret`` keys their proof, which is of a UTC day.
 
     Raises:
         FeatureNotInPlan: the plan is not configured.
     """
     grant = next((each for each in grants if each.mark == chosen), grants[0])
     access = _access(PERSON + person, grant, settings)
-    told = f"{person}\0{grant.account}\0{grant.role}"
-    proof = hashlib.blake2b(told.encode(), digest_size=_PROOF_BYTES, key=secret[:64], person=b"penchant form")
+
+    def proof_of(day: int) -> str:
+        told = f"{person}\0{grant.account}\0{grant.role}\0{day}"
+        proof = hashlib.blake2b(told.encode(), digest_size=_PROOF_BYTES, key=secret[:64], person=b"penchant form")
+        return proof.hexdigest()
+
     return Session(
-        access=access, token="", proof=proof.hexdigest(), person=person, account=grant.account, grants=grants
+        access=access,
+        token="",
+        proof=proof_of(today),
+        earlier_proof=proof_of(today - 1),
+        person=person,
+        account=grant.account,
+        grants=grants,
     )
 
 

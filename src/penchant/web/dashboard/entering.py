@@ -4,6 +4,7 @@ Where a proxy names somebody, that is who it is: the session of a key beside it 
 """
 
 from penchant.errors import PenchantError
+from penchant.model import DAY_MS
 from penchant.service.access import Session, Sessions
 from penchant.service.grants import grants_of, person_named, person_session
 from penchant.web.dashboard.forms import cookie
@@ -69,7 +70,8 @@ def named_session(call: Call) -> Session | None:
         which = f"the groups {listed}, none of which" if listed else "no groups, which"
         raise RefusedPerson(f"The proxy names you as {person!r} in {which} opens anything here.")
     chosen = cookie(call, ACCOUNT_COOKIE)
-    return person_session(person, grants, chosen, settings, secret=call.services.tag_secret)
+    today = call.services.people.now() // DAY_MS
+    return person_session(person, grants, chosen, settings, secret=call.services.tag_secret, today=today)
 
 
 def _one_of(call: Call, name: str) -> str:

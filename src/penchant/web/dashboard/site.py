@@ -251,7 +251,7 @@ class DashboardSite:
                 form = Form()
                 if posted:
                     form = await read_form(call)
-                    require_own(call, form, session.proof)
+                    require_own(call, form, session.proof, session.earlier_proof)
                 visit = Visit(call=call, session=session, form=form)
                 return await (self._made_in_turn(handler, visit) if heavy else self._made(handler, visit))
             except Unauthenticated:
