@@ -90,8 +90,7 @@ def require_own(call: Call, form: Form, *proofs: str) -> None:
     same_site = bool(origin.netloc) and call.headers.get("sec-fetch-site") == "same-origin"
     if not (same_host or same_site):
         raise ForeignForm("The form does not come from this dashboard. Open its page and send it from there.")
-    # All of them, so that the time does not tell by which.
-    if not any([bool(proof) and is_same(form.text(PROOF), proof) for proof in proofs]):
+    if not any(bool(proof) and is_same(form.text(PROOF), proof) for proof in proofs):
         raise ForeignForm("The form is of another session. Open its page again and send it from there.")
 
 
