@@ -37,5 +37,5 @@ def test_spans_arrive_at_the_latest_when_the_service_ends(tmp_path: Path) -> Non
 def test_an_endpoint_without_the_extra_ends_the_start_with_a_clear_message(tmp_path: Path) -> None:
     failed = command("serve", "--data", str(tmp_path / "data"), "--settings", str(settings(tmp_path, 1)))
 
-    assert failed.returncode == 1
+    assert failed.returncode == 2
     assert "penchant[tracing]" in failed.stderr

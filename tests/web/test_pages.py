@@ -44,6 +44,19 @@ RULES = st.fixed_dictionaries(
 )
 
 
+def kind_of(number: int) -> str:
+    """What somebody does with all pieces."""
+    return "RateLike" if number % 50 == 7 else "Play"
+
+
+def likes_of(number: int) -> float:
+    """How many like a piece: one person, so many days ago, and another, today; a play is a quarter of a like."""
+    return 2 ** (-number / 30) + {"RateLike": 1, "Play": 0.25}[kind_of(number)]
+
+
+POPULAR = [PIECES[number] for number in sorted(range(COUNT), key=lambda each: -likes_of(each))]
+
+
 @pytest.fixture
 def shop(service: Service) -> Service:
     """Hundreds of pieces of many genres, liked by one person each, and somebody who likes some and clicked on all."""
@@ -73,7 +86,7 @@ def shop(service: Service) -> Service:
         for number, each in enumerate(PIECES)
     ]
     events += [
-        {"userId": "ann", "type": "RateLike" if number % 50 == 7 else "Play", "contentId": each}
+        {"userId": "ann", "type": kind_of(number), "contentId": each, "timestamp": midnight()}
         for number, each in enumerate(PIECES)
     ]
     ok(service.post("/s/interactions", json=events))
@@ -169,13 +182,11 @@ def test_a_pin_at_7_is_on_the_second_page_of_five(shop: Service) -> None:
 
     first, second, *_ = pages(shop, "/s/placements/row/list", [5])
 
-    assert ids(first["content"]) == PIECES[:5]
+    assert ids(first["content"]) == POPULAR[:5]
     assert [(each["id"], each.get("rule"), each.get("displaced")) for each in second["content"]] == [
-        ("p005", None, None),
-        ("p200", "pin", "p006"),
-        ("p006", None, None),
-        ("p007", None, None),
-        ("p008", None, None),
+        (POPULAR[5], None, None),
+        ("p200", "pin", POPULAR[6]),
+        *[(each, None, None) for each in POPULAR[6:9]],
     ]
 
 
@@ -183,7 +194,7 @@ def test_limits_per_keyword_are_of_all_pages(shop: Service) -> None:
     ok(shop.put("/s/placements/few", json={"kind": "popular", "maxPerValue": {"genre": 13}}))
 
     # Every piece has the genre "all".
-    assert ids(joined(shop, "/s/placements/few/list", [5])) == PIECES[:13]
+    assert ids(joined(shop, "/s/placements/few/list", [5])) == POPULAR[:13]
 
 
 def test_nothing_comes_twice_though_scores_move(shop: Service) -> None:

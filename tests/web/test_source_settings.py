@@ -45,7 +45,7 @@ def test_weights_of_interactions_change_profile_and_popularity(service: Service)
     service.submit("s", piece("a", "x"), piece("b", "y"))
     interact(service, "u", "Click", "a")
     interact(service, "v", "Play", "b")
-    assert recommended(service, "nobody", "?fill=false") == ["a", "b"]
+    assert recommended(service, "nobody", "?fill=false") == ["b", "a"], "a play says more than a click"
 
     service.put("/s/settings", json={"interactionWeights": {"Click": -1}})
 

@@ -15,7 +15,8 @@ import click
 
 STANDARD_OUTPUT = "standard output"
 STANDARD_OUTPUT_PATH = Path("/dev/stdout")
-DEVICES = ("/dev/", "/proc/")
+DEVICES = ("/dev/fd/", "/dev/std", "/proc/")
+"""How paths begin that are other names of what is open already; what else is no file, its kind tells."""
 
 
 class OutputFailed(Exception):
