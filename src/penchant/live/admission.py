@@ -225,7 +225,8 @@ class Admission:
             except StopIteration:
                 return
             finally:
-                self.loads.charge_step(account, time.thread_time() - began, time.monotonic() - began_at)
+                # Whose key was found out meanwhile, in a session or by a proxy's word, pays for it.
+                self.loads.charge_step(charged.get(), time.thread_time() - began, time.monotonic() - began_at)
             go_on = steps.send
             try:
                 given = yield waits_for

@@ -135,7 +135,8 @@ class AsyncStorage:
         self._away_until = 0.0
 
     def serve(self, account: int) -> None:
-        """Note whose request it is that is served from here on: accounts take turns at threads."""
+        """Note whose request it is that is served from here on: it pays for it, and accounts take turns at threads."""
+        charged.set(account)
         self._threads.serve(account)
 
     def close(self) -> None:

@@ -3,6 +3,7 @@
 A row stands beside its handler; `penchant.web.routes` gathers all of them.
 """
 
+import contextlib
 import hashlib
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping
@@ -11,9 +12,10 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 import msgspec
 from starlette.datastructures import Headers
+from starlette.types import Scope as RequestScope
 
 from penchant.attributes import Attribute
-from penchant.errors import Fault, InvalidInput, NotInBrowsers, invalid_parameter
+from penchant.errors import Fault, InvalidInput, MalformedPath, NotInBrowsers, invalid_parameter
 from penchant.live.views import View
 from penchant.model import BROWSER_SCOPES, Feature, Scope
 from penchant.service import Services
@@ -22,16 +24,18 @@ from penchant.storage import SourceHead
 from penchant.web.bodies import JSON, LIST_BODY, BodyKind
 from penchant.web.exchange import RequestExchange
 from penchant.web.parameters import AT, MIN_VERSION
-from penchant.web.query import Parameter, QueryParameters, Values, ignored_names, integer, read_parameters
+from penchant.web.query import Parameter, QueryParameters, Values, ignored_names, integer, parse_query, read_parameters
 from penchant.wire import id_problem, source_problem
 
 KEY_HEADER = "x-api-key"
+AGENTS_PATH = "/-/mcp"
+"""Where agents' messages go, whose key may come as a bearer."""
 USER_HEADER = "x-penchant-user"
 KEY_PARAMETER = "key"
 USER_PARAMETER = "user"
+"""Where a browser key and its signed person come from where a page can set no headers."""
 DRAFTS_TAG = "drafts"
 """Of the operations of drafts, of which browser keys know nothing."""
-"""Where a browser key and its signed person come from where a page can set no headers."""
 Decoded = TypeVar("Decoded")
 P = ParamSpec("P")
 
@@ -42,6 +46,28 @@ CHANGE_ERRORS = ("storage-unavailable", "overloaded")
 """Codes of errors of every operation that changes something."""
 BODY_ERRORS = ("unsupported-media-type", "body-too-large", "invalid-syntax", "invalid-input", "request-timeout")
 """Codes of errors of every operation with a body."""
+
+
+def keys_of(scope: RequestScope) -> list[str]:
+    """Return the keys that a request brings, wherever they may be: in the header, for agents as a bearer, in the query.
+
+    The query counts where there is no header, for pages that can set none. A query that cannot be read has none.
+    """
+    headers = scope["headers"]
+    keys = [value.decode("latin-1") for name, value in headers if name == _KEY_HEADER]
+    # No route has these segments but that of agents, whatever stands before them.
+    if _AGENTS in scope["raw_path"]:
+        given = [value.decode("latin-1") for name, value in headers if name == b"authorization"]
+        return [text[len(_BEARER) :].strip() for text in given if text.lower().startswith(_BEARER)] + keys
+    if keys or _KEY_QUERY not in scope["query_string"]:
+        return keys
+    with contextlib.suppress(MalformedPath):
+        return parse_query(scope["query_string"]).values(KEY_PARAMETER)
+    return []
+
+
+_KEY_HEADER, _KEY_QUERY, _BEARER = KEY_HEADER.encode(), f"{KEY_PARAMETER}=".encode(), "bearer "
+_AGENTS = AGENTS_PATH.encode()
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,14 +12,13 @@ from penchant.service import Services
 from penchant.telemetry import request_id
 from penchant.web.bodies import BodyReceiver, announces_body
 from penchant.web.exchange import CAME_AT, NO_ROUTE, REQUEST_ID_HEADER, note_request, request_id_of
-from penchant.web.operations import KEY_HEADER
+from penchant.web.operations import AGENTS_PATH, keys_of
 from penchant.web.problems import PROBLEM_MEDIA_TYPE, problem_body, status_of
 from penchant.web.query import first_header
 from penchant.web.relay import HelperLost, Relay
 from penchant.web.routing import RESERVED_SEGMENT
 
 _ERROR = Overloaded("More requests come in than can be answered in time.")
-_KEY = KEY_HEADER.encode()
 HELD_BACK_S = 0.25
 """How long a refusal waits before it is sent: to refuse those again who ask again at once, whatever Retry-After says,
 would take a third of a worker's time."""
@@ -40,6 +39,7 @@ class Refusals:
         self._relay = relay
         self._health = f"{base_path}/{RESERVED_SEGMENT}/health".encode()
         self._own = f"{base_path}/{RESERVED_SEGMENT}/".encode()
+        self._agents = f"{base_path}{AGENTS_PATH}".encode()
         self._body = problem_body(_ERROR, base_path)
         self._base_path = base_path
 
@@ -50,12 +50,13 @@ class Refusals:
             await self._app(scope, receive, send)
             return
         came_at, is_own = time.perf_counter(), scope["raw_path"].startswith(self._own)
-        key = first_header(scope["headers"], _KEY)
+        keys = keys_of(scope)
         # Of an account whose key was accepted before: none that anybody makes up has turns of its own.
-        account = services.access.account_of(key)
+        account = services.access.account_of(keys[0]) if keys else None
         admission = services.admission
         try:
-            charged_to = KEYLESS if is_own and not key else account
+            # Who is signed in at the dashboard is charged from when that is known (`AsyncStorage.serve`).
+            charged_to = KEYLESS if is_own and not keys else account
             if self._relay is not None and charged_to is not None and admission.loads.is_heavy(charged_to):
                 with admission.loads.elsewhere(charged_to):
                     if await self._relay.answer(scope, receive, send):
@@ -66,10 +67,10 @@ class Refusals:
         except (Overloaded, HelperLost) as error:
             await self._refuse(services, error, scope, receive, send)
             return
-        if is_own:
+        if is_own and not (account is not None and scope["raw_path"].startswith(self._agents)):
             await admission.charged(charged_to, self._app(scope, receive, send))
             return
-        # From here on the wait counts as a part of the request's time.
+        # From here on the wait counts as a part of the request's time. Agents wait within, where they can be told so.
         scope[CAME_AT] = came_at
         await admission.by_turns(account, self._app(scope, receive, send))
 

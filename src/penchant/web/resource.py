@@ -24,7 +24,6 @@ from penchant.web.exchange import RequestExchange
 from penchant.web.operations import (
     DRAFTS_TAG,
     KEY_HEADER,
-    KEY_PARAMETER,
     NOBODY,
     AdmittedCaller,
     Answer,
@@ -32,6 +31,7 @@ from penchant.web.operations import (
     Operation,
     body_tag,
     check_source,
+    keys_of,
     signed_users,
 )
 from penchant.web.parameters import INCLUDE, NARROWING
@@ -126,7 +126,7 @@ async def _admit(
 ) -> AdmittedCaller:
     """Return who sends a request, after the checks of key, rate, origin, role, scope, plan and source, in turn."""
     services = exchange.services
-    access = exchange.access or await _authenticate(exchange, query)
+    access = exchange.access or await _authenticate(exchange)
     _require_signed(exchange, operation, access, path, query)
     if exchange.access is None:
         await count_request(exchange, access)
@@ -149,12 +149,10 @@ async def _admit(
     return AdmittedCaller(access=access, head=await services.views.existing(access.account_id, path["source"]))
 
 
-async def _authenticate(exchange: RequestExchange, query: QueryParameters) -> Access:
+async def _authenticate(exchange: RequestExchange) -> Access:
     """Return who sends a request."""
-    keys = exchange.headers.getlist(KEY_HEADER)
-    in_query = [] if keys else query.values(KEY_PARAMETER)
-    access = await authenticate(exchange, keys or in_query)
-    if in_query and not access.is_browser:
+    access = await authenticate(exchange, keys_of(exchange.scope))
+    if KEY_HEADER not in exchange.headers and not access.is_browser:
         # Addresses are logged and shown: only a key that is public anyway may be in one.
         raise Unauthenticated("Only a browser key may be given in the query; send the header x-api-key.")
     return access

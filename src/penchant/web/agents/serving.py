@@ -37,7 +37,7 @@ from penchant.web.agents.tools import TOOLS, Tool, ToolRequest
 from penchant.web.bodies import JSON, SETTINGS_BODY, require_media_type
 from penchant.web.exchange import RequestExchange
 from penchant.web.operations import (
-    KEY_HEADER,
+    AGENTS_PATH,
     MIN_AUDIENCE_VERSION_HEADER,
     MIN_VERSION_HEADER,
     NOBODY,
@@ -45,13 +45,13 @@ from penchant.web.operations import (
     Answer,
     Call,
     Operation,
+    keys_of,
 )
 from penchant.web.problems import problem_body, status_of
 from penchant.web.query import decode_component, parse_query
 from penchant.web.resource import Resource, authenticate, count_request
 from penchant.wire import encode
 
-PATH = "/-/mcp"
 _NO_STORE = {"cache-control": "no-store"}
 _LIST_LIFE_MS = 300_000
 """How long clients may keep the list of tools, which only another version of the service changes."""
@@ -87,7 +87,7 @@ class AgentServer:
         self._described = [tool.described() for tool in TOOLS]
         self.operation = Operation(
             method="POST",
-            path=PATH,
+            path=AGENTS_PATH,
             name="agents",
             summary="Tools for agents, by the Model Context Protocol.",
             handler=self._answer,
@@ -101,7 +101,7 @@ class AgentServer:
         """Answer the messages of a post."""
         access = await _admit(call.exchange)
         # Requests to addresses of the service itself are let in at any time; these are not its own business.
-        await call.services.admission.enter()
+        await call.services.admission.enter(access.account_id)
         require_media_type(call.headers, (JSON,))
         body = await call.exchange.read_body(SETTINGS_BODY)
         try:
@@ -272,9 +272,7 @@ async def _admit(exchange: RequestExchange) -> Access:
         Unauthenticated, RateExceeded, OriginNotAllowed: it is not let in.
     """
     exchange.challenge = 'Bearer realm="penchant"'
-    given = exchange.headers.getlist("authorization")
-    bearers = [text.partition(" ")[2].strip() for text in given if text.lower().startswith("bearer ")]
-    keys = [*bearers, *exchange.headers.getlist(KEY_HEADER)]
+    keys = keys_of(exchange.scope)
     if not keys:
         raise Unauthenticated("Send a key in the header authorization: Bearer pk_…")
     access = await authenticate(exchange, keys)
