@@ -29,6 +29,11 @@ SOURCE = "attacks"
 WIDE = "attacks-wide"
 """A source as large as lists may be that are made in the event loop."""
 WIDE_PIECES = 20_000
+CROWDED = "attacks-crowded"
+"""A source all of whose pieces share a keyword, with a row that allows it once and has quotas that cannot be met."""
+PAGE_ROWS = 20
+MARKS = 1_900
+"""Combining characters in a row, in a label: of those beyond the thirtieth nothing is normalised."""
 ATTACK_S = 12.0
 THREADS = 4
 """Connections that make the same attack at once, but for `MANY`."""
@@ -100,7 +105,10 @@ def prepare(target: Target) -> None:
         assert client.post(f"/{SOURCE}/interactions", json=done).status_code == 200
         many = [long_piece(f"long-{number}", 10_000) for number in range(4)]
         assert client.post(f"/{SOURCE}-long/content", json=many).status_code == 202
+        settings = {"words": {"from": ["label"]}}
+        assert client.put(f"/{SOURCE}/settings", json=settings).status_code == 200
         prepare_wide(client, chance)
+        prepare_crowded(client)
 
 
 def prepare_wide(client: httpx.Client, chance: random.Random) -> None:
@@ -127,6 +135,24 @@ def prepare_wide(client: httpx.Client, chance: random.Random) -> None:
         assert client.put(f"/{WIDE}/placements/row-{row}", json=placement).status_code == 200
     draft = {"settings": {"halfLifeDays": 3, "attributes": attributes}}
     assert client.put(f"/{WIDE}/drafts/spring", json=draft).status_code == 200
+
+
+def prepare_crowded(client: httpx.Client) -> None:
+    """Make a source of pieces that share a keyword, and the row whose quotas find no two of them."""
+    pieces = [
+        {
+            "id": f"c{number}",
+            "categories": {"g": ["x"], "d": [f"d{number // 2}"]},
+            "extras": {"shelf": f"s{number % 4}"},
+        }
+        for number in range(2_000)
+    ]
+    assert client.post(f"/{CROWDED}/content", json=pieces).status_code == 202
+    attributes = {"shelf": {"pointer": "/shelf", "type": "keyword"}}
+    assert client.put(f"/{CROWDED}/settings", json={"attributes": attributes}).status_code == 200
+    quotas = [{"filter": {"key": "shelf", "any": [f"s{shelf}"]}, "atLeast": 5, "of": 10} for shelf in range(3)]
+    row = {"kind": "new", "maxPerValue": {"g": 1, "d": 1}, "quotas": quotas}
+    assert client.put(f"/{CROWDED}/placements/row", json=row).status_code == 200
 
 
 def plain_reads(target: Target) -> None:
@@ -252,6 +278,20 @@ def pages_of_rows(target: Target) -> None:
         client.post(f"/{WIDE}/lists", json={"user": f"u{random.randrange(500)}", "lists": rows})
 
 
+def unmeetable_rows(target: Target) -> None:
+    """Ask for a page of rows whose quotas cannot be met."""
+    with target.client() as client:
+        client.post(f"/{CROWDED}/lists", json={"lists": [{"placement": "row", "take": 30}] * PAGE_ROWS})
+
+
+def marked_texts(target: Target) -> None:
+    """Ask for what goes with a draft whose texts are combining characters in a row."""
+    marks = "a" + "\u0301\u0316" * (MARKS // 2)
+    draft = {"id": "draft", "label": marks, "categories": {"c": ["k1"]}, "extras": {"a": marks, "b": marks}}
+    with target.client() as client:
+        client.post(f"/{SOURCE}/preview/similar", json=draft)
+
+
 def whys(target: Target) -> None:
     """Ask why a piece is recommended or not."""
     with target.client() as client:
@@ -351,6 +391,8 @@ ATTACKS: Sequence[Callable[[Target], None]] = (
     lists,
     ranks,
     pages_of_rows,
+    unmeetable_rows,
+    marked_texts,
     whys,
     effects,
     exports,
