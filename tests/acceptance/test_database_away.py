@@ -73,8 +73,10 @@ def test_an_outage_is_a_few_lines_of_the_log_however_many_ask(database: Any, tmp
     ending = time.monotonic() + CALM_S
     while time.monotonic() < ending:
         # Over a connection of its own, so that each worker is asked.
-        httpx.post(f"{server.url}/s/content", json=pieces, headers=server.client.headers, verify=WITHOUT_TLS)
-        httpx.get(f"{server.url}/s", headers=server.client.headers, verify=WITHOUT_TLS)
+        httpx.post(
+            f"{server.url}/s/content", json=pieces, headers=server.client.headers, verify=WITHOUT_TLS, timeout=120
+        )
+        httpx.get(f"{server.url}/s", headers=server.client.headers, verify=WITHOUT_TLS, timeout=120)
     database.start()
     wait_until(lambda: server.client.get("/s").status_code == 200 and "the database is back" in server.log())
     lines = server.log().splitlines()[before:]

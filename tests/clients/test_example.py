@@ -2,6 +2,7 @@
 
 import base64
 import contextlib
+import functools
 import json
 import re
 from collections import Counter
@@ -20,6 +21,8 @@ from clients.conftest import ChromiumWindow, Window, WindowOpening, wait_in
 
 pytestmark = pytest.mark.slow
 
+get = functools.partial(httpx.get, timeout=120)
+"""Asks with the patience of a busy machine."""
 ADA = "/-/example?source=works&person=ada-reads-gothic"
 AXE = Path(AXE_FILE_PATH).read_text()
 ROWS = "[...document.querySelectorAll('penchant-row')]"
@@ -55,7 +58,7 @@ def requests_of(demo: Server) -> Counter[str]:
 def clicks(demo: Server, person: str) -> list[str]:
     """Return the pieces that a person clicked, newest first."""
     path = f"/works/users/{person}/interactions?type=Click&limit=100"
-    return [each["contentId"] for each in httpx.get(demo.url + path, headers={"x-api-key": demo.key}).json()]
+    return [each["contentId"] for each in get(demo.url + path, headers={"x-api-key": demo.key}).json()]
 
 
 def headings(window: Window) -> list[str]:
@@ -210,12 +213,12 @@ def violations(window: Window, *, colours_alone: bool) -> list[list[str]]:
 
 def test_only_the_demo_has_the_pages_and_only_for_people_of_its_own(demo: Server, tmp_path: Path) -> None:
     with Server(tmp_path / "data") as plain:
-        assert httpx.get(f"{plain.url}/-/example").status_code == 404
-        assert httpx.get(f"{plain.url}/-/elements.js").status_code == 200
+        assert get(f"{plain.url}/-/example").status_code == 404
+        assert get(f"{plain.url}/-/elements.js").status_code == 200
 
-    assert httpx.get(f"{demo.url}/-/example?source=works&person=kim").status_code == 404
-    assert httpx.get(f"{demo.url}/-/example/signed?source=works&person=kim").status_code == 404
-    assert httpx.get(f"{demo.url}/-/example/signed?source=works").json() == ""
+    assert get(f"{demo.url}/-/example?source=works&person=kim").status_code == 404
+    assert get(f"{demo.url}/-/example/signed?source=works&person=kim").status_code == 404
+    assert get(f"{demo.url}/-/example/signed?source=works").json() == ""
 
 
 def test_a_page_of_another_origin_gets_nothing(demo: Server, window: Window, origin: str) -> None:
@@ -233,7 +236,7 @@ def test_a_page_of_another_origin_gets_nothing(demo: Server, window: Window, ori
 
     assert window.run(script) == ["refused"] * 6
     # A program can name any origin, which is why people are signed.
-    answer = httpx.get(
+    answer = get(
         f"{demo.url}/works/users/ada-reads-gothic/recommendation", headers={"x-api-key": key, "origin": demo.url}
     )
     assert answer.status_code == 401
@@ -245,9 +248,9 @@ def test_a_demo_on_another_port_leaves_the_first_one_its_key(tmp_path: Path) -> 
         key = (first.data / "demo-browser-key.txt").read_text().strip()
 
         for asked, page in ((first, first), (second, second), (first, second)):
-            answer = httpx.get(f"{asked.url}/films/popular", headers={"x-api-key": key, "origin": page.url})
+            answer = get(f"{asked.url}/films/popular", headers={"x-api-key": key, "origin": page.url})
             assert answer.status_code == 200, answer.text
-        assert httpx.get(f"{first.url}/-/example").text.count(key) == 1
+        assert get(f"{first.url}/-/example").text.count(key) == 1
 
 
 def test_a_row_that_fails_says_why_in_its_place(demo: Server, window: Window) -> None:
