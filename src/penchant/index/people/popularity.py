@@ -150,7 +150,8 @@ class PieceCounts:
             total = np.zeros(self._size + 1, dtype=np.int64)
             for weight, people in self._by_weight.items():
                 total[: len(people)] += people * grades[weight]
-            known = self._graded = grades, np.ldexp(total / (PEOPLE_SCALE * TOP_GRADE), -self._halvings)
+            counted = total / (PEOPLE_SCALE * TOP_GRADE)
+            known = self._graded = grades, np.ldexp(counted, -self._halvings) if self._halvings else counted
         return known[1]
 
 
