@@ -228,8 +228,12 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     @property
     def own_address(self) -> str:
         """Where the service is reached from its own machine: one that listens everywhere, on loopback."""
-        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104  # looked for, not listened on
-        return f"{self._origin_of(host)}{self.base_path}"
+        return f"{self._origin_of(self.own_host)}{self.base_path}"
+
+    @property
+    def own_host(self) -> str:
+        """By which host the service is reached from its own machine."""
+        return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104  # looked for, not listened on
 
     def _origin_of(self, host: str) -> str:
         scheme = "http" if self.tls_certificate is None else "https"

@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from penchant.cli import import_late
+from penchant.cli.health import any_certificate
 from penchant.cli.locations import DataLocation, data_options, listening_options
 from penchant.errors import InvalidSettings
 from penchant.settings import NodeSettings
@@ -112,10 +113,7 @@ def _end(line: str) -> None:
 
 def _is_penchant(settings: NodeSettings) -> bool | None:
     """Return whether a penchant answers on the port; ``None`` where nothing does."""
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)  # noqa: S104  # as it is given
-    # It may be anybody: nothing is told to it.
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    host, context = settings.own_host, any_certificate()
     for asking in (
         http.client.HTTPConnection(host, settings.port, timeout=ANSWER_S),
         http.client.HTTPSConnection(host, settings.port, timeout=ANSWER_S, context=context),

@@ -29,15 +29,17 @@ class _EventMix:
     piece_count: int
     random: np.random.Generator
 
-    def typed(self, which: BoolArray, kind: InteractionType = InteractionType.CLICK) -> "_EventMix":
-        """Return the record with some events of another type, whole."""
+    def typed(
+        self, which: BoolArray | slice = slice(None), kind: InteractionType = InteractionType.CLICK
+    ) -> "_EventMix":
+        """Return the record with some events, or all, of another type, whole."""
         types, portions = self.events.types.copy(), self.events.portions.copy()
         types[which], portions[which] = NUMBERS[kind], WHOLE
         return replace(self, events=replace(self.events, types=types, portions=portions))
 
     def with_chance_clicks(self, count: int) -> "_EventMix":
         """Return the record with clicks of its people, at its moments, on pieces drawn at random."""
-        drawn = self.random.integers(0, max(1, len(self.events)), min(count, count * len(self.events)))
+        drawn = self.random.integers(0, max(1, len(self.events)), count if len(self.events) else 0)
         added = replace(
             self.events.take(drawn),
             pieces=self.random.integers(0, max(1, self.piece_count), len(drawn)),
@@ -53,15 +55,11 @@ class _EventMix:
         """Return the events of a share of people, drawn at random, of those that a mask chooses."""
         count = int(self.events.people.max(initial=-1)) + 1
         chosen = self.random.random(count) < share
-        return (chosen if among is None else chosen & among[:count])[self.events.people]
-
-
-def _clicks(record: _EventMix) -> _EventMix:
-    return record.typed(np.ones(len(record.events), dtype=np.bool_))
+        return (chosen if among is None else chosen & among)[self.events.people]
 
 
 def _noise(record: _EventMix) -> _EventMix:
-    return _clicks(record).with_chance_clicks(int(NOISE * len(record.events)))
+    return record.typed().with_chance_clicks(int(NOISE * len(record.events)))
 
 
 def _plays(record: _EventMix) -> _EventMix:
@@ -120,8 +118,5 @@ def record_as(
         piece_count=knowledge.piece_count,
         random=np.random.default_rng([seed, 11]),
     )
-    if recorded in MIXES:
-        record = MIXES[recorded][1](record)
-    else:
-        record = record.typed(np.ones(len(events), dtype=np.bool_), InteractionType(recorded))
-    return replace(knowledge, events=record.events, truth=events)
+    made = MIXES[recorded][1](record) if recorded in MIXES else record.typed(kind=InteractionType(recorded))
+    return replace(knowledge, events=made.events, truth=events)

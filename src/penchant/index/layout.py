@@ -224,7 +224,7 @@ class PieceFigures(NamedTuple):
 
 
 class LikeMatrix(NamedTuple):
-    """Likes as grades of 1 to 16, twice: by person with ascending pieces, by piece with ascending people.
+    """Likes of 1 to 16, by weight or by grade, twice: by person with ascending pieces, by piece with ascending people.
 
     ``person_starts`` (u + 1,) cuts ``pieces``, ``grades`` and ``ranks`` into people, ``piece_starts`` (n + 1,)
     ``people`` and ``piece_grades`` into pieces. A rank is how many of the person's likes are later. ``gaps`` (2,) are

@@ -146,7 +146,7 @@ def figures_of(
     by term; the ``direction`` is that of `order.follower_rows`.
     """
     counts, full = np.diff(likes.piece_starts), FullLike.of(likes)
-    grades = full.grades[likes.grades]
+    by_weight, grades = np.bincount(likes.grades, minlength=TOP_GRADE + 1), full.grades
     units = unit_vectors(np.sqrt(rarities)[catalogue.piece_terms] * values, catalogue.starts)
     arrays = (catalogue.starts, catalogue.piece_terms, units)
     squares = engine.likeness_squares(likes, *arrays, len(catalogue.terms), threads=threads)
@@ -154,7 +154,7 @@ def figures_of(
     square = min(GREATEST_KAPPA, max(LEAST_KAPPA, telling**2 - 1))
     return SourceFigures(
         likes=len(likes.pieces),
-        worth=exact_sum(grades) ** 2 // max(1, exact_sum(grades * grades)),
+        worth=int(grades @ by_weight) ** 2 // max(1, int(grades * grades @ by_weight)),
         full_total=full.weight,
         full_count=full.likes,
         pieces=len(catalogue),
