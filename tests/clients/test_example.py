@@ -152,6 +152,8 @@ def test_what_is_opened_counts_as_a_click(demo: Server, window: Window) -> None:
         window.run(f"{ROWS}[0].shadowRoot.querySelector('a').click()")
 
     wait_until(lambda: clicks(demo, "cleo-loves-opera") == [piece, *before])
+    # A window that closes on its way to another page would fail.
+    wait_in(window, "location.pathname.endsWith('/piece') && document.readyState === 'complete'")
 
 
 def test_a_like_changes_the_rows_below_and_is_taken_back(demo: Server, window: Window) -> None:
