@@ -316,7 +316,6 @@ class NewInteraction(NamedTuple):
     portion: int | None = None
 
 
-@functools.cache
 @functools.lru_cache(maxsize=64)
 def grades_of_weight(weight: float) -> tuple[int, ...]:
     """Return the grade of a like by portion, from 0 to `WHOLE`: 16 min(1, (w / 4)^2), at least 1.
@@ -470,9 +469,14 @@ class SourceSettings:
         return today - self.retention_days
 
     @computed
+    def like_weights(self) -> Mapping[InteractionType, tuple[int, ...]]:
+        """The weights u of likes by portion, of each type that speaks for a piece."""
+        return {kind: grades_of_weight(weight) for kind, weight in self.interaction_weights.items() if weight > 0}
+
+    @computed
     def positive_types(self) -> frozenset[InteractionType]:
         """The types of interaction that speak for a piece."""
-        return frozenset(kind for kind, weight in self.interaction_weights.items() if weight > 0)
+        return frozenset(self.like_weights)
 
 
 class Role(enum.StrEnum):

@@ -76,16 +76,20 @@ async def test_previews_past_those_under_way_are_turned_away(tenant: Tenant) -> 
 async def test_a_preview_counts_so_many_interactions_anew(tenant: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audience_follower, "MAX_COUNTED", 2)
     click = ("u", "a", None)
-    same = decode_preview(b'{"settings":{"interactionWeights":{"Click":9}},"users":["u"]}')
-    other = decode_preview(b'{"settings":{"interactionWeights":{"Click":0}},"users":["u"]}')
+    # A like by half a click, or by a dislike that counts more, weighs what it did.
+    same, *others = (
+        decode_preview(b'{"settings":{"interactionWeights":%s},"users":["u"]}' % weights)
+        for weights in (b'{"Click":0.5,"RateDislike":-9}', b'{"Click":0}', b'{"Click":9}')
+    )
 
     await tenant.record(click, click, kind=InteractionType.CLICK)
-    assert await tenant.services.previews.settings(await tenant.view(), other)
+    assert await tenant.services.previews.settings(await tenant.view(), others[0])
     await tenant.record(click, kind=InteractionType.CLICK)
     view = await tenant.view()
     assert await tenant.services.previews.settings(view, same)
-    with pytest.raises(PreviewTooLarge):
-        await tenant.services.previews.settings(view, other)
+    for other in others:
+        with pytest.raises(PreviewTooLarge):
+            await tenant.services.previews.settings(view, other)
 
 
 async def test_a_preview_leaves_what_requests_remember_as_it_is(tenant: Tenant) -> None:

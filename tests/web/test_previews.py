@@ -96,6 +96,27 @@ def test_a_preview_shows_the_lists_as_they_will_be(
     assert {kind: [each["after"] for each in preview[kind]] for kind in now} == now
 
 
+def test_a_preview_of_a_lighter_type_has_the_lists_of_its_full_like(service: Service) -> None:
+    # Six likes in ten are clicks: as plays they are a quarter of a full like, as nothing they are none.
+    service.submit("s", *(piece(f"p{number}", f"k{number % 3}") for number in range(9)))
+    kinds = ("Click", "Click", "Click", "RateLike", "RateLike")
+    rows = [
+        {"userId": f"u{person}", "type": kinds[(person * place) % 5], "contentId": f"p{(person * place) % 9}"}
+        for person in range(8)
+        for place in range(1, 6)
+    ]
+    ok(service.post("/s/interactions", json=rows))
+    users = [f"u{person}" for person in range(8)]
+
+    for weight in (2, 4, 0.5, 0):
+        wish = {"settings": {"interactionWeights": {"Click": weight}}, "users": users}
+        after = [each["after"] for each in previewed(service, wish)["users"]]
+        in_force = ok(service.get("/s/settings"))
+        in_force["interactionWeights"]["Click"] = weight
+        ok(service.put("/s/settings", json=in_force))
+        assert lists(service, [], users, 30)["users"] == after
+
+
 def test_moves_are_the_pieces_whose_rank_differs(service: Service) -> None:
     service.submit("s", piece("q", "x", "y"), piece("a", "x", "y"), piece("b", "x"), piece("c", "y", "z"))
 

@@ -162,7 +162,7 @@ KINDS: dict[str, ProblemKind] = {
     "preview-too-large": ProblemKind(
         409,
         "Too much to preview",
-        "A preview in which a type of interaction begins or ends to speak for pieces, or in which retentionDays "
+        "A preview in which likes of a type of interaction would weigh something else, or in which retentionDays "
         "changes, counts all interactions of the source anew, and there are more than the detail says. Preview "
         "without that change, or store it.",
     ),

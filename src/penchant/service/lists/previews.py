@@ -28,8 +28,8 @@ from penchant.wire import (
     encode_words,
 )
 
-WEIGHED_BY = ("category_factors", "interaction_weights", "retention_days")
-"""Settings that change what a like says of other pieces, or which interactions count."""
+WEIGHED_BY = ("category_factors", "like_weights", "retention_days")
+"""Settings that change what a like says of other pieces, what it weighs, or which interactions count."""
 MAX_KEPT_INTERACTIONS = 20_000
 """Interactions of people that are kept while a preview is made: each person's several lists go by one reading."""
 
@@ -92,9 +92,9 @@ class Previews:
         try:
             return await self._views.audience_under(views[1], new, today)
         except PreviewTooLarge:
-            if (old.positive_types, old.retention_days) != (new.positive_types, new.retention_days):
+            if (old.like_weights, old.retention_days) != (new.like_weights, new.retention_days):
                 raise
-            # The same interactions count, so that only what likes say of other pieces stays as it is now.
+            # The same likes count, each for as much, so that only what likes say of other pieces stays as it is now.
             return before.apart()
 
 
