@@ -13,7 +13,15 @@ from penchant.index import Tally
 from penchant.live.views import View
 from penchant.model import DAY_MS, InteractionType, SourceSettings
 from penchant.service import health as service_health
-from penchant.service.health import KEPT_OF_ACCOUNT, MAX_KEPT, CatalogueHealth, Findings, JudgedCategories, KnownLikes
+from penchant.service.health import (
+    KEPT_OF_ACCOUNT,
+    MAX_KEPT,
+    CatalogueHealth,
+    Findings,
+    JudgedLikes,
+    KnownLikes,
+    LikesStamp,
+)
 from penchant.storage import SourceHead
 from penchant.telemetry import Metrics
 
@@ -71,12 +79,13 @@ def likes_of(*pairs: tuple[str, str], version: int, erased_at: int = 0) -> Known
     tally = Tally.empty(0)
     for number, (person, piece_id) in enumerate(pairs, start=1):
         tally.record(person.encode().rjust(16), piece_id, InteractionType.RATE_LIKE, DAY_MS, number)
-    return KnownLikes(likes=tally.compacted(), count=len(pairs), version=version, erased_at=erased_at, oldest_day=0)
+    stamp = LikesStamp(count=len(pairs), kappa=125, version=version, erased_at=erased_at, today=1)
+    return KnownLikes(likes=tally.compacted(), stamp=stamp)
 
 
-def judged_at(health: CatalogueHealth, view: View, likes: KnownLikes, version: int) -> JudgedCategories:
+def judged_at(health: CatalogueHealth, view: View, likes: KnownLikes, version: int) -> JudgedLikes:
     deadline = time.monotonic() + 30
-    while (found := health.findings(view, likes).categories) is None or found.version != version:
+    while (found := health.findings(view, likes).judged) is None or found.stamp.version != version:
         assert time.monotonic() < deadline
         time.sleep(0.01)
     return found
@@ -90,12 +99,12 @@ def test_categories_are_judged_anew_once_likes_are_others(health: CatalogueHealt
     # One like more changes hardly anything; four do.
     few, more = likes_of(*pairs[:-3], version=27), likes_of(*pairs, version=30)
 
-    assert [each.name for each in first.found.categories] == ["c"]
-    assert (first.found.likes, first.count) == (26, 26)
-    assert first.serve(few)
-    assert judged_at(health, view, more, 30).found.likes == 30
+    assert [each.name for each in first.categories.categories] == ["c"]
+    assert (first.categories.likes, first.stamp.count) == (26, 26)
+    assert first.stamp.serves(few.stamp)
+    assert judged_at(health, view, more, 30).categories.likes == 30
     # An erased person is in no figure, however few likes there were.
-    assert judged_at(health, view, likes_of(*pairs[1:], version=31, erased_at=31), 31).found.likes == 29
+    assert judged_at(health, view, likes_of(*pairs[1:], version=31, erased_at=31), 31).categories.likes == 29
     assert done(health, view).unreached is not None
 
 
@@ -106,7 +115,7 @@ def test_categories_of_a_very_large_source_are_not_judged(
     view = view_of(PIECES)
     health.findings(view, likes_of(("a", "a"), ("a", "b"), version=2))
 
-    assert done(health, view).categories is None
+    assert done(health, view).judged is None
 
 
 @pytest.mark.parametrize(("accounts", "most"), ((1, KEPT_OF_ACCOUNT), (MAX_KEPT + 1, MAX_KEPT)))

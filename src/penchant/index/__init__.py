@@ -19,10 +19,12 @@ from penchant.index.health import (
     EXAMPLES,
     CategorySpread,
     FlatCategory,
+    KappaFall,
     KeywordVariants,
     Reach,
     TellingFindings,
     VocabularyFindings,
+    kappa_fall,
     normal_form,
     spread_ids,
     telling_by_category,
@@ -55,8 +57,8 @@ from penchant.index.people.explaining import (
     similarity_shares,
     tellable,
 )
-from penchant.index.people.figures import SourceFigures
-from penchant.index.people.likes import LatestEvents, Likes
+from penchant.index.people.figures import FullLike, SourceFigures
+from penchant.index.people.likes import LatestEvents, LikeCounts, Likes
 from penchant.index.people.order import DIRECTION_SCALE
 from penchant.index.people.person import (
     InteractionArrays,

@@ -3,8 +3,8 @@
 Arithmetic over a snapshot; how long it may take is the caller's to watch, between the calls.
 
 Beside it how much the keywords of each category say of what people like: the figure lambda of a source (interface,
-section 6), with the terms of one category alone. It serves people who better their keywords, and no list: so it is
-counted from as many people as a bound of work allows.
+section 6), with the terms of one category alone, and whether kappa has halved within a week. It serves people who
+better their keywords, and no list: so it is counted from as many people as a bound of work allows.
 """
 
 import math
@@ -12,7 +12,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,15 +21,16 @@ from numpy.typing import NDArray
 from penchant.index.arrays import run_places, run_sums, starts_of
 from penchant.index.browsing import TermCount
 from penchant.index.building import term_key, term_of
+from penchant.index.compiled import engine
 from penchant.index.factors import rarities_of, unit_vectors, values_of
 from penchant.index.layout import IntArray, LikeMatrix
 from penchant.index.masks import Filter
 from penchant.index.part import Part
-from penchant.index.people.figures import FullLike, telling_of
-from penchant.index.people.likes import like_matrix
+from penchant.index.people.figures import GREATEST_KAPPA, HUNDREDTHS, FullLike, kappa_of, telling_of
+from penchant.index.people.likes import Likes, like_matrix
 from penchant.index.segment import Segment
 from penchant.index.snapshot import Snapshot
-from penchant.model import MAX_TAKE, Term
+from penchant.model import MAX_TAKE, SourceSettings, Term
 from penchant.words import CATEGORY, normalize
 
 MAX_ENTRIES = 3_000_000
@@ -79,6 +80,73 @@ def telling_by_category(
         found.append(CategoryTelling(catalogue.category_names[number], float(telling)))
     found.sort(key=lambda each: (-each.telling, each.name))
     return TellingFindings(tuple(found), len(likes.pieces), len(likes.person_starts) - 1, everybody)
+
+
+WEEK_DAYS = 7
+LEAST_LIKES_BEFORE = 100
+"""Likes of a week ago from which on kappa was known: before that it comes from where it was drawn to."""
+MAX_FALL_DAYS = 3
+
+
+class FallDay(NamedTuple):
+    """How much kappa fell on a UTC day, in hundredths, and how many likes are of that day."""
+
+    day: int
+    fall: int
+    likes: int
+
+
+class KappaFall(NamedTuple):
+    """That kappa has halved within a week, in hundredths, and the days that took most of it, ascending."""
+
+    before: int
+    now: int
+    days: Sequence[FallDay]
+
+
+def kappa_fall(
+    likes: Likes,
+    days: Mapping[int, int],
+    catalogue: Segment,
+    settings: SourceSettings,
+    today: int,
+    *,
+    most: int = MAX_ENTRIES,
+) -> KappaFall | None:
+    """Return how kappa has fallen by half or more in the week up to a UTC day; ``None`` where it has not.
+
+    Kappa of each day is that of the likes until then, of the catalogue as it is: what falls has come from likes. No
+    history is kept for it, so it is the same on all nodes and after a restart. ``days`` counts likes by day.
+    """
+    rarities = rarities_of(np.diff(catalogue.posting_starts), len(catalogue))
+    values = values_of(catalogue, settings.category_factors)
+    units = unit_vectors(np.sqrt(rarities)[catalogue.piece_terms] * values, catalogue.starts)
+    sizes, oldest_day = np.diff(catalogue.starts), settings.oldest_day(today)
+
+    def kappa(last_day: int | None) -> tuple[int, int]:
+        matrix = likes.matrix(catalogue.ids, settings, oldest_day, last_day=last_day)
+        some = _some(matrix, sizes, most)
+        arrays = (catalogue.starts, catalogue.piece_terms, units)
+        squares = engine.likeness_squares(some, *arrays, len(catalogue.terms))
+        return kappa_of(telling_of(some, FullLike.of(matrix), catalogue, units, squares)), len(matrix.pieces)
+
+    first = today - WEEK_DAYS
+    now, _ = kappa(None)
+    # Mostly it is too much to be half of anything.
+    before, count = kappa(first) if 2 * now <= GREATEST_KAPPA * HUNDREDTHS else (0, 0)
+    if count < LEAST_LIKES_BEFORE or 2 * now > before:
+        return None
+    course = [before, *(kappa(day)[0] for day in range(first + 1, today)), now]
+    falls = [
+        FallDay(day, one - other, days.get(day, 0))
+        for day, (one, other) in enumerate(pairwise(course), start=first + 1)
+    ]
+    falls.sort(key=lambda each: (-each.fall, each.day))
+    # As few days as took half of it together.
+    enough = (
+        count for count in range(1, MAX_FALL_DAYS) if 2 * sum(each.fall for each in falls[:count]) >= before - now
+    )
+    return KappaFall(before, now, sorted(falls[: next(enough, MAX_FALL_DAYS)]))
 
 
 def _some(likes: LikeMatrix, sizes: IntArray, most: int) -> LikeMatrix:

@@ -43,6 +43,8 @@ SEEN_LIFE_S = 900.0
 SEEN_WAIT_S = 0.05
 """How long a page waits for them; a small source's are there by then."""
 MAX_CHANGES = 8
+MAX_OPENERS = 3
+"""Rows that are named with what came of them."""
 ENDING_DAYS = 7
 """How long before its end a pin is told of."""
 USUAL_SWINGS = 2.0
@@ -141,6 +143,15 @@ class SeenFigures:
     unseen_count: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenerRow:
+    """A row with how much of what it showed on some days was opened."""
+
+    name: str
+    title: str
+    opened: int
+
+
 @dataclass(frozen=True, slots=True)
 class _KeptFigures:
     version: int
@@ -213,6 +224,30 @@ class Desk:
         )
         unseen, count = unseen_pieces(view.snapshot, {*seen.pieces, *view.blacklist}, now, EXAMPLES)
         return SeenFigures(since=seen.since, pieces=seen.pieces, unseen=unseen, unseen_count=count)
+
+    async def openers(self, view: View, days: Sequence[int], likes: int) -> list[OpenerRow]:
+        """Return the rows that led to most of the likes of some days of the last week, as few as can be."""
+        listing = await self._placements.listing(view)
+        titles = {each.name: title_of(each) for each in listing.placements}
+        opened = await self._database.in_thread(self._opened, view, days)
+        rows, total = list[OpenerRow](), 0
+        for name, count in opened.most_common(MAX_OPENERS):
+            if 2 * total >= likes:
+                break
+            total += count
+            rows.append(OpenerRow(name=name, title=titles.get(name, name), opened=count))
+        return rows
+
+    def _opened(self, view: View, days: Sequence[int]) -> Counter[str]:
+        """Return how often what each row showed on some days led to something."""
+        counted = self._database.storage.impressions.count_by_day(
+            view.head.source_id, view.head.incarnation, (min(days), max(days)), (SUCCEEDED,), limit=MAX_COUNT_ROWS
+        )
+        opened = Counter[str]()
+        for each in counted:
+            if each.day in days:
+                opened[each.placement] += each.total
+        return opened
 
     async def changes(self, view: View) -> list[AuditEntry]:
         """Return the latest changes of a source, newest first."""

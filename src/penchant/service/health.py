@@ -15,7 +15,7 @@ How an audience stands is found at once: how old what is known of people's likes
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
@@ -24,16 +24,20 @@ from penchant.index import (
     DIRECTION_SCALE,
     EXAMPLES,
     Filter,
+    FullLike,
+    KappaFall,
     Likes,
     Reach,
     Strings,
     TellingFindings,
     VocabularyFindings,
+    kappa_fall,
     sampled_ids,
     telling_by_category,
     vocabulary,
 )
 from penchant.live.views import View, Views
+from penchant.model import InteractionType
 from penchant.storage import SourceHead
 from penchant.telemetry import Metrics, log_failure
 
@@ -50,7 +54,7 @@ LEAST_S = 10.0
 CHUNK = 10
 """Lists between two looks at the clock."""
 GROWTH = 0.05
-"""Categories are judged again once likes are more or fewer by this share."""
+"""Likes are judged again once they, or kappa, are more or less by this share."""
 MAX_JUDGED_PIECES = 200_000
 """Pieces of a source up to which its categories are judged: all of them are put into one segment for it."""
 PAUSE_SHARE = 1.0
@@ -77,31 +81,44 @@ class UnreachedPieces:
         return self.lists >= self.of
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class KnownLikes:
-    """The likes by which categories are judged, ``count`` of them, from this day on.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LikesStamp:
+    """How many likes there are on a UTC day, and the kappa that they give.
 
     ``version`` is that of the interactions, ``erased_at`` that of the latest erasure.
     """
 
-    likes: Likes
     count: int
+    kappa: int
     version: int
     erased_at: int
-    oldest_day: int
+    today: int
+
+    def serves(self, other: "LikesStamp") -> bool:
+        """Return whether other likes would hardly tell anything else, and are of the same people."""
+        near = (
+            abs(other.count - self.count) <= GROWTH * self.count
+            and abs(other.kappa - self.kappa) <= GROWTH * self.kappa
+        )
+        return near and other.today == self.today and other.erased_at <= self.version
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class KnownLikes:
+    """The likes of a source that are judged."""
+
+    likes: Likes
+    stamp: LikesStamp
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JudgedCategories:
-    """What was found about categories from ``count`` likes, of ``version`` of the interactions."""
+class JudgedLikes:
+    """What likes say: what each category tells of them, how many there are by type, and whether kappa has halved."""
 
-    found: TellingFindings
-    version: int
-    count: int
-
-    def serve(self, likes: KnownLikes) -> bool:
-        """Return whether other likes would hardly find anything else, and are of the same people."""
-        return abs(likes.count - self.count) <= GROWTH * self.count and likes.erased_at <= self.version
+    categories: TellingFindings
+    types: Mapping[InteractionType, int]
+    fall: KappaFall | None
+    stamp: LikesStamp
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +127,7 @@ class Findings:
 
     version: int
     vocabulary: VocabularyFindings | None = None
-    categories: JudgedCategories | None = None
+    judged: JudgedLikes | None = None
     unreached: UnreachedPieces | None = None
     failed: bool = False
 
@@ -206,7 +223,7 @@ class CatalogueHealth:
                 self._keep(version, replace(known, vocabulary=vocabulary(view.snapshot)))
             known = self._kept.get(version)
             if known is not None and likes is not None and _lacks_likes(known, view, likes):
-                self._keep(version, replace(known, categories=_judged(view, likes)))
+                self._keep(version, replace(known, judged=_judged(view, likes)))
             known = self._kept.get(version)
             if known is not None and not known.done:
                 self._look(view, version)
@@ -247,17 +264,23 @@ class CatalogueHealth:
 
 
 def _lacks_likes(known: Findings, view: View, likes: KnownLikes | None) -> bool:
-    """Return whether categories have yet to be judged, or to be judged anew, by likes."""
+    """Return whether likes have yet to be judged, or to be judged anew."""
     if likes is None or view.head.piece_count > MAX_JUDGED_PIECES:
         return False
-    return known.categories is None or not known.categories.serve(likes)
+    return known.judged is None or not known.judged.stamp.serves(likes.stamp)
 
 
-def _judged(view: View, likes: KnownLikes) -> JudgedCategories:
-    """Return how much each category of a view tells of likes."""
-    catalogue = view.snapshot.merged()
-    matrix = likes.likes.matrix(catalogue.ids, view.settings, likes.oldest_day)
-    return JudgedCategories(found=telling_by_category(matrix, catalogue), version=likes.version, count=likes.count)
+def _judged(view: View, known: KnownLikes) -> JudgedLikes:
+    """Return what likes say of the categories of a view, and of themselves."""
+    catalogue, settings, likes = view.snapshot.merged(), view.settings, known.likes
+    oldest_day = settings.oldest_day(known.stamp.today)
+    counts = likes.counts(catalogue.ids, settings, oldest_day)
+    return JudgedLikes(
+        categories=telling_by_category(likes.matrix(catalogue.ids, settings, oldest_day), catalogue),
+        types=counts.types,
+        fall=kappa_fall(likes, counts.days, catalogue, settings, known.stamp.today),
+        stamp=known.stamp,
+    )
 
 
 def _unreached(reach: Reach, *, done: bool) -> UnreachedPieces:
@@ -285,6 +308,7 @@ class AudienceStanding:
     ``pending`` counts interactions and erasures that the weights do not know; ``age_s`` is how many seconds ago they
     were current, ``None`` before the first ones. ``telling`` is lambda of the interface, section 6, ``direction`` eta,
     from 0 to 1, and ``even_gaps`` rho, ``None`` where no like is later than another. ``counts_order``: lists go by it.
+    ``full`` is what a full like is.
     """
 
     version: int
@@ -295,6 +319,7 @@ class AudienceStanding:
     direction: float
     even_gaps: float | None
     counts_order: bool
+    full: FullLike
 
 
 class AudienceHealth:
@@ -323,15 +348,16 @@ class AudienceHealth:
             direction=figures.direction / DIRECTION_SCALE,
             even_gaps=figures.commonest_gaps / figures.gaps if figures.gaps else None,
             counts_order=figures.strength(view.settings.order) > 0,
+            full=FullLike(figures.full_total, figures.full_count),
         )
         likes = await self._views.likes(view, today) if figures.likes else None
         if likes is None:
             return standing, None
-        known = KnownLikes(
-            likes=likes,
+        stamp = LikesStamp(
             count=figures.likes,
+            kappa=figures.kappa,
             version=head.interactions_version,
             erased_at=head.erased_at,
-            oldest_day=view.settings.oldest_day(today),
+            today=today,
         )
-        return standing, known
+        return standing, KnownLikes(likes=likes, stamp=stamp)

@@ -151,7 +151,6 @@ def figures_of(
     arrays = (catalogue.starts, catalogue.piece_terms, units)
     squares = engine.likeness_squares(likes, *arrays, len(catalogue.terms), threads=threads)
     telling = telling_of(likes, full, catalogue, units, squares)
-    square = min(GREATEST_KAPPA, max(LEAST_KAPPA, telling**2 - 1))
     return SourceFigures(
         likes=len(likes.pieces),
         worth=int(grades @ by_weight) ** 2 // max(1, int(grades * grades @ by_weight)),
@@ -159,12 +158,17 @@ def figures_of(
         full_count=full.likes,
         pieces=len(catalogue),
         pairs=int((counts * (counts - 1)).sum()) // 2,
-        kappa=math.floor(square * HUNDREDTHS + Fraction(1, 2)),
+        kappa=kappa_of(telling),
         telling=round(telling * MILLIONTHS),
         direction=direction,
         gaps=int(likes.gaps[0]),
         commonest_gaps=int(likes.gaps[1]),
     )
+
+
+def kappa_of(telling: Fraction) -> int:
+    """Return kappa in hundredths, by lambda."""
+    return math.floor(min(GREATEST_KAPPA, max(LEAST_KAPPA, telling**2 - 1)) * HUNDREDTHS + Fraction(1, 2))
 
 
 def telling_of(likes: LikeMatrix, full: FullLike, catalogue: Segment, units: IntArray, together: IntArray) -> Fraction:

@@ -5,8 +5,10 @@ than any later one, so that likes, their grades and how popular pieces are can b
 from any day on (interface, section 6). People are known by their keys alone.
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -17,12 +19,12 @@ from penchant.computed import computed
 from penchant.index.arrays import is_first, over_ranges, starts_of
 from penchant.index.compiled import engine
 from penchant.index.layout import BoolArray, Days, IntArray, LikeMatrix, Numbers
-from penchant.index.people.event_codes import LACKS_MASK, grades_by_code
+from penchant.index.people.event_codes import LACKS_MASK, grades_by_code, weights_by_code
 from penchant.index.people.order import LikeOrder, commonest_gap, order_of
 from penchant.index.records import ArrayMembers
 from penchant.index.segment import Segment
 from penchant.index.strings import Strings, rows_in
-from penchant.model import CODE_BITS, DAY_MS, InteractionType, SourceSettings, most_likes
+from penchant.model import CODE_BITS, DAY_MS, TYPE_MASK, InteractionType, SourceSettings, most_likes
 
 
 class GradedLikes(NamedTuple):
@@ -217,9 +219,11 @@ class PairFacts(NamedTuple):
     grades: NDArray[np.uint8]
 
 
-def pair_facts(events: LatestEvents, settings: SourceSettings, oldest_day: int) -> PairFacts:
-    """Return the facts that ascending events, those from a UTC day on, give about their pairs."""
-    events = events.take(events.moments >= oldest_day * DAY_MS)
+def pair_facts(
+    events: LatestEvents, settings: SourceSettings, oldest_day: int, last_day: int | None = None
+) -> PairFacts:
+    """Return the facts that ascending events, those from a UTC day on to another, give about their pairs."""
+    events = _within(events, oldest_day, last_day)
     pairs = events.numbers >> PAIR_SHIFT
     starts = np.flatnonzero(is_first(pairs))
     if not len(starts):
@@ -239,14 +243,41 @@ def pair_facts(events: LatestEvents, settings: SourceSettings, oldest_day: int) 
     )
 
 
+def _within(events: LatestEvents, oldest_day: int, last_day: int | None) -> LatestEvents:
+    kept = events.moments >= oldest_day * DAY_MS
+    return events.take(kept if last_day is None else kept & (events.moments < (last_day + 1) * DAY_MS))
+
+
+def _counted(facts: PairFacts, rows: IntArray, most: int) -> IntArray:
+    """Return which pairs are the latest likes of each person, so many at most, of the pieces that have a row."""
+    found = rows[facts.pieces] if len(facts.pieces) else facts.pieces
+    counted = np.flatnonzero((facts.grades > 0) & (found >= 0))
+    return counted[latest_likes(facts.people[counted], found[counted], facts.latest[counted], most)]
+
+
 def _graded(facts: PairFacts, rows: IntArray, most: int) -> GradedLikes:
     """Return the latest likes of each person, so many at most, of the pieces that have a row."""
-    found = rows[facts.pieces] if len(facts.pieces) else facts.pieces
-    counted = (facts.grades > 0) & (found >= 0)
-    people, pieces = facts.people[counted], found[counted]
-    latest = latest_likes(people, pieces, facts.latest[counted], most)
-    people, pieces, grades = people[latest], pieces[latest], facts.grades[counted][latest]
-    return GradedLikes(people, pieces, grades, order_of(people, facts.liked_at[counted][latest]))
+    counted = _counted(facts, rows, most)
+    people = facts.people[counted]
+    return GradedLikes(
+        people, rows[facts.pieces[counted]], facts.grades[counted], order_of(people, facts.liked_at[counted])
+    )
+
+
+class LikeCounts(NamedTuple):
+    """How many likes there are by the type that weighs most in each, and by the UTC day of the latest positive act."""
+
+    types: Mapping[InteractionType, int]
+    days: Mapping[int, int]
+
+
+def _heaviest(events: LatestEvents, settings: SourceSettings) -> IntArray:
+    """Return by pair of ascending events the code of the type that weighs most, of several the least."""
+    weights, pairs = weights_by_code(settings)[events.codes], events.numbers >> PAIR_SHIFT
+    firsts = is_first(pairs)
+    greatest = np.maximum.reduceat(weights, np.flatnonzero(firsts)) if len(pairs) else weights
+    rows = np.flatnonzero(weights == greatest[np.cumsum(firsts) - 1])
+    return (events.codes & TYPE_MASK)[rows[is_first(pairs[rows])]]
 
 
 class PositivePairs(NamedTuple):
@@ -373,21 +404,30 @@ class Likes(ArrayMembers):
             numbers = self._numbers[segment] = rows_in(self.ids, segment.ids)
         return numbers
 
-    def matrix(self, catalogue: Strings, settings: SourceSettings, oldest_day: int, *, threads: int = 1) -> LikeMatrix:
+    def matrix(
+        self,
+        catalogue: Strings,
+        settings: SourceSettings,
+        oldest_day: int,
+        *,
+        last_day: int | None = None,
+        threads: int = 1,
+    ) -> LikeMatrix:
         """Return the likes of a catalogue's pieces, given by ascending ids: the latest ones of each person.
 
+        Those of up to a ``last_day`` are by what is still known of that time: what was done again is of the latest.
         People are looked at a range after the other, which bounds the memory, each by one of so many ``threads``.
         """
         rows, most = rows_in(catalogue, self.ids), most_likes(len(catalogue))
-        parts = -(-len(self.pieces) // EVENTS_AT_ONCE)
+        ranges = self._ranges()
         found: dict[int, GradedLikes] = {}
 
         def gather(turn: slice) -> None:
             for part in range(turn.start, turn.stop):
-                first, last = (self.person_count * each // parts for each in (part, part + 1))
-                facts = pair_facts(self._events_of_range(first, last), settings, oldest_day)
+                facts = pair_facts(self._events_of_range(*ranges[part]), settings, oldest_day, last_day)
                 found[part] = _graded(facts, rows, most)
 
+        parts = len(ranges)
         over_ranges(parts, threads, gather)
         graded = [GradedLikes.none(), *(found.pop(part) for part in range(parts))]
         people = np.concatenate([each.people for each in graded])
@@ -395,6 +435,26 @@ class Likes(ArrayMembers):
         grades = np.concatenate([each.grades for each in graded])
         ranks, gaps = (np.concatenate(each) for each in zip(*(each.order for each in graded), strict=True))
         return like_matrix(people, pieces, grades, len(catalogue), LikeOrder(ranks, gaps))
+
+    def counts(self, catalogue: Strings, settings: SourceSettings, oldest_day: int) -> LikeCounts:
+        """Return how many likes of `matrix` there are of each type, and of each day."""
+        rows, most = rows_in(catalogue, self.ids), most_likes(len(catalogue))
+        types, days = Counter[InteractionType](), Counter[int]()
+        for people in self._ranges():
+            events = _within(self._events_of_range(*people), oldest_day, None)
+            facts = pair_facts(events, settings, oldest_day)
+            counted = _counted(facts, rows, most)
+            heaviest = np.bincount(_heaviest(events, settings)[counted], minlength=TYPE_MASK + 1).tolist()
+            types.update({kind: heaviest[kind.code] for kind in InteractionType if heaviest[kind.code]})
+            found, counts = np.unique(facts.liked_at[counted] // DAY_MS, return_counts=True)
+            days.update(dict(zip(found.tolist(), counts.tolist(), strict=True)))
+        return LikeCounts(types, days)
+
+    def _ranges(self) -> list[tuple[int, int]]:
+        """Return ranges of people who are looked at together, all of them."""
+        parts = -(-len(self.pieces) // EVENTS_AT_ONCE)
+        cuts = [self.person_count * each // parts for each in range(parts + 1)] if parts else []
+        return list(pairwise(cuts))
 
     def _events_of_range(self, first: int, last: int) -> LatestEvents:
         """Return the events of the people from one number up to another."""

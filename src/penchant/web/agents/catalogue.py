@@ -3,9 +3,19 @@
 from collections.abc import Sequence
 
 from penchant.errors import invalid_parameter
+from penchant.live.views import View
 from penchant.model import Scope, Term
 from penchant.service.health import AudienceStanding, Findings
-from penchant.web.dashboard.health import findings_by_now, order_degree, telling_grade
+from penchant.service.like_mix import mix_sentence
+from penchant.web.dashboard.health import (
+    KappaFallText,
+    findings_by_now,
+    kappa_fall_text,
+    like_mix,
+    order_degree,
+    telling_grade,
+)
+from penchant.web.dashboard.shown import day
 from penchant.web.operations import NOBODY, Answer, Call, Operation, OperationTable
 from penchant.web.parameters import AFTER
 from penchant.web.query import Parameter
@@ -42,12 +52,29 @@ async def catalogue_health(call: Call) -> Answer:
     view = await call.view()
     async with call.services.page_shares.turn(call.access.account_id):
         findings, standing = await findings_by_now(call.services, view)
-    answer = {"pieces": view.head.piece_count, "done": findings.done, "likes": _likes(standing)} | _keywords(findings)
+        fall = await kappa_fall_text(call.services, view, findings)
+    answer = {"pieces": view.head.piece_count, "done": findings.done, "likes": _likes(view, findings, standing, fall)}
+    answer |= _keywords(findings)
     return Answer(body=encode(answer), version=view.head.version)
 
 
-def _likes(standing: AudienceStanding) -> dict[str, object]:
-    return {
+def _likes(view: View, findings: Findings, standing: AudienceStanding, fall: KappaFallText | None) -> dict[str, object]:
+    mix = like_mix(view, findings, standing)
+    told: dict[str, object] = {
+        "byType": {each.type.value: {"count": each.likes, "grade": each.grade} for each in mix},
+        "fullLike": mix_sentence(mix),
+    }
+    if fall is not None:
+        rows = [{"name": each.name, "opened": each.opened} for each in fall.openers]
+        days = list(map(day, fall.days))
+        told["keywordsTellHalf"] = {
+            "from": fall.before,
+            "to": fall.now,
+            "days": days,
+            "likes": fall.likes,
+            "rows": rows,
+        }
+    return told | {
         "count": standing.likes,
         "keywordsTell": telling_grade(standing.telling),
         "orderCounts": order_degree(standing.direction),

@@ -13,6 +13,7 @@ from penchant.service.health import Findings
 from penchant.service.lists.requests import PlainRequest
 from penchant.storage import AuditEntry, DraftRow
 from penchant.web.dashboard.changing import done_notice
+from penchant.web.dashboard.health import kappa_fall_text
 from penchant.web.dashboard.pictures import SparkLine, spark_line
 from penchant.web.dashboard.rows.words import KIND_WORDS
 from penchant.web.dashboard.shown import count_text
@@ -124,6 +125,7 @@ async def desk(visit: Visit, site: DashboardSite) -> PageAnswer:
     view = await visit.view()
     figures = await visit.services.desk.figures(view)
     findings = visit.services.health.findings(view, (await visit.services.audience_health.standing(view))[1])
+    fall = await kappa_fall_text(visit.services, view, findings)
     popular = await visit.services.lists.answer(await visit.services.lists.popular(view, PlainRequest(take=POPULAR)))
     popular_ids = [each.id for each in popular.content]
     changes = await visit.services.desk.changes(view)
@@ -148,6 +150,7 @@ async def desk(visit: Visit, site: DashboardSite) -> PageAnswer:
         "numbers": _numbers(figures),
         "rows": [_row(each) for each in figures.rows],
         "findings": findings,
+        "fall": fall,
         "seen": seen,
         "waiting": _waiting(drafts),
         "drafts": DRAFTS,

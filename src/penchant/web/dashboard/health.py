@@ -10,8 +10,9 @@ import msgspec
 from penchant.errors import InvalidInput, InvalidSyntax
 from penchant.live.views import View
 from penchant.service import Services
-from penchant.service.desk import SeenFigures
+from penchant.service.desk import OpenerRow, SeenFigures
 from penchant.service.health import AudienceStanding, Findings
+from penchant.service.like_mix import TypeOfLike, mix_of_likes, mix_sentence
 from penchant.vocabulary import AliasChange, Vocabulary
 from penchant.web.dashboard.rows.drafting import SETTINGS, draft_called, keep_in_draft, own_draft
 from penchant.web.dashboard.site import PageAnswer, Visit, faults_of
@@ -124,6 +125,7 @@ async def _page(
     findings, standing = await findings_by_now(visit.services, view)
     vocabulary = view.settings.vocabulary
     seen = await visit.services.desk.seen(view)
+    mix = like_mix(view, findings, standing)
     values = {
         "source": view.head.name,
         "pieces": view.head.piece_count,
@@ -134,6 +136,9 @@ async def _page(
         "grade": telling_grade,
         "order_degree": order_degree,
         "few": FEW_LIKES,
+        "mix": mix,
+        "mix_sentence": mix_sentence(mix),
+        "fall": await kappa_fall_text(visit.services, view, findings),
         "seen": vocabulary.digest,
         "alias_count": len(vocabulary.aliases),
         "groups": _groups(vocabulary),
@@ -154,6 +159,41 @@ async def findings_by_now(services: Services, view: View) -> tuple[Findings, Aud
         # The same view each time: findings are of one version.
         findings = services.health.findings(view, likes)
     return findings, standing
+
+
+def like_mix(view: View, findings: Findings, standing: AudienceStanding) -> list[TypeOfLike]:
+    """Return what the likes of a source are made of, as far as is found out by now."""
+    return [] if findings.judged is None else mix_of_likes(findings.judged.types, standing.full, view.settings)
+
+
+async def what_a_like_is(visit: Visit, view: View) -> str:
+    """Return in a sentence what a full like is in a source, "" where that is still being found out."""
+    standing, likes = await visit.services.audience_health.standing(view)
+    return mix_sentence(like_mix(view, visit.services.health.findings(view, likes), standing))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KappaFallText:
+    """That keywords are taken to tell half of what they did a week ago: since when, and what it came with.
+
+    ``days`` are those that took most of it, with ``likes`` of their own; ``openers`` led to most of these.
+    """
+
+    before: float
+    now: float
+    days: Sequence[int]
+    likes: int
+    openers: Sequence[OpenerRow]
+
+
+async def kappa_fall_text(services: Services, view: View, findings: Findings) -> KappaFallText | None:
+    """Return how kappa has halved within a week; ``None`` where it has not, as far as is known."""
+    fall = None if findings.judged is None else findings.judged.fall
+    if fall is None:
+        return None
+    days, likes = [each.day for each in fall.days], sum(each.likes for each in fall.days)
+    openers = await services.desk.openers(view, days, likes)
+    return KappaFallText(before=fall.before / 100, now=fall.now / 100, days=days, likes=likes, openers=openers)
 
 
 def _examples(findings: Findings, seen: SeenFigures | None) -> list[str]:

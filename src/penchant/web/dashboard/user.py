@@ -13,6 +13,7 @@ from penchant.service.desk import title_of
 from penchant.service.lists.requests import PersonalRequest
 from penchant.service.people import InteractionSelection, TakenBack
 from penchant.web.dashboard.changing import done_notice
+from penchant.web.dashboard.health import what_a_like_is
 from penchant.web.dashboard.reasons import list_values
 from penchant.web.dashboard.site import DashboardSite, PageAnswer, PageSection, RedirectAnswer, Visit, section
 from penchant.wire import MAX_ROWS
@@ -121,6 +122,7 @@ async def user(visit: Visit, site: DashboardSite) -> PageAnswer:
         "done": await done_notice(visit, view, site),
         "taste": taste,
         "sentence": taste_sentence(user_id, taste.value),
+        "like": await what_a_like_is(visit, view),
         "acts": acts,
         "shown": await section(visit, lambda: _shown(visit, view, user_id), Feature.INTERACTIONS_LISTING),
         "preferences": await section(visit, lambda: _preferences(visit, view, user_id), Feature.PERSONALIZED),
