@@ -34,6 +34,7 @@ def judged(before: SourceSettings, after: SourceSettings, people: int = 200, low
         test_before=Estimate(0.1, 0.05, 0.15),
         test_after=Estimate(0.15, 0.1, 0.2),
         gain=gain,
+        full_like="",
     )
 
 

@@ -29,6 +29,7 @@ from penchant.evaluation.tuning import (
 from penchant.model import DAY_MS, WHOLE, Blend, IndexedPiece, InteractionType, OrderUse, SourceSettings, Term
 
 QUICK = TuningRequest(trial=EvaluationRequest(split=SplitRule(), people=60), candidates=8, seconds=60, test_people=240)
+CLICKED = replace(QUICK, trial=replace(QUICK.trial, relevant=(InteractionType.CLICK,)))
 SURE = Estimate(0.05, 0.01, 0.09)
 OTHER = SourceSettings(half_life_days=7)
 
@@ -161,6 +162,41 @@ def test_settings_of_which_a_weight_could_not_be_proposed_are_never_tried(by_cha
         made = [change(before) for name, change in trial.changes if name.startswith("weight of ")]
         assert len({each.interaction_weights["Click"] for each in made}) == 4  # type: ignore[index]
         assert [fault for each in made for fault in weight_faults(each.interaction_weights)] == []
+
+
+def test_the_weight_of_a_type_that_counts_alone_is_not_tried() -> None:
+    rows = [(f"u{person}", f"p{place}", "Click", place) for person in range(330) for place in range(12)]
+    alone = TuningTrial.of(made(rows, [f"p{place}" for place in range(12)]), CLICKED)
+    rated = [("u0", "p3", "RateLike", 3), *rows]
+    beside = TuningTrial.of(made(rated, [f"p{place}" for place in range(12)]), CLICKED)
+
+    heavier, none = weighing(Click=3), weighing(Click=0)
+
+    assert all(alone.only_scales(SourceSettings(), each) for each in (heavier, weighing(Click=0.33), none))
+    assert not any(beside.only_scales(SourceSettings(), each) for each in (heavier, none))
+    # Once the other counts for nothing, clicks are alone.
+    assert beside.only_scales(weighing(RateLike=0), weighing(RateLike=0, Click=3))
+    assert not alone.only_scales(SourceSettings(), replace(heavier, half_life_days=7))
+
+
+def test_parts_of_pieces_make_a_weight_count() -> None:
+    click = InteractionType.CLICK
+    rows = [
+        (f"u{person}", f"p{place}", click, place * DAY_MS, 50 if place else WHOLE)
+        for person in range(330)
+        for place in range(12)
+    ]
+    trial = TuningTrial.of(
+        history_of("parts", [IndexedPiece(id=f"p{n}", weights={}) for n in range(12)], rows, SourceSettings()), CLICKED
+    )
+
+    assert not trial.only_scales(SourceSettings(), weighing(Click=3))
+
+
+def test_what_is_told_says_what_a_full_like_is(by_chance: SourceHistory) -> None:
+    told = tuned(by_chance, replace(QUICK, candidates=1)).full_like
+
+    assert told == "A like counts by its grade: here good ratings are what people do, so a good rating is a full one."
 
 
 def test_nobody_chooses_and_judges(misled: SourceHistory) -> None:

@@ -263,6 +263,7 @@ def _members(tuned: TuningResult, *, applied: bool) -> dict[str, Any]:
         "tried": tuned.tried,
         "validationPeople": tuned.validation_people,
         "testPeople": tuned.test_people,
+        "fullLike": tuned.full_like,
         "sureValidationGain": round(tuned.sure_gain, 5),
     } | {name: MeanFigure.of(estimate) for name, estimate in figures.items()}
 
@@ -274,6 +275,8 @@ def _show(tuned: TuningResult, *, applied: bool) -> None:
             f"Tried {tuned.tried} settings on {tuned.validation_people:,} people; "
             f"{tuned.test_people:,} others judged the best, by what was held out from all."
         )
+        if tuned.full_like:
+            click.echo(f"{tuned.full_like} Weights of types count beside that: of one that counts alone none is tried.")
     if tuned.objections:
         click.echo("Nothing is certainly better than the settings in force.")
         for objection in tuned.objections:

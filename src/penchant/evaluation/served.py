@@ -11,6 +11,7 @@ from penchant.evaluation.metrics import NOTHING, RECALLED, PieceVectors
 from penchant.index import (
     Audience,
     AudienceWeights,
+    FullLike,
     IntArray,
     InteractionArrays,
     Snapshot,
@@ -30,6 +31,7 @@ from penchant.model import (
     Term,
 )
 from penchant.ranking import VECTOR_SCALE
+from penchant.service.like_mix import mix_of_likes, mix_sentence
 from penchant.service.lists.personal import PersonalRanking
 from penchant.service.lists.previews import WEIGHED_BY
 from penchant.service.lists.requests import PersonalRequest
@@ -170,6 +172,25 @@ def keywords_of(history: SourceHistory, category: str) -> PieceVectors:
 
 def audience_of(knowledge: Knowledge, snapshot: Snapshot) -> Audience:
     """Return what people like, counted and weighed as the service does it; nothing is too old."""
+    tally, kept = _tally_of(knowledge)
+    today = knowledge.moment // DAY_MS
+    counts = tally.popularity(kept, today)
+    weighed = weigh(tally.compacted(), snapshot, kept, 1, kept.oldest_day(today))
+    weights = AudienceWeights.none() if weighed is None else weighed.weights
+    return Audience(counts, weights, len(knowledge.shared))
+
+
+def full_like_of(knowledge: Knowledge) -> str:
+    """Return in a sentence what a full like is, by what people mostly do; "" where nobody likes anything."""
+    tally, kept = _tally_of(knowledge)
+    likes, oldest_day = tally.compacted(), kept.oldest_day(knowledge.moment // DAY_MS)
+    ids = Strings.of(piece.id for piece in knowledge.history.pieces)
+    full = FullLike.of(likes.matrix(ids, kept, oldest_day))
+    return mix_sentence(mix_of_likes(likes.counts(ids, kept, oldest_day).types, full, kept))
+
+
+def _tally_of(knowledge: Knowledge) -> tuple[Tally, SourceSettings]:
+    """Return what people did, counted, and the settings under which nothing of it is too old."""
     events, ids, settings = knowledge.shared, knowledge.history.ids, knowledge.settings
     today = knowledge.moment // DAY_MS
     oldest_day = int(events.times.min(initial=knowledge.moment)) // DAY_MS
@@ -180,6 +201,4 @@ def audience_of(knowledge: Knowledge, snapshot: Snapshot) -> Audience:
     for version, (person, piece, number, time, portion) in enumerate(zip(*columns, strict=True), start=1):
         # A key as storage gives it, of 16 bytes; the order of recording is the version.
         tally.record(person.to_bytes(16, "big"), ids[piece], TYPES[number], time, version, portion)
-    counts = tally.popularity(kept, today)
-    weighed = weigh(tally.compacted(), snapshot, kept, 1, kept.oldest_day(today))
-    return Audience(counts, AudienceWeights.none() if weighed is None else weighed.weights, len(events))
+    return tally, kept

@@ -27,11 +27,11 @@ from penchant.evaluation import metrics
 from penchant.evaluation.histories import TYPES, Knowledge, SourceHistory
 from penchant.evaluation.list_work import MethodLists
 from penchant.evaluation.metrics import Estimate
-from penchant.evaluation.served import PreparedSource, ServedSource
+from penchant.evaluation.served import PreparedSource, ServedSource, full_like_of
 from penchant.evaluation.splits import judged_settings, split
 from penchant.evaluation.trials import EvaluationRequest, JudgedPeople, Tell, mean_ndcg, nothing_to_judge, sample_people
 from penchant.index import FloatArray, IntArray
-from penchant.model import Blend, InteractionType, OrderUse, SourceSettings
+from penchant.model import WHOLE, Blend, InteractionType, OrderUse, SourceSettings
 from penchant.words import CATEGORY
 
 BLENDS = (
@@ -272,6 +272,22 @@ class TuningTrial:
                 settings = change(settings)
         return settings
 
+    def only_scales(self, one: SourceSettings, other: SourceSettings) -> bool:
+        """Return whether only the weight of the one type that counts differs, in a history of whole interactions.
+
+        A like counts beside a full one, and a taste beside its greatest keyword: that changes neither.
+        """
+        if replace(other, interaction_weights=one.interaction_weights) != one:
+            return False
+        counted = {kind for kind in self.kinds if one.interaction_weights[kind]}
+        left = {kind for kind in self.kinds if other.interaction_weights[kind]}
+        return len(counted) == 1 and left <= counted and bool((self.known.events.portions == WHOLE).all())
+
+    @computed
+    def kinds(self) -> Sequence[InteractionType]:
+        """The types that occur."""
+        return [TYPES[number] for number in np.unique(self.known.events.types).tolist()]
+
     def rows(self, group: int) -> IntArray:
         """Return where a group stands among the people of its split."""
         if group == TEST:
@@ -374,7 +390,7 @@ class TuningResult:
     """The result of tuning: ``settings`` are the best where they were chosen, ``better`` whether they are proposed.
 
     ``gain`` is how much greater NDCG@10 is, person by person, for those who judge; ``sure_gain`` the lower bound for
-    those who choose, corrected for how many were tried.
+    those who choose, corrected for how many were tried. ``full_like`` says what weights of types count beside.
     """
 
     before: SourceSettings
@@ -387,6 +403,7 @@ class TuningResult:
     test_before: Estimate
     test_after: Estimate
     gain: Estimate
+    full_like: str
 
     @property
     def objections(self) -> list[str]:
@@ -420,10 +437,11 @@ class _Search:
         return self.tried >= self.request.candidates or self.now() >= self.until
 
     def candidates(self, begin: int) -> Iterator[int]:
-        """Yield the changes from a number on that make other settings of the best."""
+        """Yield the changes from a number on that make other settings of the best, by which lists may be others."""
         settings = self.trial.settings(self.best)
         for number in range(begin, len(self.trial.changes)):
-            if self.trial.changes[number][1](settings) != settings:
+            changed = self.trial.changes[number][1](settings)
+            if changed != settings and not self.trial.only_scales(settings, changed):
                 yield number
 
     def run(self, tell: Tell) -> None:
@@ -512,6 +530,7 @@ def _judged(search: _Search, before: FloatArray) -> TuningResult:
         test_before=_estimate(earlier, seed),
         test_after=_estimate(later, seed),
         gain=_estimate(later - earlier, seed),
+        full_like=full_like_of(replace(trial.known, settings=trial.settings(search.best))),
     )
 
 
