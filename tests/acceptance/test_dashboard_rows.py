@@ -94,6 +94,7 @@ def test_a_row_is_made_by_keyboard_alone_without_json_or_an_id(
         "title": "New films",
         "kind": "recommendations",
         "diversity": 0.75,
+        "rotation": 0.1,
         "filter": {"must": [{"key": "year", "gte": 1950}]},
         "pins": [{"id": "blade-runner", "position": 2}],
         "quotas": [{"filter": {"key": "country", "any": ["United States", "France"]}, "atLeast": 3, "of": 10}],

@@ -4,10 +4,12 @@ import re
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import HealthCheck, given, settings
 
 from factories import piece
 from filters_reference import ATTRIBUTES
+from penchant.model import PlacementKind
 from placements_given import PLACEMENTS
 from serving import Service
 from strategies import examples
@@ -51,6 +53,52 @@ def test_a_new_row_has_no_variant_and_is_published_as_its_form_says(visitor: Vis
         "fallback": "popular",
     }
     assert "front page" in words(visitor.get("placements", source="s"), "main")
+
+
+def test_a_new_row_for_a_person_rotates_a_little_unless_its_form_says_otherwise(
+    visitor: Visitor, filled: Service
+) -> None:
+    page = visitor.get("placement", source="s")
+    assert "A little of it, with which new rows begin" in words(page, "rotation-told")
+
+    visitor.fill(page, PAGE, do="publish", name="home")
+    visitor.fill(page, PAGE, do="publish", name="still", rotation="")
+
+    assert stored(filled) == {"kind": "recommendations", "rotation": 0.1, "fallback": "popular"}
+    assert filled.get("/s/placements/still").json() == {"kind": "recommendations", "fallback": "popular"}
+    told = filled.get("/s/placements/home/card").json()["rules"]
+    assert "What a person was shown and passed over steps back: a little." in told
+
+
+@pytest.mark.parametrize("kind", [each for each in PlacementKind if each not in {"recommendations", "keyword"}])
+def test_rotation_comes_and_goes_with_the_kind_of_a_new_row(visitor: Visitor, filled: Service, kind: str) -> None:
+    picked = {"content": "First of all"} if kind == "picks" else {}
+    shown = visitor.fill(visitor.get("placement", source="s"), PAGE, kind=kind, do="show", **picked)
+    back = visitor.fill(shown, PAGE, kind="recommendations", do="show", **dict.fromkeys(picked, ""))
+    visitor.fill(shown, PAGE, name="home", do="publish")
+
+    assert "rotation" not in fields(shown)
+    assert (fields(back)["rotation"], back.status_code) == ("0.1", 200)
+    assert stored(filled) == {"kind": kind, **({"content": ["a"]} if picked else {}), "fallback": "popular"}
+
+
+@pytest.mark.parametrize("rotation", ({}, {"rotation": 0}, {"rotation": 0.1}, {"rotation": 0.3}))
+def test_an_existing_row_keeps_its_rotation(visitor: Visitor, filled: Service, rotation: dict[str, float]) -> None:
+    put(filled, kind="recommendations", **rotation)
+    page = visitor.get("placement", source="s", name="home")
+
+    visitor.fill(page, PAGE, title="Mine", do="publish")
+
+    assert stored(filled) == {"title": "Mine", "kind": "recommendations", **rotation}
+
+
+def test_an_existing_row_that_becomes_one_for_a_person_gets_no_rotation(visitor: Visitor, filled: Service) -> None:
+    put(filled, kind="popular")
+    page = visitor.get("placement", source="s", name="home")
+
+    visitor.fill(page, PAGE, kind="recommendations", do="publish")
+
+    assert stored(filled) == {"kind": "recommendations"}
 
 
 def test_a_published_change_is_undone_from_its_notice(visitor: Visitor, filled: Service) -> None:

@@ -15,9 +15,17 @@ from penchant.service.placements.lists import check_quotas
 from penchant.web.dashboard.comparing import SHOWN, ListComparison, rows_of
 from penchant.web.dashboard.desk import who
 from penchant.web.dashboard.rows.clauses import CONDITIONS
-from penchant.web.dashboard.rows.described import AS_SOURCE, described, step_options, unplaced
+from penchant.web.dashboard.rows.described import AS_SOURCE, described, kinds_in, step_options, unplaced
 from penchant.web.dashboard.rows.drafting import draft_called, keep_in_draft, open_drafts, own_draft, propose_row
-from penchant.web.dashboard.rows.fields import BLEND_COLUMNS, FieldContext, Texts, kept, read_fields, write_fields
+from penchant.web.dashboard.rows.fields import (
+    BLEND_COLUMNS,
+    FieldContext,
+    Texts,
+    kept,
+    read_fields,
+    takes_part,
+    write_fields,
+)
 from penchant.web.dashboard.rows.naming import context_of
 from penchant.web.dashboard.rows.proposals import moment_in
 from penchant.web.dashboard.rows.words import KIND_WORDS, difference_in_words
@@ -50,7 +58,11 @@ from penchant.wire import (
     read_filter,
 )
 
-NEW: Mapping[str, Any] = {"kind": PlacementKind.RECOMMENDATIONS.value, "fallback": PlacementKind.POPULAR.value}
+NEW: Mapping[str, Any] = {
+    "kind": PlacementKind.RECOMMENDATIONS.value,
+    "rotation": 0.1,
+    "fallback": PlacementKind.POPULAR.value,
+}
 """What a new row begins with: no variant, since nobody has asked for an experiment."""
 STRANGER = "a stranger"
 MAX_VERSIONS = 10
@@ -194,7 +206,7 @@ async def read_row_form(visit: Visit, view: View) -> RowDraft:
     """Return the row that a form says, with all that is wrong with it."""
     form = visit.form
     base = _decoded(form.text("base")) or {}
-    texts = _without_removed(form.fields, form.text("remove"))
+    texts = _begun(_without_removed(form.fields, form.text("remove")), base)
     json, name = form.text("json"), form.text("name").strip()
     context = await context_of(visit.services.browsing, view, base, texts)
     read = read_fields(texts, base, context)
@@ -268,6 +280,17 @@ def _decoded(text: str) -> dict[str, Any] | None:
         return dict(decode_placement(text.encode(errors="replace")).members)
     except PenchantError:
         return None
+
+
+def _begun(texts: Texts, base: Mapping[str, Any]) -> Texts:
+    """Return texts whose rotation comes and goes with the kind of a new row, as long as nobody chose another."""
+    if base != NEW:
+        return texts
+    begun = [encode(NEW["rotation"]).decode()]
+    if texts.get("rotation", begun) != begun:
+        return texts
+    is_used = takes_part(PLACEMENT.members["rotation"], kinds_in(texts))
+    return {**texts, "rotation": begun if is_used else []}
 
 
 def _without_removed(texts: Texts, removed: str) -> Texts:

@@ -34,10 +34,10 @@ STEPS: Mapping[str, Mapping[float, str]] = MappingProxyType(
     {
         "diversity": {0: "Best first", 0.25: "A little", 0.5: "Visibly, at hardly any loss", 0.75: "Wide", 1: "Widest"},
         "calibration": {0: "Not at all", 0.25: "A little", 0.5: "Clearly", 0.75: "Mostly", 1: "Above all else"},
-        "rotation": {0: "Never", 0.25: "Slowly", 0.5: "Steadily", 0.75: "Quickly", 1: "At once"},
+        "rotation": {0: "Never", 0.1: "A little", 0.25: "Slowly", 0.5: "Steadily", 0.75: "Quickly", 1: "At once"},
     }
 )
-"""Five words for numbers from 0 to 1, by member."""
+"""Words for numbers from 0 to 1, by member."""
 MAX_TOLD = 60
 """Characters of a text that is told where it was changed."""
 _PERSONAL = frozenset(
@@ -106,7 +106,7 @@ def _moved(rules: ListRules, attributes: Mapping[str, Attribute]) -> Iterator[st
         how = step_word("calibration", rules.calibration).lower()
         yield f"Keeps the shares that {rules.calibration_category} has of each person's tastes: {how}."
     if rules.rotation:
-        yield f"What a person passes over gives way: {step_word('rotation', rules.rotation).lower()}."
+        yield f"What a person was shown and passed over steps back: {step_word('rotation', rules.rotation).lower()}."
 
 
 def _otherwise(rules: ListRules) -> Iterator[str]:
