@@ -27,6 +27,7 @@ from penchant.web.routes import OPERATIONS
 from penchant.wire import (
     answers,
     explanations,
+    frames,
     pieces,
     placement_answers,
     placements,
@@ -122,6 +123,7 @@ RECORD_HOMES = (
     draft_answers,
     edits,
     explanations,
+    frames,
     pieces,
     placement_answers,
     placements,
@@ -130,7 +132,7 @@ RECORD_HOMES = (
     wire_settings,
 )
 """Where records are, the package first."""
-PLAIN = {"EmptyArray": "NoneType", "Text": "str", "IdArray": "list[str]"}
+PLAIN = {"EmptyArray": "NoneType", "Text": "str", "IdArray": "Entries[str]"}
 LISTS = {"ProfileList": "Profile", "InteractionList": "InteractionAnswer[datetime]", "ChangeLine": "ChangeLine"}
 """Answers that are arrays, or a line each."""
 BODIES = {"Preferences": "PersonPreferences", "Draft": "Piece", "DraftEdits": "DraftMembers"}
@@ -273,7 +275,7 @@ def _type(parameter: Parameter) -> str:
 def _answer(operation: Operation) -> str:
     schema = operation.answer or ""
     if schema in LISTS:
-        return f"list[{LISTS[schema]}]"
+        return f"Entries[{LISTS[schema]}]"
     own = EXPLAINED.get(snake(operation.name)) or EXPLAINED.get(schema) or RECORDS.get(schema)
     return own or PLAIN.get(schema, schema)
 

@@ -35,7 +35,7 @@ from penchant.client.operations import (
     popular_content,
     recommend,
 )
-from penchant.client.requests import Flow, ListingRequest, Pages, Request, encode, request_of, several
+from penchant.client.requests import Flow, ListingRequest, Pages, Request, encode, no_frame, request_of, several
 from penchant.wire import (
     BulkReceipt,
     InteractionAnswer,
@@ -55,6 +55,7 @@ from penchant.wire import (
 )
 from penchant.wire.drafts.answers import PublishedVersion, SourceDraft
 from penchant.wire.explanations import NeighboursOfOne, PersonalPiece, PersonalPieces, RankedPieces
+from penchant.wire.frames import Entries
 from penchant.wire.pieces import Piece
 from penchant.wire.placements import PageList, Placement
 from penchant.wire.recording import Interaction, SeenList
@@ -181,7 +182,7 @@ def submit_content(
     ``wait`` returns only when the service answers from them.
     """
     # Repeatable: pieces go by their id, so that a batch that arrives twice leaves what it left the first time.
-    parts = batches(pieces, MAX_PIECES)
+    parts = batches(no_frame(pieces, "use submit_frame"), MAX_PIECES)
     options = {} if words is None else {"words": words}
     total = yield from send_all(
         parts, lambda batch: _batch("/{source}/content", Receipt, source, batch, options, reads=False), _add
@@ -288,7 +289,7 @@ def record_interactions(source: str, interactions: Iterable[Interaction | Mappin
     harm, and what is lost on the way is. An event id is of one person: the same one of another is another event.
     """
     # Repeatable only where every interaction has an event id: without one it would be stored twice.
-    parts = batches(interactions, MAX_INTERACTIONS, _has_event_id)
+    parts = batches(no_frame(interactions, "use record_frame"), MAX_INTERACTIONS, _has_event_id)
     return (
         yield from send_all(parts, lambda batch: _batch("/{source}/interactions", BulkReceipt, source, batch), _add_up)
     )
@@ -317,7 +318,7 @@ def record_impressions(source: str, lists: Iterable[SeenList | Mapping[str, obje
 
     It can be sent again without harm: a piece of a list counts once.
     """
-    parts = batches(lists, MAX_LISTS)
+    parts = batches(no_frame(lists, "give a list of SeenList"), MAX_LISTS)
     return (
         yield from send_all(parts, lambda batch: _batch("/{source}/impressions", BulkReceipt, source, batch), _add_up)
     )
@@ -380,9 +381,9 @@ def _going_on(request: Callable[[Any], Request[Any]], options: Mapping[str, Any]
 
 def recommend_to_each(
     source: str, user_ids: Iterable[str], **options: Unpack[RecommendToEachOptions]
-) -> Flow[list[PersonalPieces]]:
+) -> Flow[Entries[PersonalPieces]]:
     """Read what each of several people may like, 1,000 of them at a time, in the order of their ids."""
-    lists: list[PersonalPieces] = []
+    lists = Entries[PersonalPieces](kind=PersonalPieces)
     for batch in batches(several(user_ids), MAX_PEOPLE):
         lists += yield _batch("/{source}/recommendations", list[PersonalPieces], source, batch, options)
     return lists
@@ -390,9 +391,9 @@ def recommend_to_each(
 
 def similar_to_each(
     source: str, ids: Iterable[str], **options: Unpack[SimilarContentOptions]
-) -> Flow[list[NeighboursOfOne]]:
+) -> Flow[Entries[NeighboursOfOne]]:
     """Read the nearest pieces of each of several pieces, 100 of them at a time, in the order of their ids."""
-    lists: list[NeighboursOfOne] = []
+    lists = Entries[NeighboursOfOne](kind=NeighboursOfOne)
     for batch in batches(several(ids), MAX_ASKED):
         lists += yield _batch("/{source}/similar", list[NeighboursOfOne], source, batch, options)
     return lists
@@ -514,7 +515,7 @@ def page_lists(
     source: str, lists: Iterable[PageList | Mapping[str, object]], **options: Unpack[PageListOptions]
 ) -> Request[PageResult]:
     """Read the lists of several placements for a page, in which no piece comes twice."""
-    body: dict[str, object] = {"lists": list(lists)}
+    body: dict[str, object] = {"lists": list(no_frame(lists, "give a list of PageList"))}
     if options.get("user") is not None:
         body["user"] = options["user"]
     if options.get("exclude") is not None:

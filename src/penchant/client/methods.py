@@ -18,6 +18,7 @@ class Methods(OperationMethods):
     delete_source = RequestMethod(flows.delete_source)
     record_interaction = RequestMethod(flows.record_interaction)
     take_back = RequestMethod(flows.take_back)
+    record_frame = FlowMethod(frames.record_frame)
     record_interactions = FlowMethod(flows.record_interactions)
     iterate_interactions = PagesMethod(flows.iterate_interactions)
     iterate_recommended = PagesMethod(flows.iterate_recommended)

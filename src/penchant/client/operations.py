@@ -45,6 +45,7 @@ from penchant.wire.explanations import (
     SimilarPieces,
     SimilarPlace,
 )
+from penchant.wire.frames import Entries
 from penchant.wire.pieces import ContentList, IdList, Piece, PiecesById, Texts
 from penchant.wire.placement_answers import PlacementVersions, StoredPlacements
 from penchant.wire.placements import Placement
@@ -401,9 +402,9 @@ def list_content(source: str, **options: Unpack[ListIdsOptions]) -> Request[Cont
     return request_of("GET", "/{source}/content", ContentList[datetime], source, options=options, reads=True)
 
 
-def list_changes(source: str, **options: Unpack[ListChangesOptions]) -> Request[list[ChangeLine]]:
+def list_changes(source: str, **options: Unpack[ListChangesOptions]) -> Request[Entries[ChangeLine]]:
     """What became of the pieces after a version, one change a line; waits for the next one where asked to."""
-    return request_of("GET", "/{source}/changes", list[ChangeLine], source, options=options, reads=True, lines=True)
+    return request_of("GET", "/{source}/changes", Entries[ChangeLine], source, options=options, reads=True, lines=True)
 
 
 def get_content(source: str, content_id: str) -> Request[Piece]:
@@ -444,10 +445,10 @@ def again_content(source: str, user_id: str, **options: Unpack[AgainContentOptio
     )
 
 
-def get_profile(source: str, user_id: str) -> Request[list[Profile]]:
+def get_profile(source: str, user_id: str) -> Request[Entries[Profile]]:
     """This person's taste."""
     return request_of(
-        "GET", "/{source}/users/{userID}/recommendation/profile", list[Profile], source, user_id, reads=True
+        "GET", "/{source}/users/{userID}/recommendation/profile", Entries[Profile], source, user_id, reads=True
     )
 
 
@@ -460,12 +461,12 @@ def list_segments(source: str, user_id: str, **options: Unpack[ListSegmentsOptio
 
 def list_interactions(
     source: str, user_id: str, **options: Unpack[ListInteractionsOptions]
-) -> Request[list[InteractionAnswer[datetime]]]:
+) -> Request[Entries[InteractionAnswer[datetime]]]:
     """List a person's interactions, newest first."""
     return request_of(
         "GET",
         "/{source}/users/{userID}/interactions",
-        list[InteractionAnswer[datetime]],
+        Entries[InteractionAnswer[datetime]],
         source,
         user_id,
         options=options,
@@ -612,34 +613,34 @@ def preview_recommendation(
     )
 
 
-def get_whitelist(source: str) -> Request[list[str]]:
+def get_whitelist(source: str) -> Request[Entries[str]]:
     """Read the whitelist."""
-    return request_of("GET", "/{source}/whitelist", list[str], source, reads=True)
+    return request_of("GET", "/{source}/whitelist", Entries[str], source, reads=True)
 
 
-def put_whitelist(source: str, ids: Iterable[str]) -> Request[list[str]]:
+def put_whitelist(source: str, ids: Iterable[str]) -> Request[Entries[str]]:
     """Replace the whitelist: up to 10,000 ids, order kept."""
-    return request_of("PUT", "/{source}/whitelist", list[str], source, body=ids_body(ids))
+    return request_of("PUT", "/{source}/whitelist", Entries[str], source, body=ids_body(ids))
 
 
-def delete_whitelist(source: str) -> Request[list[str]]:
+def delete_whitelist(source: str) -> Request[Entries[str]]:
     """Empty the whitelist."""
-    return request_of("DELETE", "/{source}/whitelist", list[str], source)
+    return request_of("DELETE", "/{source}/whitelist", Entries[str], source)
 
 
-def get_blacklist(source: str) -> Request[list[str]]:
+def get_blacklist(source: str) -> Request[Entries[str]]:
     """Read the blacklist."""
-    return request_of("GET", "/{source}/blacklist", list[str], source, reads=True)
+    return request_of("GET", "/{source}/blacklist", Entries[str], source, reads=True)
 
 
-def put_blacklist(source: str, ids: Iterable[str]) -> Request[list[str]]:
+def put_blacklist(source: str, ids: Iterable[str]) -> Request[Entries[str]]:
     """Replace the blacklist: up to 10,000 ids, order kept."""
-    return request_of("PUT", "/{source}/blacklist", list[str], source, body=ids_body(ids))
+    return request_of("PUT", "/{source}/blacklist", Entries[str], source, body=ids_body(ids))
 
 
-def delete_blacklist(source: str) -> Request[list[str]]:
+def delete_blacklist(source: str) -> Request[Entries[str]]:
     """Empty the blacklist."""
-    return request_of("DELETE", "/{source}/blacklist", list[str], source)
+    return request_of("DELETE", "/{source}/blacklist", Entries[str], source)
 
 
 def get_settings(source: str) -> Request[Settings]:

@@ -8,14 +8,16 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from types import MappingProxyType, NoneType
-from typing import Any, Generic, Literal, TypeVar, cast
+from typing import Any, Generic, Literal, TypeVar, cast, get_args, get_origin
 from urllib.parse import quote
 
 import msgspec
 
 from penchant.client.errors import InvalidArgument, UnreadableAnswer
+from penchant.wire.frames import Entries
 
 Answered = TypeVar("Answered")
+T = TypeVar("T")
 
 Algorithm = Literal["jaccard", "cosine"]
 Basis = Literal["content", "audience", "both"]
@@ -66,6 +68,11 @@ class Request(Generic[Answered]):
         """
         return _PLACE.sub(lambda place: _segment(place[1], self.places[place[1]]), self.template)
 
+    @property
+    def decoded(self) -> Any:
+        """The type that is decoded: of `Entries` a list."""
+        return list[get_args(self.answer)] if get_origin(self.answer) is Entries else self.answer  # type: ignore[misc]  # made when run
+
     def read(self, body: bytes) -> Answered:
         """Return the answer in a body.
 
@@ -80,7 +87,10 @@ class Request(Generic[Answered]):
             # Lines of JSON become an array, so that one decoder reads both.
             if self.lines:
                 body = b"[" + b",".join(body.splitlines()) + b"]"
-            return _decoded(body, self.answer)
+            found = _decoded(body, self.decoded)
+            if get_origin(self.answer) is Entries:
+                return cast(Answered, Entries(found, *get_args(self.answer)))
+            return cast(Answered, found)
         except UnicodeDecodeError as error:
             raise UnreadableAnswer(f"The answer is no text: {error}") from error
 
@@ -188,7 +198,7 @@ def _parameter(name: str, value: Any) -> list[tuple[str, str]]:
     if isinstance(value, datetime | date):
         return [(name, _moment(name, value))]
     # Taken whole by the service, since a name may hold a comma.
-    pairs = [(f"{name}[]", text) for text in value]
+    pairs = [(f"{name}[]", text) for text in several(value)]
     if not pairs:
         raise InvalidArgument(f"{name} is empty; leave it out to restrict nothing.")
     return pairs
@@ -243,8 +253,20 @@ def several(texts: Iterable[str]) -> Iterable[str]:
     """Return texts as they came, unless they are but one.
 
     Raises:
-        InvalidArgument: a single text.
+        InvalidArgument: a single text, or a data frame.
     """
     if isinstance(texts, str):
         raise InvalidArgument("Found one text; a list of ids is accepted.")
-    return texts
+    return no_frame(texts, 'give a column of it, such as frame["id"]')
+
+
+def no_frame(entries: T, advice: str) -> T:
+    """Return entries as they came, unless they are a data frame, over which a loop goes by the names of its columns.
+
+    Raises:
+        InvalidArgument: a data frame, with the advice.
+    """
+    # By what its class can do: none of the libraries has to be installed, and LazyFrame warns when it is asked.
+    if any(hasattr(type(entries), each) for each in ("columns", "column_names")):
+        raise InvalidArgument(f"This is a data frame: {advice}.")
+    return entries
