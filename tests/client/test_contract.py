@@ -24,12 +24,15 @@ from penchant.model import InteractionType
 from penchant.settings import NodeSettings
 from penchant.web.parameters import MAX_LISTED_INTERACTIONS
 from penchant.web.problems import KINDS
+from penchant.web.routes import OPERATIONS
 from penchant.wire import PersonPreferences
 from penchant.wire.drafts.edits import DraftMembers
+from penchant.wire.frames import Entries, Library, Record
 from penchant.wire.pieces import Piece, Texts
 from penchant.wire.placements import PageList, Placement, PlacementVariant
 from penchant.wire.preferences import Likings
 from penchant.wire.recording import Interaction, SeenList
+from penchant.wire.samples import SAMPLES as SAMPLES_OF_ANSWERS
 from penchant.wire.settings import AttributeSettings
 from penchant.wire.settings import Settings as SourceSettings
 from penchant.wire.words import AliasSettings, VocabularySettings, WordSettings
@@ -225,6 +228,11 @@ def _request(method: str, build: Callable[..., Any]) -> Request[Any]:
     return made if isinstance(made, Request) else next(made)
 
 
+def snake(name: str) -> str:
+    """Return the name of the method that the client has for an operation."""
+    return re.sub("[A-Z]", lambda letter: "_" + letter[0].lower(), name)
+
+
 @pytest.fixture
 def document(service: Service) -> dict[str, Any]:
     return dict(service.client.get("/-/openapi.json").json())
@@ -234,7 +242,7 @@ def document(service: Service) -> dict[str, Any]:
 def operations(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """The operations by the method that the client has for each."""
     return {
-        re.sub("[A-Z]", lambda letter: "_" + letter[0].lower(), described["operationId"]): {
+        snake(described["operationId"]): {
             **described,
             "method": method.upper(),
             "path": path,
@@ -346,6 +354,19 @@ def compare(
             compare(member, theirs["properties"][name], resolve, document, f"{where}.{name}")
     elif ours.get("type") == "array":
         compare(ours["items"], theirs["items"], resolve, document, f"{where}[]")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("library", get_args(Library))
+def test_every_answer_becomes_a_frame(library: Library) -> None:
+    for operation in OPERATIONS:
+        request = requests()[snake(operation.name)]
+        sample = SAMPLES_OF_ANSWERS.get(operation.answer or "")
+        if sample is None or request.answer in {str, NoneType} or request.lines:
+            continue
+        answer = request.read(msgspec.json.encode(sample))
+        entries = answer if isinstance(answer, Record | Entries) else Entries(answer)
+        assert entries.to_frame(library).shape[1] > 0, operation.name
 
 
 def test_every_error_has_a_class_of_its_own() -> None:
