@@ -30,8 +30,8 @@ def full_of(counts: dict[InteractionType, int]) -> FullLike:
         ),
         ({"Purchase": 1, "Click": 9}, "most likes are clicks; a purchase is a full one and a click a quarter of one."),
         (
-            {"Purchase": 3, "RateLike": 4, "Watch": 3, "Click": 4},
-            "a good rating or a purchase is a full one, a watch 9 sixteenths of one and a click a sixteenth of one.",
+            {"Purchase": 4, "Watch": 1, "Bookmark": 1, "Click": 2},
+            "a purchase is a full one, a watch or a bookmark 9 sixteenths of one and a click a sixteenth of one.",
         ),
     ),
 )

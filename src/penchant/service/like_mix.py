@@ -5,6 +5,7 @@ See interface, section 6: a like counts by its grade, its weight beside that of 
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import groupby
 
 from penchant.index import FullLike
 from penchant.model import TOP_GRADE, WHOLE, InteractionType, SourceSettings
@@ -78,10 +79,10 @@ def mix_sentence(mix: Iterable[TypeOfLike]) -> str:
         )
     most = max(types, key=lambda each: each.likes)
     mostly = f"most likes are {most.plural}; " if 2 * most.likes > sum(each.likes for each in types) else ""
-    told = [
-        f"{_joined((each.noun for each in full), 'or')} is a full one",
-        *(f"{each.noun} {each.share}" for each in parts),
-    ]
+    told = [f"{_joined((each.noun for each in full), 'or')} is a full one"]
+    # They come by grade already.
+    for share, alike in groupby(parts, key=lambda each: each.share):
+        told.append(f"{_joined((each.noun for each in alike), 'or')} {share}")
     return f"A like counts by its grade: here {mostly}{_joined(told)}."
 
 
