@@ -28,6 +28,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "Judge and tune": {
         "evaluate": "evaluate.evaluate",
         "tune": "tune.tune",
+        "simulate": "simulate.simulate",
         "replay": "replay.replay_draft",
         "bench": "bench.bench",
     },

@@ -91,14 +91,7 @@ class ServedSource:
         self.prepared = PreparedSource.of(knowledge) if prepared is None else prepared
         self._knowledge = knowledge
         self.prepared.snapshot.prepare(knowledge.settings.category_factors)
-        self._view = View(
-            head=SourceHead(0, 0, knowledge.history.name, 0, 0, 0, 0, knowledge.piece_count, 0, 0),
-            snapshot=self.prepared.snapshot,
-            settings=knowledge.settings,
-            whitelist=(),
-            blacklist=(),
-            blacklisted=frozenset(),
-        )
+        self._view = view_of(knowledge.history.name, self.prepared.snapshot, knowledge.settings)
         self._numbers = {piece.id: number for number, piece in enumerate(knowledge.history.pieces)}
 
     def ids(self, person: int, algorithm: Algorithm | None = None) -> list[str]:
@@ -133,6 +126,18 @@ class ServedSource:
             StoredInteraction(user_id="", piece_id=ids[piece], type=TYPES[kind], occurred_at=time, portion=portion)
             for piece, kind, time, portion in zip(*columns, strict=True)
         ]
+
+
+def view_of(name: str, snapshot: Snapshot, settings: SourceSettings) -> View:
+    """Return the view of a source that nobody edits."""
+    return View(
+        head=SourceHead(0, 0, name, 0, 0, 0, 0, snapshot.piece_count, 0, 0),
+        snapshot=snapshot,
+        settings=settings,
+        whitelist=(),
+        blacklist=(),
+        blacklisted=frozenset(),
+    )
 
 
 def snapshot_of(knowledge: Knowledge) -> Snapshot:
@@ -173,11 +178,7 @@ def keywords_of(history: SourceHistory, category: str) -> PieceVectors:
 def audience_of(knowledge: Knowledge, snapshot: Snapshot) -> Audience:
     """Return what people like, counted and weighed as the service does it; nothing is too old."""
     tally, kept = _tally_of(knowledge)
-    today = knowledge.moment // DAY_MS
-    counts = tally.popularity(kept, today)
-    weighed = weigh(tally.compacted(), snapshot, kept, 1, kept.oldest_day(today))
-    weights = AudienceWeights.none() if weighed is None else weighed.weights
-    return Audience(counts, weights, len(knowledge.shared))
+    return weighed_audience(tally, snapshot, kept, knowledge.moment // DAY_MS, len(knowledge.shared))
 
 
 def full_like_of(knowledge: Knowledge) -> str:
@@ -202,3 +203,13 @@ def _tally_of(knowledge: Knowledge) -> tuple[Tally, SourceSettings]:
         # A key as storage gives it, of 16 bytes; the order of recording is the version.
         tally.record(person.to_bytes(16, "big"), ids[piece], TYPES[number], time, version, portion)
     return tally, kept
+
+
+def weighed_audience(tally: Tally, snapshot: Snapshot, settings: SourceSettings, today: int, version: int) -> Audience:
+    """Return what people like by a tally, as of a version of the interactions, counted and weighed as the service does.
+
+    The tally is compacted.
+    """
+    counts = tally.popularity(settings, today)
+    weighed = weigh(tally.compacted(), snapshot, settings, 1, settings.oldest_day(today))
+    return Audience(counts, AudienceWeights.none() if weighed is None else weighed.weights, version)
