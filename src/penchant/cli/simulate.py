@@ -49,7 +49,8 @@ PANELS = {
 @click.option("--people", type=click.IntRange(10, closed_loop.MAX_PEOPLE), default=closed_loop.PEOPLE)
 @click.option("--days", type=click.IntRange(2, closed_loop.MAX_DAYS), default=closed_loop.DAYS)
 @click.option(
-    "--pieces",
+    "--most-pieces",
+    "most_pieces",
     type=click.IntRange(1, closed_loop.MAX_PIECES),
     default=closed_loop.PIECES,
     help="Pieces at most: those that most people have met.",
@@ -69,6 +70,7 @@ def simulate(
     condition: str,
     noise: float | None,
     known: str | None,
+    most_pieces: int,
     methods: tuple[str, ...],
     plot: Path | None,
     json_file: Path | None,
@@ -86,14 +88,14 @@ def simulate(
         chosen = chosen._replace(noise=noise)
     if known is not None:
         chosen = chosen._replace(is_cold=known == "cold")
-    request = LoopRequest(condition=chosen, methods=methods or closed_loop.METHODS, **numbers)
+    request = LoopRequest(condition=chosen, pieces=most_pieces, methods=methods or closed_loop.METHODS, **numbers)
     origin = origin_of(**options)
     history = origin.read()
-    began = time.monotonic()
     with kernels_for(history, origin.settings) as kernels, progress() as tell:
         kernels.use()
+        began = time.monotonic()
         simulated = closed_loop.simulate(history, request, tell)
-    took_s = time.monotonic() - began
+        took_s = time.monotonic() - began
     write_figures(json_file, contest.as_json(simulated), lambda: _show(simulated, took_s))
     if plot is not None:
         with output_file(plot) as file:

@@ -42,7 +42,7 @@ PENCHANT, CONTENT, POPULAR, ORACLE = "penchant", "content", "popular", "oracle"
 METHODS = (PENCHANT, CONTENT, POPULAR, ORACLE)
 """The product as a source's settings have it, its content alone, its popularity alone, and one that knows tastes."""
 MAX_DAYS, MAX_PEOPLE, MAX_PIECES = 365, 5_000, 2_000
-"""So much takes half an hour for each method, and half a gigabyte."""
+"""So much takes an hour or two for each method, and half a gigabyte."""
 PEOPLE, DAYS, PIECES = 300, 40, 600
 PROBES, MANY_KNOWN, FEW_KNOWN, ARRIVAL_LIKES = 80, 15, 2, 3
 SHOWN = 10
@@ -421,8 +421,9 @@ class Loop:
 
     def _chances_of(self, lists: IntArray) -> FloatArray:
         """Return the mean chance of each probe's list."""
-        rows = np.asarray(self._crowd.probes)[:, None]
-        found: FloatArray = self._crowd.chances[rows, lists].mean(axis=1)
+        is_piece = lists != metrics.NOTHING
+        chances = np.where(is_piece, self._crowd.chances[np.asarray(self._crowd.probes)[:, None], lists], 0)
+        found: FloatArray = chances.sum(axis=1) / np.maximum(1, is_piece.sum(axis=1))
         return found
 
     def _content_share(self, now: int) -> float:
@@ -430,9 +431,9 @@ class Loop:
         content = total = 0.0
         for probe in self._crowd.probes:
             ranking = self.source.ranking(probe, now, None)
-            first = ranking.arrangement.pieces[0].id
-            shares = [max(0.0, part.share) for part in ranking.why(first, listed=False).parts]
-            content, total = content + shares[0], total + sum(shares)
+            for first in ranking.arrangement.pieces[:1]:
+                shares = [max(0.0, part.share) for part in ranking.why(first.id, listed=False).parts]
+                content, total = content + shares[0], total + sum(shares)
         return _rounded(content / total if total else 0.0)
 
 

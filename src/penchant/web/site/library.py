@@ -71,6 +71,7 @@ _SHELF: Mapping[str, Sequence[str]] = {
         "docs/explanations.md",
         "ARCHITECTURE.md",
         "docs/quality.md",
+        "docs/simulation.md",
         "docs/performance.md",
         "docs/faults.md",
         "docs/trust.md",
