@@ -136,10 +136,12 @@ def test_several_beginnings_are_judged_one_after_the_other(some_films: Path, tmp
     figures = tmp_path / "figures.json"
     words = ["--history", "200,2000", "--known", "1,3", "--people", "40", "--method", "popular", "--method", "penchant"]
 
-    done = command("evaluate", "--folder", str(some_films), *words, "--json", str(figures))
+    done = command("evaluate", "--folder", str(some_films), *words, "--ask", "5", "--json", str(figures))
 
     assert done.returncode == 0, done.stderr
     reports = json.loads(figures.read_text())
+    assert {each["asked"] for each in reports} == {5}
+    assert "no more than the first 5 are asked for" in done.stdout
     assert [(each["knownLikes"], each["history"], each["shared"]) for each in reports] == [
         (likes, size, size) for likes in (1, 3) for size in (200, 2000)
     ]

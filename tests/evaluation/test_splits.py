@@ -15,9 +15,9 @@ from penchant.evaluation.contenders import PENCHANT
 from penchant.evaluation.histories import Knowledge, SourceHistory
 from penchant.evaluation.served import ServedSource
 from penchant.evaluation.splits import Kind, KnowledgeLimits, SplitRule, split
-from penchant.evaluation.trials import EvaluationRequest, known_part
+from penchant.evaluation.trials import EvaluationRequest, Trial, known_part
 from penchant.index import BoolArray
-from penchant.model import DAY_MS, OrderUse
+from penchant.model import DAY_MS, InteractionType, OrderUse
 
 KINDS = st.sampled_from(["time", "random", "cut"])
 PIECES = [f"p{number}" for number in range(8)]
@@ -160,6 +160,45 @@ def test_known_are_the_first_likes_of_a_newcomer_and_the_first_interactions_of_a
     assert sorted((knowledge.shared.times // DAY_MS).tolist()) == sorted([*others, *(10 + others), 20 + min(others)])
     assert [knowledge.likes[person].tolist() for person in own.tolist()] == [[0, 1]] * 2
     assert np.unique(history.events.pieces[held_out]).tolist() == [2, 3, 4, 5]
+
+
+@given(rows=RATED_ROWS, asked=st.integers(1, 4), seed=st.integers(0, 3))
+def test_asked_are_the_first_of_the_later_likes(rows: list[tuple[str, str, str, int]], asked: int, seed: int) -> None:
+    request = EvaluationRequest(split=SplitRule(seed=seed, share=0.5))
+    history = made([*rows, *((person, "p0", "Watch", -day) for person in "abcdef" for day in range(9))], PIECES)
+
+    for limits in (None, KnowledgeLimits(likes=1)):
+        try:
+            whole, part = (Trial.of(history, replace(request, limits=limits, asked=each)) for each in (None, asked))
+        except InvalidInput:
+            continue
+        events, held_out = history.events, known_part(history, replace(request, limits=limits))[1]
+        assert part.people.tolist() == whole.people.tolist()
+        for person, everything, first in zip(
+            whole.people.tolist(), whole.warm.relevant, part.warm.relevant, strict=True
+        ):
+            assert len(first) == min(asked, len(everything))
+            assert set(first.tolist()) <= set(everything.tolist())
+            own = held_out & (events.people == person) & events.are((InteractionType.RATE_LIKE,))
+            begun_at = {piece: events.times[own & (events.pieces == piece)].min() for piece in everything.tolist()}
+            rest = set(everything.tolist()) - set(first.tolist())
+            assert max(begun_at[each] for each in first.tolist()) <= min(
+                map(begun_at.__getitem__, rest), default=10**18
+            )
+
+
+def test_of_one_moment_chance_says_what_is_asked_for() -> None:
+    rows = [("u", piece, "RateLike", day) for piece, day in zip(PIECES[:6], (0, 1, 2, 3, 4, 4), strict=True)]
+    history = made([*rows, *(("v", piece, "RateLike", 0) for piece in PIECES)], PIECES)
+
+    first = {
+        Trial.of(history, EvaluationRequest(split=SplitRule(seed=seed, share=0.4), asked=1))
+        .warm.relevant[0]
+        .tolist()[0]
+        for seed in range(20)
+    }
+
+    assert first == {4, 5}
 
 
 def test_where_times_are_made_up_people_come_one_after_the_other(by_chance: SourceHistory) -> None:

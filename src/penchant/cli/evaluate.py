@@ -90,6 +90,13 @@ class _Numbers(click.ParamType[tuple[int, ...]]):
     help="People with few likes: only the first N likes of those who are asked for are known.",
 )
 @click.option(
+    "--ask",
+    "asked",
+    type=click.IntRange(1, MAX_LIKES),
+    metavar="N",
+    help="Ask for the first N of each person's later likes: what comes next. (Default: for all that are held out.)",
+)
+@click.option(
     "--as",
     "as_type",
     type=click.Choice([kind.value for kind in InteractionType]),
@@ -146,6 +153,7 @@ def evaluate(
     calibration: float,
     calibration_category: str | None,
     cold: float,
+    asked: int | None,
     as_type: str | None,
     mix: str | None,
     history: tuple[int, ...] | None,
@@ -174,6 +182,7 @@ def evaluate(
         raise click.UsageError("--as goes not with --mix: name one of them.")
     request, named = trial_of(
         options,
+        asked=asked,
         recorded=as_type or mix or "",
         people=people,
         cold=cold,

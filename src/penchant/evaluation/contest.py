@@ -83,7 +83,8 @@ class MethodFigures(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class Evaluation(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """An evaluation: of what, how it was split, and what each method made of it.
 
-    ``history`` and ``known_likes`` are what little was known of the source and of people, if so; ``shared`` counts the
+    ``history`` and ``known_likes`` are what little was known of the source and of people, ``asked`` of how many next
+    likes of each was asked, if so; ``shared`` counts the
     known interactions that count for everybody. ``recorded`` is the mix or type by which these count as recorded.
     """
 
@@ -98,6 +99,7 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     held_out: int
     history: int | None
     known_likes: int | None
+    asked: int | None
     recorded: str | None
     shared: int
     cold_pieces: int
@@ -210,6 +212,8 @@ class Contest:
             notes.append(f"There are only {len(knowledge.shared):,} interactions of people who are not asked for.")
         if request.recorded:
             notes.append(f"What is known counts as if it had been recorded so: {describe(request.recorded)}.")
+        if request.asked is not None:
+            notes.append(f"Of each person's later likes no more than the first {request.asked:,} are asked for.")
         judged = [self._judged(case, name, parts) for name in methods]
         return Evaluation(
             name=history.name,
@@ -223,6 +227,7 @@ class Contest:
             held_out=trial.held_out,
             history=limits.history,
             known_likes=limits.likes,
+            asked=request.asked,
             recorded=request.recorded or None,
             shared=len(knowledge.shared),
             cold_pieces=int(np.count_nonzero(knowledge.met == 0)),

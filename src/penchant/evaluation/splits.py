@@ -201,15 +201,39 @@ def _first_likes(knowledge: Knowledge, own: BoolArray, most: int, order: IntArra
     owners = np.repeat(np.arange(knowledge.history.person_count), np.diff(knowledge.likes.starts))
     liked = owners * width + knowledge.likes.values
     pairs = events.people * width + events.pieces
-    rows = np.flatnonzero(own & np.isin(pairs, liked))
+    mask: BoolArray = own & np.isin(pairs, _first_pairs(events, pairs, own & np.isin(pairs, liked), most, order))
+    return mask
+
+
+def first_asked(
+    knowledge: Knowledge, held_out: BoolArray, relevant: Sequence[InteractionType], most: int, rule: SplitRule
+) -> BoolArray:
+    """Return those of the held-out events that are with each person's first pieces among the relevant new ones."""
+    events, width = knowledge.history.events, len(knowledge.history.ids)
+    pairs = events.people * width + events.pieces
+    owners = np.repeat(np.arange(knowledge.history.person_count), np.diff(knowledge.seen.starts))
+    is_new = ~np.isin(pairs, owners * width + knowledge.seen.values) & (events.pieces < knowledge.piece_count)
+    # Of one moment chance says what comes first: rows of an import are often sorted.
+    chance = np.random.default_rng([rule.seed, 12]).permutation(len(events))
+    order = np.empty(len(events), dtype=np.int64)
+    order[np.lexsort((chance, _order(events, rule)))] = np.arange(len(events))
+    asked = held_out & events.are(relevant) & is_new
+    mask: BoolArray = asked & np.isin(pairs, _first_pairs(events, pairs, asked, most, order))
+    return mask
+
+
+def _first_pairs(
+    events: Events, pairs: IntArray, which: BoolArray, most: int, order: IntArray | FloatArray
+) -> IntArray:
+    """Return the first so many ``pairs`` of each person among some events."""
+    rows = np.flatnonzero(which)
     rows = rows[np.lexsort((rows, order[rows], events.people[rows]))]
-    # In order of person and time: the first event of each pair says which like comes first.
+    # In order of person and time: the first event of each pair says which comes first.
     _, firsts = np.unique(pairs[rows], return_index=True)
     firsts = np.sort(firsts)
     people = events.people[rows[firsts]]
     ranks = np.arange(len(people)) - np.searchsorted(people, people)
-    mask: BoolArray = own & np.isin(pairs, pairs[rows[firsts[ranks < most]]])
-    return mask
+    return pairs[rows[firsts[ranks < most]]]
 
 
 def _moved(knowledge: Knowledge, which: BoolArray) -> Events:

@@ -14,6 +14,7 @@ from penchant.evaluation.splits import (
     KnowledgeLimits,
     SplitRule,
     draw_newcomers,
+    first_asked,
     judged_settings,
     known_within,
     split,
@@ -36,13 +37,14 @@ Tell = Callable[[str, int, int], None]
 class EvaluationRequest:
     """What is to be evaluated, and with how much effort. ``methods`` of ``None`` are all.
 
-    With ``limits`` only newcomers are asked for. ``recorded`` is a mix or a type by which what is known counts as
-    recorded (`mixes`), "" for as it was. ``diversity`` and ``calibration`` are those of the service's own
-    lists; by the ``calibration_category`` all lists are judged.
+    With ``limits`` only newcomers are asked for; ``asked`` leaves so many of each person's later likes, the first ones.
+    ``recorded`` is a mix or a type by which what is known counts as recorded (`mixes`), "" for as it was. ``diversity``
+    and ``calibration`` are those of the service's own lists; by the ``calibration_category`` all lists are judged.
     """
 
     split: SplitRule
     limits: KnowledgeLimits | None = None
+    asked: int | None = None
     recorded: str = ""
     relevant: Sequence[InteractionType] = RELEVANT
     people: int = PEOPLE
@@ -122,6 +124,8 @@ def sample_people(
 
     ``among`` is a mask of people; ``None`` is all of them.
     """
+    if request.asked is not None:
+        held_out = first_asked(knowledge, held_out, request.relevant, request.asked, request.split)
     people, relevant = relevant_pieces(knowledge, held_out, request.relevant)
     everyone = JudgedPeople(people=people, relevant=relevant)
     random = np.random.default_rng([request.split.seed, 2])
