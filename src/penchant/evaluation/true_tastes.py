@@ -38,8 +38,8 @@ class Mixture(NamedTuple):
     popular: float
 
 
-# Those of many people are such that popularity alone, content alone and the best list for all do as in loops that were
-# simulated apart from this code, when the rules were chosen.
+# Those of many people were chosen among five, so that popularity, content and the best list for all came near to what
+# loops gave that were simulated apart from this code; lists of the service had been seen by then.
 FROM_MANY = Mixture(0.65, 0.62, 0.3)
 FROM_FEW = Mixture(0.6, 0.65, 0.35)
 
