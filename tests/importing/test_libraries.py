@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from importing.conftest import Folder, drafted
+from importing.conftest import Folder, drafted, run
 from penchant.importing.files import UnreadableFile
 from penchant.importing.pieces import HIDDEN_SINCE
 
@@ -371,3 +371,82 @@ def test_the_id_of_a_record_may_be_of_another_field(folder: Folder) -> None:
 
     assert piece["id"] == "x-1"
     assert (problem.pointer, problem.detail) == ("024", "Found a record without a field 024.")
+
+
+@pytest.mark.parametrize(("letter", "kind"), (("z", "authority"), ("y", "holdings"), ("w", "classification")))
+def test_records_that_describe_no_work_are_counted_and_left_out(folder: Folder, letter: str, kind: str) -> None:
+    other = record("n1", field("100", ("a", "Bee, Ann")), leader=f"00000n{letter}  a2200000n  4500")
+
+    (piece,) = read_marc(folder, record("42"), other)
+
+    assert piece["id"] == "42"
+    assert folder.left_out()["records.xml", "record"] == (f"describes no work: {kind}", 1, 3)
+
+
+def test_a_file_of_such_records_alone_says_so(folder: Folder) -> None:
+    kind = '<record type="Authority"><controlfield tag="001">n1</controlfield></record>'
+    folder.write("records.xml", "<collection>", kind, "</collection>")
+
+    with pytest.raises(UnreadableFile, match="1 record: describes no work: authority"):
+        run("marcxml", folder, None)
+
+
+def test_two_records_of_one_number_are_named(folder: Folder) -> None:
+    read_marc(folder, record("42", field("245", ("a", "Tides"))), record("42", field("245", ("a", "Gardens"))))
+
+    told = ("another piece of this id, replaced by records.xml, line 3", 1, 2)
+    assert folder.left_out()["records.xml", "'42'"] == told
+
+
+@pytest.mark.parametrize("column", ("999$c", "999c"))
+def test_the_id_of_a_record_may_be_a_part_of_a_field(folder: Folder, column: str) -> None:
+    piece, problem = read_marc(folder, record("", field("999", ("c", "77"))), record("42"), id_column=column)
+
+    assert piece["id"] == "77"
+    assert problem.detail == f"Found a record without a field {column}."
+    with pytest.raises(UnreadableFile, match=r"such as 020 or 999\$c"):
+        read_marc(folder, id_column="title")
+
+
+def test_dublin_core_says_how_it_is_read(folder: Folder) -> None:
+    (problem,) = read_marc(folder, "<record><metadata><dc><title>A</title></dc></metadata></record>")
+
+    assert "--from oai_dc" in problem.detail
+
+
+def test_an_answer_with_a_token_is_one_page_of_several(folder: Folder) -> None:
+    read_marc(folder, record("42"), "<resumptionToken/>")
+    assert not folder.notes.is_partial
+
+    read_marc(folder, record("42"), "<resumptionToken>2</resumptionToken>")
+
+    assert folder.notes.is_partial
+
+
+@pytest.mark.parametrize(
+    ("states", "availability", "filters"),
+    (
+        (("40",), "40", {"availableUntil": HIDDEN_SINCE}),
+        (("40", "21"), "21", {}),
+        (("31",), "31", {}),
+        ((), None, {}),
+    ),
+)
+def test_what_no_supplier_has_is_hidden(
+    folder: Folder, states: tuple[str, ...], availability: str | None, filters: dict[str, str]
+) -> None:
+    details = "".join(f"<SupplyDetail><ProductAvailability>{s}</ProductAvailability></SupplyDetail>" for s in states)
+    supply = f"<ProductSupply>{details}</ProductSupply></Product>"
+
+    (piece,) = read_onix(folder, product(ids="").replace("</Product>", supply))
+
+    assert piece["extras"].get("availability") == availability
+    assert piece["filters"] == filters
+
+
+def test_two_messages_of_one_product_are_named_and_the_later_counts(folder: Folder) -> None:
+    gone = "<Product><RecordReference>r-1</RecordReference><NotificationType>05</NotificationType></Product>"
+
+    read_onix(folder, product(), gone)
+
+    assert folder.left_out()["books.xml", "'r-1'"][1:] == (1, 2)

@@ -215,3 +215,63 @@ def test_an_author_without_a_name_is_called_by_login(folder: Folder) -> None:
 
     assert piece["categories"] == {"author": ["cee"]}
     assert ("site.xml", "menu_order") in folder.left_out()
+
+
+def test_a_scheduled_post_without_a_time_in_utc_is_hidden_without_its_text(folder: Folder) -> None:
+    times = "<wp:post_date>2126-12-24 09:00:00</wp:post_date><wp:post_date_gmt>0000-00-00 00:00:00</wp:post_date_gmt>"
+
+    (piece,) = read(folder, item("a", times, "<content:encoded>secret</content:encoded>", status="future"))
+
+    assert piece == drafted("a", filters={"catalogs": ["post"], "availableUntil": HIDDEN_SINCE})
+
+
+def test_taxonomies_of_plugins_are_no_keywords_and_the_language_can_be_filtered(folder: Folder) -> None:
+    terms = (
+        term("language", "English", "en"),
+        term("post_translations", "pll_64a0f1"),
+        term("post_format", "Gallery"),
+        term("wp_theme", "twentyfive"),
+        term("genre", "Noir"),
+    )
+
+    (piece,) = read(folder, item("a", *terms))
+
+    assert (piece["categories"], piece["extras"]) == ({"genre": ["Noir"]}, {"language": "en"})
+
+
+def test_a_post_in_a_category_is_in_those_above_it_too(folder: Folder) -> None:
+    ebbe = (
+        "<wp:category><wp:category_nicename>ebbe</wp:category_nicename><wp:category_parent>kueste</wp:category_parent>"
+        "<wp:cat_name>Ebbe</wp:cat_name></wp:category>"
+    )
+    coast = (
+        "<wp:category><wp:category_nicename>kueste</wp:category_nicename><wp:category_parent></wp:category_parent>"
+        "<wp:cat_name><![CDATA[Küste &amp; Meer]]></wp:cat_name></wp:category>"
+    )
+    table = (
+        "<wp:term><wp:term_taxonomy>product_cat</wp:term_taxonomy><wp:term_slug>tables</wp:term_slug>"
+        "<wp:term_parent>tables</wp:term_parent><wp:term_name>Tables</wp:term_name></wp:term>"
+    )
+
+    post, goods = read(
+        folder, ebbe, coast, table, item("a", term("category", "Ebbe", "ebbe")),
+        item("b", term("product_cat", "Tables", "tables"), kind="product"),
+    )  # fmt: skip
+
+    assert post["categories"] == {"category": ["Küste & Meer", "Ebbe"]}
+    assert goods["categories"] == {"category": ["Tables"]}
+
+
+def test_of_posts_of_one_id_the_one_that_was_modified_last_counts(folder: Folder) -> None:
+    changed = "<wp:post_modified_gmt>2026-11-0{} 10:00:00</wp:post_modified_gmt><title>{}</title>"
+
+    (piece,) = read(folder, item("a", changed.format(3, "New")), item("a", changed.format(2, "Old")))
+
+    assert piece["label"] == "New"
+    assert folder.left_out()["site.xml", "'a'"] == ("an older piece of the id of site.xml, line 2", 1, 3)
+
+
+def test_an_author_whose_name_is_an_address_is_no_keyword(folder: Folder) -> None:
+    (piece,) = read(folder, item("a", "<dc:creator>ann@mail.example</dc:creator>"))
+
+    assert piece["categories"] == {}

@@ -1,6 +1,7 @@
 """Markup: the items of an XML file one by one, with their lines; entities and external parts are never followed."""
 
 import contextlib
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ MAX_DEPTH = 1_000
 """Elements within each other in an item."""
 _CHARACTERS = {name: chr(code) for name, code in name2codepoint.items()}
 """What names of HTML stand for, such as ``nbsp``."""
+_FALSE_ENCODING = re.compile(rb"<\?xml[^<>]*?\bencoding\s*=\s*[\"'](?:utf-?16|ucs-?2|utf-?32)", re.IGNORECASE)
 _ELEMENT_LETTERS = 100
 """What an element counts for beside its letters: it takes memory even if it is empty."""
 
@@ -30,15 +32,17 @@ def read_items(files: Files, file: InputFile, tags: Sequence[str]) -> Iterator[t
         UnreadableFile: the file is no XML, or holds entities.
     """
     collector = _ItemCollector(frozenset(tags))
-    parser = DefusedXMLParser(target=collector)
-    # Where a document type is named, as in television guides, that of HTML is often meant: single characters.
-    parser.entity.update(_CHARACTERS)
-    # Set afterwards: the parser needs its collector to be made, and alone knows the line.
-    collector.line = lambda: int(parser.parser.CurrentLineNumber)
+    beginning = _Beginning(b"")
     try:
         with files.open(file) as stream:
-            fed = 0
-            while chunk := stream.read(_CHUNK_BYTES):
+            beginning = _Beginning(stream.read(_CHUNK_BYTES))
+            parser = DefusedXMLParser(target=collector, encoding=beginning.encoding)
+            # Where a document type is named, as in television guides, that of HTML is often meant: single characters.
+            parser.entity.update(_CHARACTERS)
+            # Set afterwards: the parser needs its collector to be made, and alone knows the line.
+            collector.line = lambda: int(parser.parser.CurrentLineNumber) + beginning.blank_lines
+            fed, chunk = 0, beginning.content
+            while chunk:
                 try:
                     parser.feed(chunk)
                 except ParseError:
@@ -53,15 +57,31 @@ def read_items(files: Files, file: InputFile, tags: Sequence[str]) -> Iterator[t
                         f"in more than {MAX_DEPTH} others."
                     )
                 yield from collector.take()
+                chunk = stream.read(_CHUNK_BYTES)
             parser.close()
             yield from collector.take()
     except ParseError as error:
         line, column = error.position
         reason = str(error).partition(": line")[0]
+        line += beginning.blank_lines
         raise UnreadableFile(f"{file}, line {line}, column {column + 1}: not XML: {reason}.") from None
     except DefusedXmlException as error:
         line = collector.line()
         raise UnreadableFile(f"{file}, line {line}: entities and external parts are not read ({error}).") from None
+
+
+class _Beginning:
+    """The beginning of a file of XML, without blanks before its declaration, and an encoding where it declares another.
+
+    A file that begins with the letters of its declaration, a byte each, is not UTF-16, whatever it declares.
+    """
+
+    def __init__(self, content: bytes) -> None:
+        text = content.lstrip(b" \t\r\n")
+        is_declared = text.startswith(b"<?xml")
+        self.content = text if is_declared else content
+        self.blank_lines = content[: len(content) - len(self.content)].count(b"\n")
+        self.encoding = "utf-8" if _FALSE_ENCODING.match(text.removeprefix(b"\xef\xbb\xbf")) else None
 
 
 MAX_NAMES = 1_000
@@ -89,13 +109,15 @@ class Outline:
 def outline(files: Files, file: InputFile) -> Outline:
     """Return the outline of a file's beginning; of one that is no XML, of what comes before that shows."""
     reader = _OutlineReader()
-    parser = DefusedXMLParser(target=reader)
     with contextlib.suppress(ParseError, DefusedXmlException), files.open(file) as stream:
+        beginning = _Beginning(stream.read(_CHUNK_BYTES))
+        parser = DefusedXMLParser(target=reader, encoding=beginning.encoding)
+        chunk = beginning.content
         for _ in range(MAX_OUTLINED_BYTES // _CHUNK_BYTES):
-            chunk = stream.read(_CHUNK_BYTES)
             if not chunk or reader.is_too_deep:
                 break
             parser.feed(chunk)
+            chunk = stream.read(_CHUNK_BYTES)
     return reader.outline
 
 

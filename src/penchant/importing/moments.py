@@ -25,6 +25,24 @@ _ZERO = "0001-01-01"
 """How Go writes that there is no time."""
 
 
+ZONES = {
+    "UTC": 0, "GMT": 0, "UT": 0, "Z": 0, "WET": 0, "WEST": 60, "BST": 60, "CET": 60, "CEST": 120, "MEZ": 60,
+    "MESZ": 120, "MET": 60, "MEST": 120, "EET": 120, "EEST": 180, "MSK": 180, "SAST": 120, "HKT": 480, "SGT": 480,
+    "AWST": 480, "JST": 540, "KST": 540, "ACST": 570, "ACDT": 630, "AEST": 600, "AEDT": 660, "NZST": 720, "NZDT": 780,
+    "NST": -210, "NDT": -150, "AST": -240, "ADT": -180, "EST": -300, "EDT": -240, "CST": -360, "CDT": -300,
+    "MST": -420, "MDT": -360, "PST": -480, "PDT": -420, "AKST": -540, "AKDT": -480, "HST": -600,
+}  # fmt: skip
+"""Zones by name, in minutes east of UTC: those of RFC 822 and others that are one, with BST as XMLTV defines it."""
+
+
+def zone_offset(name: str) -> str | None:
+    """Return the offset of a zone that goes by a name, as ISO 8601 has it; ``None`` of one that is not known."""
+    minutes = ZONES.get(name.upper())
+    if minutes is None:
+        return None
+    return f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02}:{abs(minutes) % 60:02}"
+
+
 def shown(value: Any) -> str:
     """Return a value of a file as messages show it: not all of a long one."""
     text = repr(value)

@@ -3,14 +3,16 @@
 A format whose fields have names of their own says what becomes of each in a table of `FieldTaker`.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, groupby
 from typing import Any
+from zlib import crc32
 
 from penchant.importing.drafts import Draft, DraftKind, problem_draft
 from penchant.importing.files import TableRow, quoted
 from penchant.importing.measures import is_measure, plain
-from penchant.importing.moments import read_moment
+from penchant.importing.moments import read_moment, shown
 from penchant.importing.options import ImportOptions, KeywordColumn
 from penchant.importing.report import NO_PLACE, Notes
 from penchant.importing.texts import plain_name, plain_text
@@ -231,6 +233,10 @@ ID_NAMES = _ID_NAMES.split()
 """Names of columns of ids, as they are compared, the likeliest first."""
 
 
+_AUTHORITY = re.compile(r"::[^:|;]*::(?:-1|[0-6]00)\s*\Z")
+"""What DSpace adds to a value: the key of who is meant, and how certain that is."""
+
+
 def split(value: Any, column: KeywordColumn) -> list[Any]:
     """Return the values of a column: those of a list, or of a text by the column's separator, ``|`` or ``;``."""
     if isinstance(value, list):
@@ -241,6 +247,8 @@ def split(value: Any, column: KeywordColumn) -> list[Any]:
     separator = next((each for each in separators if each in value), None)
     # One separator for the whole text, the first that occurs: a keyword may hold the other.
     parts = value.split(separator) if separator else [value]
+    if "::" in value:
+        parts = [_AUTHORITY.sub("", part) for part in parts]
     return [part.strip() for part in parts if part.strip()]
 
 
@@ -332,6 +340,52 @@ def merge_rows(
             notes.mapped(file, id_column, "id")
             take(builder, row.values)
         yield builder.draft()
+
+
+MAX_NAMED_REPEATS = 20
+"""Pieces of an id met before that a report names; more are counted together."""
+
+
+class IdRegister:
+    """Tells which of several pieces of one id counts: the newest by its own date, without two dates the later one.
+
+    What differs from the one before is named in the notes, with both places. Costs some 150 bytes of memory an id, with
+    a date 100 more.
+    """
+
+    def __init__(self, notes: Notes) -> None:
+        self._notes = notes
+        # Hashes of ids, as in `merge_rows`; a place is a file's number, a line and a checksum in one number.
+        self._places: dict[int, int] = {}
+        self._revisions: dict[int, str] = {}
+        self._files: dict[str, int] = {}
+        self._named = 0
+
+    def admits(self, draft: Draft, piece_id: str, revised: str | None = None) -> bool:
+        """Return whether a piece counts, by what was met of its id; ``revised`` is its date, as RFC 3339 in UTC."""
+        key, checksum = hash(piece_id), crc32(draft.body)
+        before = self._places.get(key)
+        known = self._revisions.get(key)
+        is_newer = before is None or not (revised and known) or revised >= known
+        if before is not None and before & 0xFFFFFFFF != checksum:
+            self._name(draft, piece_id, before, is_newer=is_newer)
+        if is_newer:
+            number = self._files.setdefault(draft.file, len(self._files))
+            self._places[key] = number << 64 | draft.line << 32 | checksum
+            if revised:
+                self._revisions[key] = revised
+        return is_newer
+
+    def _name(self, draft: Draft, piece_id: str, before: int, *, is_newer: bool) -> None:
+        file, line = list(self._files)[before >> 64], before >> 32 & 0xFFFFFFFF
+        why = "another piece of this id, replaced by" if is_newer else "an older piece of the id of"
+        if self._named == MAX_NAMED_REPEATS:
+            self._notes.left_out(file, "(further ids)", f"{why} one elsewhere", line)
+            return
+        self._named += 1
+        kept = (draft.file, draft.line) if is_newer else (file, line)
+        gone = (file, line) if is_newer else (draft.file, draft.line)
+        self._notes.left_out(gone[0], shown(piece_id), f"{why} {kept[0]}, line {kept[1]}", gone[1])
 
 
 def _without_id(values: Mapping[str, Any]) -> str:

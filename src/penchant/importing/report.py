@@ -162,10 +162,14 @@ class JoinedCategory:
 
 
 class Notes:
-    """Counts what was mapped, joined and left out; ``boilerplate`` is what stands in most texts of the files."""
+    """Counts what was mapped, joined and left out; ``boilerplate`` is what stands in most texts of the files.
+
+    ``is_partial`` tells that a file says of itself that there is more of it elsewhere.
+    """
 
     def __init__(self, boilerplate: Boilerplate | None = None) -> None:
         self.boilerplate = boilerplate or Boilerplate()
+        self.is_partial = False
         self._mapped: dict[tuple[str, str, str], int] = {}
         self._left_out: dict[tuple[str, str, str], list[int]] = {}
         self._seen: set[tuple[str, str]] = set()
@@ -212,6 +216,11 @@ class Notes:
             return key
         # Of many files alike a field is counted for all further ones together.
         return ("(further files)", *key[1:]) if key[1:] in self._seen else (key[0], "(other fields)", otherwise)
+
+    def further_pages(self, file: str, field: str, line: int) -> None:
+        """Note that a file says of itself that it is one page of several: what is not in it may be on another."""
+        self.is_partial = True
+        self.left_out(file, field, "this is one page of several; import the others, too", line)
 
     def unmapped(self, file: str, field: str, action: Any, line: int) -> None:
         """Note that what a person did is no type of interaction."""

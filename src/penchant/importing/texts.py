@@ -77,6 +77,22 @@ LEAST_TEXTS = 5
 """Texts from which on boilerplate is looked for: of fewer, what stands in half of them says nothing."""
 MAX_TEXTS = 2_000
 """Texts by which it is found: the first ones."""
+_ADDRESS = re.compile(r"[<(\[]?(?<![@\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+[>)\]]?")
+_MAX_AUTHOR = 1_000
+"""Letters of a name in which an address is looked for."""
+
+
+def name_without_address(text: str) -> str:
+    """Return the name of somebody without the address beside it, in whatever order; of an address alone nothing.
+
+    What is said of pieces is public.
+    """
+    if "@" not in text or len(text) > _MAX_AUTHOR or not _ADDRESS.search(text):
+        return text
+    name = _ADDRESS.sub(" ", text).strip(" \t\r\n\"',;")
+    return name[1:-1].strip() if name.startswith("(") and name.endswith(")") else " ".join(name.split())
+
+
 _SENTENCE = re.compile(r"(?<=[.!?…。！？])\s+")  # noqa: RUF001  # ends of sentences in Chinese and Japanese
 
 

@@ -1,4 +1,7 @@
-"""Feeds: the entries of RSS (0.9 to 2.0, 1.0 included) and Atom files, with the fullest text that each has."""
+"""Feeds: the entries of RSS (0.9 to 2.0, 1.0 included) and Atom files, with the fullest text that each has.
+
+Categories that a podcast has as a whole are those of its episodes, too. Of entries of one id the newest counts.
+"""
 
 import email.utils
 import functools
@@ -10,32 +13,53 @@ from xml.etree.ElementTree import Element  # what the safe parser gives
 from penchant.importing.drafts import Draft, DraftKind, problem_draft
 from penchant.importing.files import Files, InputFile
 from penchant.importing.markup import child_text, local_name, outline, read_items, text_of
+from penchant.importing.moments import read_moment, zone_offset
 from penchant.importing.options import ImportOptions
-from penchant.importing.pieces import PieceBuilder
+from penchant.importing.pieces import IdRegister, PieceBuilder
 from penchant.importing.report import Notes
+from penchant.importing.texts import name_without_address
 from penchant.wire import format_timestamp
 from penchant.words import decode_entities
 
 _IDS = ("guid", "id", "link")
 """Fields that name an entry, the first that there is."""
-_KEYWORDS = {"category": "category", "subject": "category", "keywords": "category", "creator": "author"}
+_KEYWORDS = {"category": "category", "subject": "category", "keywords": "category"}
+_PEOPLE = ("author", "creator")
+_TIMES = ("pubDate", "published", "date", "issued")
+_REVISED = ("updated", "modified", *_TIMES)
+"""Fields that tell when an entry was changed last, the first that there is."""
 _TEXTS = ("encoded", "content", "description", "summary", "subtitle")
 """Fields that hold an entry's text, the fullest first."""
 _MEDIA = ("thumbnail", "enclosure", "content", "image")
 """Fields that name a picture, or what the entry is to be heard or watched by."""
 _GROUP = "group"
-_MAILBOX = re.compile(r"[^\s@]+@\S+\s+\((.+)\)\Z")
-"""How RSS has authors: an address with the name in brackets."""
 _IMAGE = re.compile(r"<img\s[^<>]*?\bsrc\s*=\s*[\"'](https?://[^\"'<>\s]+)", re.IGNORECASE)
 _LOOKED_AT = 20_000
 """Letters of a text in which a picture is looked for."""
 
 
+_ZERO = re.compile(r"\s-?0001\s+\d\d:")
+"""A year 1 or before, as writers put it that know no time."""
+_LAST_WORD = re.compile(r"\s([A-Za-z]{1,5})\s*\Z")
+
+
 def read(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     """Yield the entries."""
+    known = IdRegister(notes)
     for file in files.taken("xml", "rss", "atom", "rdf"):
-        for line, entry in read_items(files, file, ("item", "entry")):
-            yield _piece(entry, (file.name, line), options, notes)
+        of_all: list[str] = []
+        for line, entry in read_items(files, file, ("item", "entry", "category", "link")):
+            name = local_name(entry.tag)
+            if name == "category":
+                # Outside of entries: those of a podcast, some within others.
+                of_all += [text for each in entry.iter() if (text := each.get("text"))]
+            elif name == "link":
+                if entry.get("rel") == "next":
+                    notes.further_pages(file.name, "link (next)", line)
+            else:
+                piece_id, draft = _piece(entry, (file.name, line), of_all, options, notes)
+                if draft.problem or known.admits(draft, piece_id, _revised(entry)):
+                    yield draft
         files.findings[file] = functools.partial(_found, files, file)
 
 
@@ -43,11 +67,24 @@ def _found(files: Files, file: InputFile) -> str:
     return f"{outline(files, file)}; a feed has <item> or <entry>"
 
 
-def _piece(entry: Element, where: tuple[str, int], options: ImportOptions, notes: Notes) -> Draft:
+def _revised(entry: Element) -> str | None:
+    text = next((value for field in _REVISED if (value := _first(entry, field))), "")
+    try:
+        return read_moment(read_time(text))
+    except ValueError:
+        return None
+
+
+def _piece(
+    entry: Element, where: tuple[str, int], of_all: list[str], options: ImportOptions, notes: Notes
+) -> tuple[str, Draft]:
     name, piece_id = next(((field, value) for field in _IDS if (value := _first(entry, field))), ("", ""))
     if not piece_id:
+        # Many podcasts leave the guid empty: an episode is its sound.
+        name, piece_id = "enclosure", next((e.get("url", "") for e in entry if local_name(e.tag) == "enclosure"), "")
+    if not piece_id:
         detail = "Found an entry without an id; one of guid, id and link is accepted."
-        return problem_draft(DraftKind.PIECE, where, "", detail)
+        return "", problem_draft(DraftKind.PIECE, where, "", detail)
     builder = PieceBuilder(notes, *where, piece_id, options=options)
     notes.mapped(where[0], name, "id")
     fields = [(local_name(element.tag), element) for element in entry]
@@ -55,6 +92,7 @@ def _piece(entry: Element, where: tuple[str, int], options: ImportOptions, notes
     fields += [(local_name(part.tag), part) for name, group in fields if name == _GROUP for part in group]
     for field, element in fields:
         _take(builder, element, field)
+    builder.keywords("category (of all)", "category", of_all)
     texts = [(field, text) for field in _TEXTS if (text := child_text(entry, field))]
     for field, text in texts[:1]:
         builder.description(field, text)
@@ -62,7 +100,7 @@ def _piece(entry: Element, where: tuple[str, int], options: ImportOptions, notes
     picture = next((match for _, text in texts if (match := _IMAGE.search(text[:_LOOKED_AT]))), None)
     if picture is not None and not builder.has_extra("image"):
         builder.keep("(picture in the text)", "image", decode_entities(picture[1]))
-    return builder.draft()
+    return piece_id, builder.draft()
 
 
 def _first(entry: Element, field: str) -> str:
@@ -72,7 +110,8 @@ def _first(entry: Element, field: str) -> str:
 
 def _value(element: Element) -> str:
     """Return the value of an element: its text, or an attribute where the format writes it there."""
-    return text_of(element) or element.get("term") or element.get("href") or element.get("url") or ""
+    attributes = (element.get(name) for name in ("term", "label", "text", "href", "url"))
+    return text_of(element) or next((value for value in attributes if value), "")
 
 
 def _take(builder: PieceBuilder, element: Element, field: str) -> None:
@@ -85,18 +124,26 @@ def _take(builder: PieceBuilder, element: Element, field: str) -> None:
     elif field in _KEYWORDS:
         values = value.split(",") if field == "keywords" else [value]
         builder.keywords(field, _KEYWORDS[field], [each.strip() for each in values if each.strip()])
-    elif field == "author":
-        name = next((text_of(part) for part in element if local_name(part.tag) == "name"), value)
-        mailbox = _MAILBOX.fullmatch(name)
-        builder.keywords(field, "author", [mailbox[1] if mailbox else name])
-    elif field in ("pubDate", "published", "date", "issued"):
+    elif field in _PEOPLE:
+        _take_person(builder, element, field, value)
+    elif field in _TIMES:
         builder.moment(field, "availableFrom", read_time(value))
     elif field == "link":
         _take_link(builder, element, value)
     elif field in _MEDIA:
         _take_medium(builder, element, field)
-    elif field not in (*_IDS, *_TEXTS, _GROUP):
+    elif field == "block" and value.lower() == "yes":
+        builder.hide(field)
+    elif field not in (*_IDS, *_TEXTS, *_REVISED, _GROUP):
         builder.leave(field)
+
+
+def _take_person(builder: PieceBuilder, element: Element, field: str, value: str) -> None:
+    name = next((text_of(part) for part in element if local_name(part.tag) == "name"), value)
+    if name := name_without_address(name):
+        builder.keywords(field, "author", [name])
+    else:
+        builder.leave(field, "an address without a name")
 
 
 def _take_medium(builder: PieceBuilder, element: Element, field: str) -> None:
@@ -111,8 +158,8 @@ def _take_link(builder: PieceBuilder, element: Element, value: str) -> None:
     kind = element.get("rel", "alternate")
     if kind == "alternate":
         builder.keep("link", "link", value)
-    elif kind == "enclosure" and not builder.has_extra("enclosure"):
-        builder.keep("link", "enclosure", value)
+    elif kind == "enclosure":
+        _take_medium(builder, element, "link")
 
 
 def _is_picture(element: Element, field: str) -> bool:
@@ -122,9 +169,15 @@ def _is_picture(element: Element, field: str) -> bool:
 
 def read_time(text: str) -> str:
     """Return a time of RSS (``Sun, 01 Nov 2026 10:00:00 GMT``) as it is read elsewhere; others as they are."""
+    # Otherwise a year of two digits, which would be one of ours.
+    if _ZERO.search(text):
+        return ""
     try:
         moment = email.utils.parsedate_to_datetime(text)
     except (ValueError, IndexError):
         return text
+    if moment.tzinfo is None and (zone := _LAST_WORD.search(text)):
+        # Those of RFC 822 are known there; an unknown one counts as UTC, as it says.
+        return f"{moment:%Y-%m-%dT%H:%M:%S}{zone_offset(zone[1]) or 'Z'}"
     aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return format_timestamp(round(aware.timestamp() * 1000))

@@ -1,15 +1,17 @@
 """Libraries: records of books and other works, as the book trade (ONIX 3) and libraries (MARC in XML) exchange them."""
 
+import functools
 import html
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from xml.etree.ElementTree import Element  # what the safe parser gives
 
 from penchant.importing.drafts import Draft, DraftKind, problem_draft
-from penchant.importing.files import Files, UnreadableFile
-from penchant.importing.markup import local_name, read_items, text_of
+from penchant.importing.files import Files, InputFile, UnreadableFile, amount
+from penchant.importing.markup import local_name, outline, read_items, text_of
 from penchant.importing.options import ImportOptions
-from penchant.importing.pieces import FieldTaker, PieceBuilder, parts
+from penchant.importing.pieces import FieldTaker, IdRegister, PieceBuilder, parts
 from penchant.importing.report import Notes
 
 # ONIX: https://www.editeur.org/93/Release-3.0-Downloads/ has its elements, their short names and the lists of codes.
@@ -31,14 +33,17 @@ _SHORT_NAMES: Mapping[str, str] = {
     "x435": "ResourceLink", "publishingdetail": "PublishingDetail", "imprint": "Imprint", "b079": "ImprintName",
     "publisher": "Publisher", "b081": "PublisherName", "b394": "PublishingStatus",
     "publishingdate": "PublishingDate", "x448": "PublishingDateRole", "b306": "Date",
+    "productsupply": "ProductSupply", "supplydetail": "SupplyDetail", "j396": "ProductAvailability",
 }  # fmt: skip
 _BLOCKS = ("DescriptiveDetail", "CollateralDetail", "PublishingDetail")
 """Parts of a product whose elements are taken one by one."""
-_READ = frozenset({"RecordReference", "NotificationType", "ProductIdentifier", "TitleDetail"})
+_READ = frozenset({"RecordReference", "NotificationType", "ProductIdentifier", "TitleDetail", "ProductSupply"})
 """Elements that are read by themselves."""
 _DELETED, _PARTIAL = "05", "04"
 _WITHDRAWN = frozenset({"01", "03", "05", "06", "07", "08", "11", "12", "15", "16", "17"})
 """States of publishing in which a product cannot be had: cancelled, out of print, recalled and the like."""
+_UNAVAILABLE = frozenset({"01", "34", "40", "41", "42", "43", "45", "46", "47", "48", "49", "50", "51", "52"})
+"""States of supply in which a product cannot be had from a supplier, now or later."""
 _ROLES: Mapping[str, str] = {
     "A01": "author", "A02": "author", "A03": "author", "A12": "illustrator", "A13": "illustrator",
     "B01": "editor", "B06": "translator", "E03": "narrator", "E07": "narrator",
@@ -62,12 +67,13 @@ def read_onix(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Dr
     """Yield the products of ONIX 3 messages, with reference names or short ones."""
     if options.id_column not in (None, "RecordReference", ISBN):
         raise UnreadableFile(f"Found --id-column {options.id_column}; RecordReference or {ISBN} is accepted.")
+    known = IdRegister(notes)
     for file in files.taken("xml", "onix", "onx"):
         for line, product in read_items(files, file, ("Product", "product")):
             for element in product.iter():
                 element.tag = _SHORT_NAMES.get(name := local_name(element.tag), name)
             draft = _product(product, (file.name, line), options, notes)
-            if draft is not None:
+            if draft is not None and (draft.problem or known.admits(draft, _product_id(product, options))):
                 yield draft
 
 
@@ -82,7 +88,7 @@ def _product(product: Element, where: tuple[str, int], options: ImportOptions, n
         return problem_draft(DraftKind.PIECE, where, "DescriptiveDetail", detail)
     field = options.id_column or "RecordReference"
     isbn = _isbn(product)
-    piece_id = isbn if field == ISBN else _text(product, field)
+    piece_id = _product_id(product, options)
     if not piece_id:
         return problem_draft(DraftKind.PIECE, where, field, f"Found a product without {field}.")
     builder = PieceBuilder(notes, *where, piece_id, options=options)
@@ -92,11 +98,24 @@ def _product(product: Element, where: tuple[str, int], options: ImportOptions, n
     builder.description("TextContent", _described(product.findall("CollateralDetail/TextContent")))
     if notification == _DELETED:
         builder.hide("NotificationType")
+    _take_supply(builder, [text_of(each) for each in product.findall("ProductSupply/SupplyDetail/ProductAvailability")])
     for part in product:
         for element in part if part.tag in _BLOCKS else (part,):
             if element.tag not in _READ:
                 _ONIX.get(element.tag, _leave)(builder, element.tag, element)
     return builder.draft()
+
+
+def _product_id(product: Element, options: ImportOptions) -> str:
+    return _isbn(product) if options.id_column == ISBN else _text(product, "RecordReference")
+
+
+def _take_supply(builder: PieceBuilder, states: list[str]) -> None:
+    """Take whether a product can be had: of several suppliers and markets one is enough."""
+    available = [state for state in states if state not in _UNAVAILABLE]
+    builder.keep("ProductAvailability", "availability", next(iter(available or states), None))
+    if states and not available:
+        builder.hide("ProductAvailability")
 
 
 def _text(element: Element, path: str) -> str:
@@ -299,44 +318,102 @@ _CLASS = re.compile(r"[A-Z]{1,3}(?=\d)")
 _INITIAL = re.compile(r"\b\w\.\Z")
 
 
+_NO_WORKS: Mapping[str, str] = {
+    "z": "authority", "u": "holdings", "v": "holdings", "x": "holdings", "y": "holdings", "w": "classification",
+    "q": "community information",
+}  # fmt: skip
+"""Kinds of records that describe no work, by the seventh letter of the leader."""
+_ID_FIELD = re.compile(r"(?P<tag>\w{3})(?:\$?(?P<code>[a-z0-9]))?")
+"""What ``--id-column`` takes: a field, of which ``$a``, or one of its parts, such as ``999$c``."""
+
+
 def read_marcxml(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
-    """Yield the records of MARC 21 in XML, also as a server of OAI-PMH answers with them."""
+    """Yield the records of works of MARC 21 in XML, also as a server of OAI-PMH answers with them."""
+    if not (chosen := _ID_FIELD.fullmatch(options.id_column or "001")):
+        raise UnreadableFile(f"Found --id-column {options.id_column}; a field such as 020 or 999$c is accepted.")
+    known = IdRegister(notes)
     for file in files.taken("xml", "marcxml", "mrcx"):
-        for line, record in read_items(files, file, ("record",)):
-            draft = _record(record, (file.name, line), options, notes)
-            if draft is not None:
+        kinds = Counter[str]()
+        for line, element in read_items(files, file, ("record", "resumptionToken")):
+            if local_name(element.tag) != "record":
+                if text_of(element):
+                    notes.further_pages(file.name, "resumptionToken", line)
+                continue
+            record = _MarcRecord(element)
+            if reason := record.reason_left_out():
+                kinds[reason] += 1
+                notes.left_out(file.name, "record", reason, line)
+                continue
+            piece_id = record.id(chosen["tag"], chosen["code"] or "a")
+            draft = _piece(record, piece_id, (file.name, line), options, notes)
+            if draft.problem or known.admits(draft, piece_id):
                 yield draft
+        files.findings[file] = functools.partial(_found_records, files, file, kinds)
 
 
-def _record(record: Element, where: tuple[str, int], options: ImportOptions, notes: Notes) -> Draft | None:
-    """Return the piece of a record, or its problem; ``None``, which is noted, for one that says it was deleted."""
-    controls: dict[str, str] = {}
-    fields: list[Element] = []
-    leader = ""
-    # OAI-PMH has the record within one of its own.
-    for element in record.iter():
-        name, tag = local_name(element.tag), element.get("tag", "")
-        if name == "controlfield":
-            controls.setdefault(tag, element.text or "")
-        elif name == "datafield":
-            fields.append(element)
-        elif name == "leader":
-            leader = element.text or ""
-        elif name == "header" and element.get("status") == "deleted":
-            notes.left_out(where[0], "record", "deleted there; delete it here, too", where[1])
-            return None
-    id_tag = options.id_column or "001"
-    numbers = (_first(field, "a") for field in fields if field.get("tag") == id_tag)
-    piece_id = controls.get(id_tag, "").strip() or next((each for each in numbers if each), "")
+def _found_records(files: Files, file: InputFile, kinds: Counter[str]) -> str:
+    told = "; ".join(f"{amount(count, 'records')}: {reason}" for reason, count in kinds.items())
+    return told or f"{outline(files, file)}; a file of MARC has <record>"
+
+
+class _MarcRecord:
+    """What is in a record of MARC: its leader, the texts of control fields by their tags, and the other fields."""
+
+    def __init__(self, element: Element) -> None:
+        self.leader = ""
+        self.controls: dict[str, str] = {}
+        self.fields: list[Element] = []
+        self._is_deleted = False
+        self._kind = ""
+        self._names = set[str]()
+        # OAI-PMH has the record within one of its own.
+        for part in element.iter():
+            name, tag = local_name(part.tag), part.get("tag", "")
+            if name == "controlfield":
+                self.controls.setdefault(tag, part.text or "")
+            elif name == "datafield":
+                self.fields.append(part)
+            elif name == "leader":
+                self.leader = part.text or ""
+            elif name == "header":
+                self._is_deleted = part.get("status") == "deleted"
+            elif name == "record":
+                self._kind = part.get("type", "") or self._kind
+            self._names.add(name)
+
+    def reason_left_out(self) -> str:
+        """Return why the record is no piece; nothing of one that is."""
+        if self._is_deleted:
+            return "deleted there; delete it here, too"
+        kind = _NO_WORKS.get(self.leader[6:7], "" if self.leader else self._kind.lower())
+        return f"describes no work: {kind}" if kind in _NO_WORKS.values() else ""
+
+    def id(self, tag: str, code: str) -> str:
+        """Return the text of a control field, or the first of a part of another field; nothing where there is none."""
+        numbers = (_first(field, code) for field in self.fields if field.get("tag") == tag)
+        return self.controls.get(tag, "").strip() or next((each for each in numbers if each), "")
+
+    def problem(self, id_field: str) -> str:
+        """Return what is told of a record without an id."""
+        if self.controls or self.fields:
+            return f"Found a record without a field {id_field}."
+        if "dc" in self._names:
+            return "Found Dublin Core, no MARC; import it --from oai_dc, or ask its server for metadataPrefix=marc21."
+        return "Found a record without a field of MARC."
+
+
+def _piece(record: _MarcRecord, piece_id: str, where: tuple[str, int], options: ImportOptions, notes: Notes) -> Draft:
+    """Return the piece of a record, or its problem."""
+    id_field = options.id_column or "001"
     if not piece_id:
-        return problem_draft(DraftKind.PIECE, where, id_tag, f"Found a record without a field {id_tag}.")
+        return problem_draft(DraftKind.PIECE, where, id_field, record.problem(id_field))
     builder = PieceBuilder(notes, *where, piece_id, options=options)
-    notes.mapped(where[0], id_tag, "id")
+    notes.mapped(where[0], id_field, "id")
     # The sixth letter of the leader is the record's state.
-    if leader[5:6] == "d":
+    if record.leader[5:6] == "d":
         builder.hide("leader")
-    _take_coded(builder, controls.get("008", ""))
-    for field in fields:
+    _take_coded(builder, record.controls.get("008", ""))
+    for field in record.fields:
         tag = field.get("tag", "")
         _MARC.get(tag, _leave)(builder, tag, field)
     return builder.draft()

@@ -13,17 +13,19 @@ from penchant.importing.drafts import Draft, DraftKind, problem_draft
 from penchant.importing.files import Files, UnreadableFile
 from penchant.importing.formats.feeds import read_time
 from penchant.importing.markup import child_text, local_name, read_items, text_of
+from penchant.importing.moments import read_moment
 from penchant.importing.options import ImportOptions
-from penchant.importing.pieces import PieceBuilder
+from penchant.importing.pieces import IdRegister, PieceBuilder
 from penchant.importing.report import Notes
-from penchant.importing.texts import plain_text
+from penchant.importing.texts import name_without_address, plain_text
 from penchant.words import decode_entities
 
 _TYPES = frozenset({"post", "page", "product"})
 """Types of items that are pieces; others are menus, styles, forms and orders, or what plugins make of them."""
 _IDS = ("guid", "link", "post_id")
 """Fields that name an item, the first that there is; feeds of the same site name their entries by the guid, too."""
-_SHOWN = frozenset({"publish", "future"})
+_SCHEDULED = "future"
+_SHOWN = frozenset({"publish", _SCHEDULED})
 _TAXONOMIES: Mapping[str, str] = {
     "post_tag": "tag",
     "product_cat": "category",
@@ -31,7 +33,18 @@ _TAXONOMIES: Mapping[str, str] = {
     "product_brand": "brand",
 }
 """Categories of taxonomies that are called otherwise there."""
-_INTERNAL = frozenset({"nav_menu", "post_format", "product_type", "product_visibility", "product_shipping_class"})
+_INTERNAL = frozenset({
+    "nav_menu", "link_category", "post_format", "wp_theme", "wp_template_part_area", "wp_pattern_category",
+    "product_type", "product_visibility", "product_shipping_class", "term_language", "translation_priority",
+    "elementor_library_type", "elementor_library_category", "yst_prominent_words", "amp_validation_error",
+    "action-group",
+})  # fmt: skip
+"""Taxonomies of WordPress and of plugins that say how an item is handled, not what it is about."""
+_TRANSLATIONS = "_translations"
+"""What names of taxonomies end in whose terms join the translations of one item."""
+_LANGUAGE = "language"
+_MAX_LEVELS = 20
+"""Levels of categories, in files that may say that one is its own parent."""
 _ATTRIBUTE = "pa_"
 """What names of taxonomies begin with that are a product's attributes."""
 _UNCATEGORIZED = frozenset({"uncategorized", "uncategorised"})
@@ -40,9 +53,9 @@ _META = {"_price": "price", "_sale_price": "salePrice", "_sku": "sku", "_stock_s
 _THUMBNAIL = "_thumbnail_id"
 _NO_TIME = "0000-00-00"
 """How WordPress writes that there is no time."""
+_REVISED = ("post_modified_gmt", "post_modified", "post_date_gmt", "post_date")
 _READ = frozenset({
-    "guid", "post_id", "title", "encoded", "post_date_gmt", "post_date", "pubDate", "post_type", "status",
-    "post_password",
+    *_REVISED, "guid", "post_id", "title", "encoded", "pubDate", "post_type", "status", "post_password",
 })  # fmt: skip
 """Fields that are read before, or say the same as one that is."""
 _MAX_ADDRESS = 2_000
@@ -56,11 +69,24 @@ _SHORTCODE = re.compile(
 
 
 class _Site(NamedTuple):
-    """What items refer to: names of authors by login, addresses by picture, a first picture by post."""
+    """What items refer to: names of authors by login, addresses by picture, a first picture by post, and categories.
+
+    ``names`` of terms and the nicenames of their ``parents`` go by taxonomy and nicename.
+    """
 
     authors: dict[str, str]
     attachments: dict[str, str]
     pictures: dict[str, str]
+    names: dict[tuple[str, str], str]
+    parents: dict[tuple[str, str], str]
+
+    def levels(self, domain: str, nicename: str, name: str) -> list[str]:
+        """Return the names of a term and of those above it, the topmost first."""
+        levels = [name]
+        while (above := self.parents.get((domain, nicename))) and len(levels) < _MAX_LEVELS:
+            nicename = above
+            levels.append(self.names.get((domain, above), above))
+        return list(dict.fromkeys(reversed(levels)))
 
 
 def read_wxr(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
@@ -68,15 +94,19 @@ def read_wxr(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Dra
     if options.id_column not in (None, *_IDS):
         raise UnreadableFile(f"Found --id-column {options.id_column}; one of {', '.join(_IDS)} is accepted.")
     chosen = files.taken("xml", "wxr")
-    site = _Site({}, {}, {})
+    site = _Site({}, {}, {}, {}, {})
+    known = IdRegister(notes)
     for file in chosen:
-        for _, element in read_items(files, file, ("author", "item")):
+        for _, element in read_items(files, file, ("author", "category", "term", "item")):
             _gather(element, site)
     for file in chosen:
         for line, item in read_items(files, file, ("item",)):
             kind = child_text(item, "post_type")
             if kind in _TYPES:
-                yield _ItemReader(item, (file.name, line), site, options, notes).piece(kind)
+                reader = _ItemReader(item, (file.name, line), site, options, notes)
+                draft = reader.piece(kind)
+                if draft.problem or known.admits(draft, reader.id()[1], _revised(item)):
+                    yield draft
             elif kind == "attachment":
                 notes.mapped(file.name, "item (attachment)", "extras/image")
             elif kind:
@@ -86,10 +116,26 @@ def read_wxr(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Dra
                 yield problem_draft(DraftKind.PIECE, (file.name, line), "wp:post_type", detail)
 
 
+def _revised(item: Element) -> str | None:
+    text = next((text for name in _REVISED if not (text := child_text(item, name)).startswith(_NO_TIME)), "")
+    try:
+        return read_moment(text)
+    except ValueError:
+        return None
+
+
 def _gather(element: Element, site: _Site) -> None:
-    if local_name(element.tag) == "author":
-        if name := child_text(element, "author_display_name"):
-            site.authors[child_text(element, "author_login")] = plain_text(name)
+    kind = local_name(element.tag)
+    if kind == "author":
+        if name := name_without_address(plain_text(child_text(element, "author_display_name"))):
+            site.authors[child_text(element, "author_login")] = name
+    elif kind in ("category", "term"):
+        taxonomy = child_text(element, "term_taxonomy") or "category"
+        nicename = child_text(element, "category_nicename", "term_slug")
+        if nicename:
+            site.names[taxonomy, nicename] = decode_entities(child_text(element, "cat_name", "term_name"))
+        if parent := child_text(element, "category_parent", "term_parent"):
+            site.parents[taxonomy, nicename] = parent
     elif 0 < len(address := child_text(element, "attachment_url")) <= _MAX_ADDRESS:
         site.attachments[child_text(element, "post_id")] = address
         if _PICTURE.search(address):
@@ -111,17 +157,23 @@ class _ItemReader:
         if options.catalogs is not None:
             self._chosen.add(options.catalogs.column)
 
+        self._names = (options.id_column,) if options.id_column else _IDS
+
+    def id(self) -> tuple[str, str]:
+        """Return the field of the id and the id; two empty texts where there is none."""
+        ids = ((name, child_text(self._item, name)) for name in self._names)
+        return next(((name, each) for name, each in ids if each), ("", ""))
+
     def piece(self, kind: str) -> Draft:
         """Return the piece, or the problem of an item without an id."""
-        names = (self._options.id_column,) if self._options.id_column else _IDS
-        ids = ((name, child_text(self._item, name)) for name in names)
-        name, piece_id = next(((name, each) for name, each in ids if each), ("", ""))
+        name, piece_id = self.id()
         if not piece_id:
-            return problem_draft(DraftKind.PIECE, self._where, "", f"Found an item without {' or '.join(names)}.")
+            detail = f"Found an item without {' or '.join(self._names)}."
+            return problem_draft(DraftKind.PIECE, self._where, "", detail)
         builder = PieceBuilder(self._notes, *self._where, piece_id, options=self._options)
         self._notes.mapped(self._where[0], name, "id")
         builder.catalogs("post_type", [kind])
-        is_shown = child_text(self._item, "status") in _SHOWN and not child_text(self._item, "post_password")
+        is_shown = self._is_public()
         if not is_shown:
             builder.hide("status")
         self._texts(builder, is_shown=is_shown)
@@ -130,6 +182,17 @@ class _ItemReader:
         for element in self._item:
             self._take(builder, element, local_name(element.tag))
         return builder.draft()
+
+    def _is_public(self) -> bool:
+        """Return whether an item is public, or says when it will be: a scheduled one may have no time in UTC."""
+        status = child_text(self._item, "status")
+        if status == _SCHEDULED and not self._moment():
+            return False
+        return status in _SHOWN and not child_text(self._item, "post_password")
+
+    def _moment(self) -> str:
+        moment = child_text(self._item, "post_date_gmt")
+        return "" if moment.startswith(_NO_TIME) else moment
 
     def _texts(self, builder: PieceBuilder, *, is_shown: bool) -> None:
         """Take title, content and excerpt; the latter two of what is public alone, since extras can be read."""
@@ -148,13 +211,10 @@ class _ItemReader:
             builder.leave("content:encoded", "of a post that is not public")
 
     def _time(self, builder: PieceBuilder) -> None:
-        moment = child_text(self._item, "post_date_gmt")
-        if moment and not moment.startswith(_NO_TIME):
+        if moment := self._moment():
             builder.moment("post_date_gmt", "availableFrom", moment)
-            return
-        published = child_text(self._item, "pubDate")
-        # What was never published has the year -1 here.
-        if published and "-0001" not in published:
+        elif published := child_text(self._item, "pubDate"):
+            # What was never published has the year -1 here.
             builder.moment("pubDate", "availableFrom", read_time(published))
 
     def _picture(self, builder: PieceBuilder, *, is_shown: bool) -> None:
@@ -180,9 +240,10 @@ class _ItemReader:
         if field == "link":
             builder.keep(field, "link", value)
         elif field == "creator":
-            builder.keywords(field, "author", [self._site.authors.get(value, value)])
+            if name := name_without_address(self._site.authors.get(value, value)):
+                builder.keywords(field, "author", [name])
         elif field == "category":
-            _take_term(builder, element, value)
+            self._take_term(builder, element, value)
         elif field == "postmeta":
             self._take_meta(builder, child_text(element, "meta_key"), child_text(element, "meta_value"))
         else:
@@ -198,14 +259,16 @@ class _ItemReader:
             # Those of WordPress and its plugins begin so, and there are dozens.
             builder.leave("postmeta _…" if key.startswith("_") else f"postmeta {key}")
 
-
-def _take_term(builder: PieceBuilder, element: Element, value: str) -> None:
-    domain = element.get("domain") or "category"
-    field = f"category ({domain})"
-    if domain in _INTERNAL:
-        builder.leave(field)
-    elif (element.get("nicename") or value).lower() in _UNCATEGORIZED:
-        builder.leave(field, "means that there is none")
-    else:
-        name = _TAXONOMIES.get(domain) or domain.removeprefix(_ATTRIBUTE).replace("_", " ").replace("-", " ")
-        builder.keywords(field, name, [decode_entities(value)])
+    def _take_term(self, builder: PieceBuilder, element: Element, value: str) -> None:
+        domain = element.get("domain") or "category"
+        nicename = element.get("nicename") or value
+        field = f"category ({domain})"
+        if domain in _INTERNAL or domain.endswith(_TRANSLATIONS):
+            builder.leave(field)
+        elif domain == _LANGUAGE:
+            builder.keep(field, "language", nicename)
+        elif nicename.lower() in _UNCATEGORIZED:
+            builder.leave(field, "means that there is none")
+        else:
+            name = _TAXONOMIES.get(domain) or domain.removeprefix(_ATTRIBUTE).replace("_", " ").replace("-", " ")
+            builder.keywords(field, name, self._site.levels(domain, nicename, decode_entities(value)))
