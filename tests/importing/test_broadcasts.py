@@ -121,19 +121,45 @@ def test_of_actors_the_first_ones_are_taken(folder: Folder) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "moment"),
+    ("text", "start", "end"),
     (
-        ("20261101", "2026-11-01T00:00:00.000Z"),
-        ("202611012015", "2026-11-01T20:15:00.000Z"),
-        ("20261101201530 UTC", "2026-11-01T20:15:30.000Z"),
-        ("20261101201530 -0600", "2026-11-02T02:15:30.000Z"),
-        ("20261101201530+0100", "2026-11-01T19:15:30.000Z"),
+        ("20261101", "2026-11-01T00:00:00.000Z", "2026-11-01T04:00:00.000Z"),
+        ("202611", "2026-11-01T00:00:00.000Z", "2026-11-01T04:00:00.000Z"),
+        ("202611012015", "2026-11-01T20:15:00.000Z", "2026-11-02T00:15:00.000Z"),
+        ("20261101201530 UTC", "2026-11-01T20:15:30.000Z", "2026-11-02T00:15:30.000Z"),
+        ("20261101201530 -0600", "2026-11-02T02:15:30.000Z", "2026-11-02T06:15:30.000Z"),
+        ("20261101201530+0100", "2026-11-01T19:15:30.000Z", "2026-11-01T23:15:30.000Z"),
+        ("20261101201530 +01:00", "2026-11-01T19:15:30.000Z", "2026-11-01T23:15:30.000Z"),
+        ("200007281733 BST", "2000-07-28T16:33:00.000Z", "2000-07-28T20:33:00.000Z"),
+        ("20261101201530 cet", "2026-11-01T19:15:30.000Z", "2026-11-01T23:15:30.000Z"),
     ),
 )
-def test_times_may_be_short_and_have_offsets(folder: Folder, text: str, moment: str) -> None:
+def test_times_may_be_short_and_have_offsets(folder: Folder, text: str, start: str, end: str) -> None:
     (piece,) = read(folder, programme(text, "<title>A</title>"))
 
-    assert (piece["extras"]["start"], piece["filters"]["availableUntil"]) == (moment, moment)
+    assert (piece["extras"]["start"], piece["filters"]["availableUntil"]) == (start, end)
+
+
+def test_a_programme_without_an_end_lasts_until_the_next_one_of_its_channel_within_a_day(folder: Folder) -> None:
+    night, other, late, last = read(
+        folder,
+        programme("20261129003000", "<title>Night</title>"),
+        programme("20261129010000", "<title>Other</title>", channel="2.example"),
+        programme("20261129023000", "<title>Late</title>", stop="20261129023000"),
+        programme("20261201003000", "<title>Last</title>", stop="20261130003000"),
+    )
+
+    assert night["filters"]["availableUntil"] == "2026-11-29T02:30:00.000Z"
+    assert other["filters"]["availableUntil"] == "2026-11-29T05:00:00.000Z"
+    assert late["filters"]["availableUntil"] == "2026-11-29T06:30:00.000Z"
+    assert last["filters"]["availableUntil"] == "2026-12-01T04:30:00.000Z"
+
+
+def test_a_zone_that_nobody_knows_is_a_problem_in_clear_words(folder: Folder) -> None:
+    (problem,) = read(folder, programme("20261101201530 XYZ", "<title>A</title>"))
+
+    assert problem.pointer == "start"
+    assert "'20261101201530 XYZ', a zone without an offset" in problem.detail
 
 
 def test_programmes_without_title_or_time_are_problems_with_their_lines(folder: Folder) -> None:

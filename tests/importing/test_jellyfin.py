@@ -1,6 +1,7 @@
 """Jellyfin: answers of its API, and ``.nfo`` files of it and of Kodi, as their present versions write them."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from importing.conftest import Folder, drafted, opinions_in
 from penchant.errors import Refused
 from penchant.importing.drafts import RowProblem
+from penchant.importing.report import Notes
 
 ITEMS: list[dict[str, Any]] = [
     {
@@ -279,3 +281,43 @@ def test_many_files_that_are_not_taken_are_counted_by_their_ending(folder: Folde
     folder.read("jellyfin")
 
     assert folder.left_out()["*.srt", "(the whole file)"] == ("no file of jellyfin that is taken", 60, 1)
+
+
+def test_two_films_of_one_title_and_year_are_named_by_their_files(folder: Folder) -> None:
+    for name, genre in (("a", "Drama"), ("b", "TV")):
+        (folder.path / name).mkdir()
+        film = f"<movie><title>Emma</title><year>1996</year><genre>{genre}</genre></movie>"
+        folder.write(f"{name}/Emma.nfo", film)
+
+    folder.read("jellyfin")
+
+    ((place, told),) = [each for each in folder.left_out().items() if each[0][1] == "'Emma (1996)'"]
+    assert place[0].endswith("a/Emma.nfo")
+    assert re.fullmatch(r"another piece of this id, replaced by .*b/Emma\.nfo, line 1", told[0])
+
+
+@pytest.mark.parametrize(
+    ("address", "piece_id"),
+    (
+        ("https://www.imdb.com/title/tt0040746/", "tt0040746"),
+        ("https://www.themoviedb.org/movie/1580-rope", "tmdb:movie:1580"),
+        ("https://films.example/1580", "Rope (1948)"),
+    ),
+)
+def test_an_address_behind_the_xml_says_what_the_film_is(folder: Folder, address: str, piece_id: str) -> None:
+    folder.write("rope.nfo", "<movie><title>Rope</title><year>1948</year></movie>", address)
+
+    assert [each["id"] for each in folder.read("jellyfin")] == [piece_id]
+
+
+def test_an_answer_of_some_items_is_one_page_of_several(folder: Folder) -> None:
+    item = {"Id": "a", "Name": "A", "Type": "Movie"}
+    folder.write("1.json", json.dumps({"Items": [item], "TotalRecordCount": 2}))
+    folder.read("jellyfin")
+    assert folder.notes.is_partial
+
+    folder.notes = Notes()
+    folder.write("2.json", json.dumps({"Items": [item | {"Id": "b"}], "TotalRecordCount": 2, "StartIndex": 1}))
+    folder.read("jellyfin")
+
+    assert not folder.notes.is_partial

@@ -32,16 +32,16 @@ def read_items(files: Files, file: InputFile, tags: Sequence[str]) -> Iterator[t
         UnreadableFile: the file is no XML, or holds entities.
     """
     collector = _ItemCollector(frozenset(tags))
-    beginning = _Beginning(b"")
+    start = _FirstChunk(b"")
     try:
         with files.open(file) as stream:
-            beginning = _Beginning(stream.read(_CHUNK_BYTES))
-            parser = DefusedXMLParser(target=collector, encoding=beginning.encoding)
+            start = _FirstChunk(stream.read(_CHUNK_BYTES))
+            parser = DefusedXMLParser(target=collector, encoding=start.encoding)
             # Where a document type is named, as in television guides, that of HTML is often meant: single characters.
             parser.entity.update(_CHARACTERS)
             # Set afterwards: the parser needs its collector to be made, and alone knows the line.
-            collector.line = lambda: int(parser.parser.CurrentLineNumber) + beginning.blank_lines
-            fed, chunk = 0, beginning.content
+            collector.line = lambda: int(parser.parser.CurrentLineNumber) + start.blank_lines
+            fed, chunk = 0, start.content
             while chunk:
                 try:
                     parser.feed(chunk)
@@ -63,14 +63,14 @@ def read_items(files: Files, file: InputFile, tags: Sequence[str]) -> Iterator[t
     except ParseError as error:
         line, column = error.position
         reason = str(error).partition(": line")[0]
-        line += beginning.blank_lines
+        line += start.blank_lines
         raise UnreadableFile(f"{file}, line {line}, column {column + 1}: not XML: {reason}.") from None
     except DefusedXmlException as error:
         line = collector.line()
         raise UnreadableFile(f"{file}, line {line}: entities and external parts are not read ({error}).") from None
 
 
-class _Beginning:
+class _FirstChunk:
     """The beginning of a file of XML, without blanks before its declaration, and an encoding where it declares another.
 
     A file that begins with the letters of its declaration, a byte each, is not UTF-16, whatever it declares.
@@ -110,9 +110,9 @@ def outline(files: Files, file: InputFile) -> Outline:
     """Return the outline of a file's beginning; of one that is no XML, of what comes before that shows."""
     reader = _OutlineReader()
     with contextlib.suppress(ParseError, DefusedXmlException), files.open(file) as stream:
-        beginning = _Beginning(stream.read(_CHUNK_BYTES))
-        parser = DefusedXMLParser(target=reader, encoding=beginning.encoding)
-        chunk = beginning.content
+        start = _FirstChunk(stream.read(_CHUNK_BYTES))
+        parser = DefusedXMLParser(target=reader, encoding=start.encoding)
+        chunk = start.content
         for _ in range(MAX_OUTLINED_BYTES // _CHUNK_BYTES):
             if not chunk or reader.is_too_deep:
                 break

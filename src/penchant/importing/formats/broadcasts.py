@@ -1,10 +1,14 @@
 """Broadcasts: television guides in XMLTV, whose programmes become a piece a title, or a piece an episode.
 
 A title is shown on several days and channels, so that files are read twice: first for when each piece is shown, and
-where, which takes some 700 bytes of memory a piece; then for what describes it, of which its first programme counts.
+where, which takes some 700 bytes of memory a piece and 10 a showing; then for what describes it, of which its first
+programme counts.
 """
 
 import re
+from array import array
+from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 from xml.etree.ElementTree import Element  # what the safe parser gives
@@ -12,11 +16,11 @@ from xml.etree.ElementTree import Element  # what the safe parser gives
 from penchant.importing.drafts import Draft, DraftKind, RowProblem, problem_draft
 from penchant.importing.files import Files, UnreadableFile
 from penchant.importing.markup import child_text, local_name, read_items, text_of
-from penchant.importing.moments import read_moment, shown
+from penchant.importing.moments import read_moment, shown, zone_offset
 from penchant.importing.options import ImportOptions
 from penchant.importing.pieces import PieceBuilder
 from penchant.importing.report import Notes
-from penchant.wire import id_problem
+from penchant.wire import format_timestamp, id_problem, parse_timestamp
 
 TITLE, EPISODE = "title", "episode-num"
 """What ``--id-column`` can say: a piece a title, or a piece an episode."""
@@ -28,14 +32,18 @@ _CREDITS = {"director": "director", "actor": "actor", "writer": "writer", "prese
 _ACTORS = 5
 """Actors that are taken: the others hardly tell what a programme is like."""
 _TIME = re.compile(
-    r"(?P<year>\d{4})(?P<month>\d\d)(?P<day>\d\d)(?P<hour>\d\d)?(?P<minute>\d\d)?(?P<second>\d\d)?"
-    r"\s*(?P<zone>[+-]\d{4}|UTC|GMT|Z)?\Z",
+    r"(?P<year>\d{4})(?P<month>\d\d)(?P<day>\d\d)?(?P<hour>\d\d)?(?P<minute>\d\d)?(?P<second>\d\d)?"
+    r"\s*(?P<zone>[+-]\d\d:?\d\d|[A-Za-z]{1,9})?\Z",
     re.ASCII,
 )
 _READ = frozenset({TITLE, EPISODE, SUBTITLE, "desc", "icon", "image", "url", "date"})
 """Elements that are read by themselves, since there may be several, or another one."""
 
 
+UNTOLD_HOURS = 4
+"""How long a programme lasts of which neither an end nor another one behind it is known."""
+_MAX_GAP_MS = 24 * 3_600_000
+"""How long a programme without an end may last: what begins later on its channel says nothing of it."""
 _FURTHER = "a further showing: its time and channel count, and the first one describes the piece"
 
 
@@ -63,6 +71,7 @@ def read_xmltv(files: Files, options: ImportOptions, notes: Notes) -> Iterator[D
             problem = guide.gather(element)
             if problem is not None:
                 yield problem_draft(DraftKind.PIECE, (file.name, line), *problem)
+    guide.end_open_showings()
     for file in chosen:
         for line, programme in read_items(files, file, ("programme",)):
             draft = guide.piece(programme, (file.name, line))
@@ -79,6 +88,8 @@ class _Guide:
         self._notes = notes
         self._channels: dict[str, str] = {}
         self._showings: dict[str, _Showings | None] = {}
+        self._starts: defaultdict[str, array[int]] = defaultdict(lambda: array("q"))
+        self._open: list[tuple[str, str, int]] = []
         self._read = _READ if unit == EPISODE else _READ - {SUBTITLE, EPISODE}
 
     def gather(self, element: Element) -> RowProblem | None:
@@ -88,6 +99,7 @@ class _Guide:
             return None
         if not child_text(element, TITLE):
             return RowProblem(TITLE, "Found a programme without a title.")
+        channel = element.get("channel", "")
         try:
             start = _moment(element.get("start", ""))
             stop = _moment(element.get("stop", "") or element.get("start", ""))
@@ -97,10 +109,31 @@ class _Guide:
         # Told here, since ids of any length would be kept until the pieces are read.
         if problem := id_problem(key):
             return RowProblem(self._unit, problem)
-        showing = _Showings(start, stop, frozenset({element.get("channel", "")}))
+        begun_at = parse_timestamp(start)
+        self._starts[channel].append(begun_at)
+        # An end is optional; in the night of a change of clocks some have one before the start.
+        if stop <= start:
+            self._open.append((key, channel, begun_at))
+        self._add(key, _Showings(start, max(start, stop), frozenset({channel})))
+        return None
+
+    def _add(self, key: str, showing: _Showings) -> None:
         known = self._showings.get(key)
         self._showings[key] = known.plus(showing) if known else showing
-        return None
+
+    def end_open_showings(self) -> None:
+        """Give showings without an end that of the next start on their channel, or of some hours."""
+        starts = {channel: sorted(moments) for channel, moments in self._starts.items()}
+        for key, channel, begun_at in self._open:
+            moments = starts[channel]
+            place = bisect_right(moments, begun_at)
+            end = moments[place] if place < len(moments) else begun_at + _MAX_GAP_MS
+            if end >= begun_at + _MAX_GAP_MS:
+                end = begun_at + UNTOLD_HOURS * 3_600_000
+            start = format_timestamp(begun_at)
+            self._add(key, _Showings(start, format_timestamp(end), frozenset()))
+        self._starts.clear()
+        self._open.clear()
 
     def piece(self, programme: Element, where: tuple[str, int]) -> Draft | None:
         """Return the piece of the first programme of a title or episode, ``None`` for all others."""
@@ -145,7 +178,7 @@ def _id(programme: Element, unit: str) -> str:
 
 
 def _moment(text: str) -> str:
-    """Return a time of XMLTV (``20261101201500 +0100``) as RFC 3339; without an offset it is UTC.
+    """Return a time of XMLTV (``20261101201500 +0100``) as RFC 3339; without an offset or zone it is UTC.
 
     Raises:
         ValueError: it is no such time.
@@ -153,9 +186,11 @@ def _moment(text: str) -> str:
     match = _TIME.match(text.strip())
     if match is None:
         raise ValueError(f"Found {shown(text)}; a time like '20261101201500 +0100' is accepted.")
-    zone = match["zone"] if match["zone"] and match["zone"][0] in "+-" else "Z"
+    zone = match["zone"] or "Z"
+    if zone[0] not in "+-" and (zone := zone_offset(zone) or "") == "":
+        raise ValueError(f"Found {shown(text)}, a zone without an offset; write it as in '20261101201500 +0100'.")
     clock = ":".join(match[part] or "00" for part in ("hour", "minute", "second"))
-    return read_moment(f"{match['year']}-{match['month']}-{match['day']}T{clock}{zone}") or ""
+    return read_moment(f"{match['year']}-{match['month']}-{match['day'] or '01'}T{clock}{zone}") or ""
 
 
 def _picture(programme: Element) -> str | None:

@@ -6,6 +6,8 @@ from pathlib import PurePath
 from typing import Any
 from xml.etree.ElementTree import Element  # what the safe parser gives
 
+import msgspec
+
 from penchant.importing.drafts import Draft, DraftKind, problem_draft, share_of
 from penchant.importing.files import AnswerEntry, Files, InputFile, UnreadableFile, read_answer
 from penchant.importing.formats.films import ACTORS
@@ -15,6 +17,7 @@ from penchant.importing.options import ImportOptions
 from penchant.importing.pieces import (
     DESCRIPTION,
     FieldTaker,
+    IdRegister,
     PieceBuilder,
     extra,
     keywords,
@@ -101,10 +104,16 @@ def read(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     opinions = Opinions(options, notes)
     items, folders = _Items(options, notes, opinions), _Folders(files, options, notes, opinions)
     taken = files.taken("json", "nfo")
+    total, entries, last = 0, 0, ""
     for file in taken:
         if file.ending != "nfo":
             for entry in read_answer(files, file):
+                entries += 1
                 yield from items.pieces(file.name, entry)
+            total = max(total, _total(files, file))
+            last = file.name
+    if entries < total:
+        notes.further_pages(last, "TotalRecordCount", 1)
     # Shows before their episodes, whatever their folders are called.
     for file in sorted((file for file in taken if file.ending == "nfo"), key=lambda file: file.name != _SHOW_FILE):
         yield from folders.pieces(file)
@@ -113,6 +122,20 @@ def read(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
             "Found no film, show, album or book: answers of Jellyfin's /Items (JSON) and .nfo files are accepted."
         )
     yield from opinions.drafts()
+
+
+class _Answer(msgspec.Struct, rename="pascal"):
+    """What an answer says of the list that it is a part of."""
+
+    total_record_count: int = 0
+
+
+def _total(files: Files, file: InputFile) -> int:
+    """Return how many entries the list has of which an answer is a part, if it says so."""
+    try:
+        return msgspec.json.decode(files.document(file), type=_Answer).total_record_count
+    except msgspec.DecodeError:
+        return 0
 
 
 class _Items:
@@ -183,6 +206,8 @@ _EPISODE = "episodedetails"
 _ROOT = re.compile(rb"<(movie|tvshow|album|musicvideo|episodedetails|season|artist)[\s/>]")
 _START_BYTES = 64 * 1024
 """In which the first element of a file stands: before it are at most a declaration and a comment."""
+_ADDRESS = re.compile(rb"imdb\.com/title/(?P<imdb>tt\d+)|themoviedb\.org/(?:movie|tv)/(?P<tmdb>\d+)")
+"""What an address of an item at a service says of its number there."""
 _SERVICES = ("imdb", "tmdb", "tvdb", "musicbrainzalbum")
 """Whose number becomes the id, the first that there is."""
 _ID = "id"
@@ -202,12 +227,14 @@ class _Folders:
         self._notes = notes
         self._opinions = opinions
         self._shows: dict[PurePath, str] = {}
+        self._known = IdRegister(notes)
         self.count = 0
 
     def pieces(self, file: InputFile) -> Iterator[Draft]:
         """Yield the piece of a file, or what is wrong with it, and take what its person did."""
         with self._files.open(file) as stream:
-            match = _ROOT.search(stream.read(_START_BYTES))
+            content = stream.read(_START_BYTES)
+        match = _ROOT.search(content)
         root = match[1].decode() if match else ""
         if root not in (*_ROOTS, _EPISODE):
             self._leave(_NO_PIECE if root else "no XML as Kodi and Jellyfin write it")
@@ -228,7 +255,10 @@ class _Folders:
             if tag == _EPISODE:
                 self._take_episode(file, item)
             else:
-                yield self._piece(file, tag, item)
+                piece_id, draft = self._piece(file, tag, item, content.rpartition(b">")[2])
+                # A person's rating is of both.
+                if draft.problem or self._known.admits(draft, piece_id):
+                    yield draft
 
     def _leave(self, reason: str) -> None:
         # One name for all files in notes: a library has thousands, of one piece each.
@@ -242,14 +272,17 @@ class _Folders:
         else:
             self._take_opinion((_ALL, 1), show, _by_name(item), is_part=True)
 
-    def _piece(self, file: InputFile, tag: str, item: Element) -> Draft:
+    def _piece(self, file: InputFile, tag: str, item: Element, behind: bytes) -> tuple[str, Draft]:
+        """Return the id and the piece of an item; an address may stand ``behind`` its XML."""
         elements = _by_name(item)
         title = _first(elements, "title", "name")
         ids = _ids_of(elements)
+        if match := _ADDRESS.search(behind):
+            ids.setdefault("imdb" if match["imdb"] else "tmdb", (match["imdb"] or match["tmdb"]).decode())
         piece_id = _piece_id(tag, ids, title, _first(elements, "year"))
         where = (_ALL, 1)
         if not piece_id:
-            return problem_draft(DraftKind.PIECE, (str(file), 1), "", "Found neither an id nor a title.")
+            return "", problem_draft(DraftKind.PIECE, (str(file), 1), "", "Found neither an id nor a title.")
         if tag == "tvshow":
             self._shows[file.folder] = piece_id
         builder = PieceBuilder(self._notes, *where, piece_id, options=self._options)
@@ -263,7 +296,7 @@ class _Folders:
             _take_elements(builder, name, group)
         self._take_opinion(where, piece_id, elements, is_part=False)
         # What is wrong with it is told by its path.
-        return builder.draft()._replace(file=str(file))
+        return piece_id, builder.draft()._replace(file=str(file))
 
     def _take_opinion(
         self, where: tuple[str, int], piece_id: str, elements: Mapping[str, list[Element]], *, is_part: bool
