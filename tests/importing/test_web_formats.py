@@ -1,6 +1,7 @@
 """Feeds and descriptions of things that web pages carry."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -260,3 +261,84 @@ def test_a_file_without_entries_says_what_it_has(folder: Folder) -> None:
 
     with pytest.raises(Refused, match=r"Nothing of the format feed .*a <books> with 2 <book>; a feed has <item> or"):
         run("feed", folder, None)
+
+
+_IRI = "http://schema.org/"
+_ROPE = {"name": "Rope", "genre": "Crime", "url": "https://x.example/r", "author": {"@type": "Person", "name": "Ann"}}
+
+
+def _values(value: str) -> list[dict[str, str]]:
+    return [{"@value": value}]
+
+
+@pytest.mark.parametrize(
+    "thing",
+    (
+        {"@context": "https://schema.org", "@id": "rope", "@type": "Movie", **_ROPE},
+        {"@id": "rope", "@type": "schema:Movie", **{f"schema:{name}": value for name, value in _ROPE.items()}},
+        {
+            "@context": {"s": _IRI, "id": "@id", "type": "@type", "label": {"@id": "s:name"}},
+            "id": "rope",
+            "type": "s:Movie",
+            "label": {"@language": "en", "@value": "Rope"},
+            "s:genre": {"@list": ["Crime"]},
+            "s:url": {"id": "https://x.example/r"},
+            "s:author": {"type": "s:Person", "label": "Ann"},
+        },
+        [
+            {
+                "@id": "rope",
+                "@type": [f"{_IRI}Movie"],
+                f"{_IRI}name": [{"@value": "Rope", "@language": "en"}, {"@value": "La soga"}],
+                f"{_IRI}genre": _values("Crime"),
+                f"{_IRI}url": [{"@id": "https://x.example/r"}],
+                f"{_IRI}author": [{"@id": "_:b0"}],
+            },
+            {"@id": "_:b0", "@type": [f"{_IRI}Person"], f"{_IRI}name": _values("Ann")},
+        ],
+    ),
+    ids=("plain", "prefixes", "context", "expanded"),
+)
+def test_a_thing_is_the_same_in_every_form_of_json_ld(folder: Folder, thing: Any) -> None:
+    folder.write("rope.jsonld", json.dumps(thing))
+
+    (piece,) = folder.read("schema.org")
+
+    categories = {"type": ["Movie"], "genre": ["Crime"], "author": ["Ann"]}
+    assert piece == drafted("rope", "Rope", extras={"url": "https://x.example/r"}, **categories)
+
+
+def test_texts_may_be_value_objects_and_of_several_names_the_first_counts(folder: Folder) -> None:
+    thing = {"@type": "Movie", "@id": "rope", "name": ["Rope", "La soga"], "description": _values("Two men.")}
+    author = {"author": "Ann Bee (ann@mail.example)"}
+    folder.write("rope.jsonld", json.dumps(thing | author))
+
+    (piece,) = folder.read("schema.org")
+
+    assert (piece["label"], piece["extras"]) == ("Rope", {"description": "Two men."})
+    assert piece["categories"]["author"] == ["Ann Bee"]
+
+
+def test_names_of_other_vocabularies_stay_as_they_are(folder: Folder) -> None:
+    context = {"name": "http://xmlns.com/foaf/0.1/name", "@vocab": "https://schema.org/"}
+    folder.write("rope.jsonld", json.dumps({"@context": context, "@type": "Movie", "@id": "rope", "name": "Rope"}))
+
+    assert folder.read("schema.org")[0]["label"] == "Rope"
+
+
+def test_a_thing_without_a_name_is_told(folder: Folder) -> None:
+    folder.write("a.jsonld", json.dumps([MOVIE, {"@type": "Book", "isbn": "1"}]))
+    folder.read("schema.org")
+    assert folder.left_out()["a.jsonld", "Book"] == ("without a name", 1, 1)
+
+    folder.write("a.jsonld", json.dumps({"@type": "Book", "isbn": "1"}))
+    with pytest.raises(Refused, match=r"1 Book.*none of them with a name and a type"):
+        run("schema.org", folder, None)
+
+
+def test_things_within_each_other_without_end_are_a_problem(folder: Folder) -> None:
+    folder.write("a.jsonld", '{"hasPart":' * 500 + "1" + "}" * 500)
+
+    (problem,) = folder.read("schema.org")
+
+    assert "JSON-LD is accepted" in problem.detail

@@ -20,6 +20,7 @@ from penchant.importing.files import Files, InputFile, json_problem
 from penchant.importing.options import ImportOptions
 from penchant.importing.pieces import PieceBuilder
 from penchant.importing.report import Notes
+from penchant.importing.texts import name_without_address
 from penchant.wire.syntax import UNREADABLE
 
 TYPE = "type"
@@ -74,6 +75,8 @@ def _found(types: Counter[str]) -> str:
     if not types:
         return "no JSON-LD"
     counted = ", ".join(f"{count} {name}" for name, count in types.most_common(_SHOWN_TYPES))
+    if types.keys() - _PARTS:
+        return f"things of JSON-LD ({counted}), none of them with a name and a type to recommend"
     return f"things of JSON-LD ({counted}), none of them to recommend"
 
 
@@ -113,7 +116,7 @@ class _SavedPage:
 
     def add(self, text: bytes) -> None:
         try:
-            self.nodes += _nodes(_decoded(text))
+            self.nodes += _nodes(_plain(_decoded(text)))
         except UNREADABLE:
             self.problems.append(json_problem(text, "text"))
 
@@ -123,6 +126,9 @@ class _SavedPage:
         things = [node for node in named if not _PARTS & set(map(str, _listed(node[TYPE_KEY])))]
         main = min(map(_rank, things), default=0)
         chosen = [node for node in things if not self.is_web or _rank(node) == main]
+        for node in self.nodes:
+            if TYPE_KEY in node and not _name(node) and not _PARTS & set(map(str, _listed(node[TYPE_KEY]))):
+                notes.left_out(file, _type(node), "without a name", line + 1)
         for node in things:
             if self.is_web and _rank(node) != main:
                 notes.left_out(file, _type(node), "belongs to what the page is about", line + 1)
@@ -193,6 +199,63 @@ class _ScriptCollector(HTMLParser):
         self._is_inside = self._is_inside and tag != "script"
 
 
+_SCHEMA = re.compile(r"https?://schema\.org/")
+_SCHEMA_ORG = "https://schema.org/"
+_KEYWORD = "@"
+
+
+def _plain(value: Any, terms: Mapping[str, str] | None = None) -> Any:
+    """Return JSON-LD as most write it: names of schema.org without prefixes, texts for value objects, no sets.
+
+    Prefixes and names of a context within the file count; what lies elsewhere is never fetched.
+    """
+    terms = terms or {}
+    if isinstance(value, list):
+        return [_plain(each, terms) for each in value]
+    if not isinstance(value, dict):
+        return value
+    terms = _terms_of(value.get("@context"), terms)
+    if len(held := [value[name] for name in ("@value", "@list", "@set") if name in value]) == 1:
+        return _plain(held[0], terms)
+    return dict(_plain_member(name, inner, terms) for name, inner in value.items())
+
+
+def _plain_member(name: str, value: Any, terms: Mapping[str, str]) -> tuple[str, Any]:
+    if name == "@context":
+        return name, value
+    plain = _term(name, terms)
+    if plain == TYPE_KEY:
+        kinds = [_term(each, terms) if isinstance(each, str) else each for each in _listed(value)]
+        return plain, kinds if isinstance(value, list) else kinds[0]
+    inner = _plain(value, terms)
+    # Expanded, every value is in a list, and addresses are things.
+    if _SCHEMA.match(name) and isinstance(inner, list) and len(inner) == 1:
+        inner = inner[0]
+    return plain, inner
+
+
+def _term(name: str, terms: Mapping[str, str]) -> str:
+    """Return a name of schema.org without what stands before it, one of JSON-LD itself, or another one as it is."""
+    meaning = terms.get(name, name)
+    prefix, colon, rest = meaning.partition(":")
+    if colon and not rest.startswith("//"):
+        meaning = terms.get(prefix, _SCHEMA_ORG if prefix == "schema" else "") + rest
+    if match := _SCHEMA.match(meaning):
+        return meaning[match.end() :]
+    return meaning if meaning.startswith(_KEYWORD) else name
+
+
+def _terms_of(contexts: Any, known: Mapping[str, str]) -> Mapping[str, str]:
+    """Return what names stand for, by the contexts in a thing and those around it."""
+    terms = dict(known)
+    for context in _listed(contexts):
+        for name, meaning in context.items() if isinstance(context, dict) else ():
+            text = meaning.get("@id") if isinstance(meaning, dict) else meaning
+            if isinstance(text, str) and not name.startswith(_KEYWORD):
+                terms[name] = text
+    return terms
+
+
 def _nodes(value: Any) -> Iterator[_Node]:
     for node in _listed(value):
         if not isinstance(node, dict):
@@ -209,7 +272,9 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _name(node: _Node) -> str:
-    return next((node[name] for name in _LABELS if isinstance(node.get(name), str) and node[name]), "")
+    """Return the first name of a thing, which may have several, as in several languages."""
+    names = (each for label in _LABELS for each in _listed(node.get(label)))
+    return next((name for name in names if isinstance(name, str) and name), "")
 
 
 class _ThingReader:
@@ -242,7 +307,7 @@ class _ThingReader:
                 self._take(builder, field_name, value)
         described = next((each for each in _DESCRIPTIONS if self._node.get(each)), None)
         if described is not None:
-            builder.description(described, self._node[described])
+            builder.description(described, _listed(self._node[described])[0])
         return builder.draft()
 
     def _id(self, value: Any, address: str) -> str:
@@ -270,13 +335,13 @@ class _ThingReader:
             builder.keywords(field, _CATEGORIES[field], self._texts(field, value))
         elif field == "datePublished":
             if is_article:
-                builder.moment(field, "availableFrom", value)
+                builder.moment(field, "availableFrom", _listed(value)[0])
             else:
                 builder.keep(field, field, value)
         elif field == "expires":
-            builder.moment(field, "availableUntil", value)
+            builder.moment(field, "availableUntil", _listed(value)[0])
         elif field in _EXTRAS:
-            builder.keep(field, field, self._address(value) if field == "image" else value)
+            builder.keep(field, field, self._address(value) if field in ("image", "url") else value)
         elif field not in (*_LABELS, *_IDS, "@context", *_LISTS, *_DESCRIPTIONS):
             builder.leave(field)
 
@@ -290,11 +355,15 @@ class _ThingReader:
                 texts += each.split(",")
             elif isinstance(each, str):
                 texts.append(self._names.get(each, each))
+        if _CATEGORIES.get(field) == "author":
+            texts = [name_without_address(text) for text in texts]
         return [text.strip() for text in texts if text.strip()]
 
     def _address(self, value: Any) -> Any:
         first = _listed(value)[0]
-        return first.get("url") or first.get("contentUrl") if isinstance(first, dict) else first
+        if not isinstance(first, dict):
+            return first
+        return next((first[name] for name in ("url", "contentUrl", "@id") if first.get(name)), None)
 
 
 _AMOUNT = r"(?:(?:ca|about|approx|circa|cirka)\.?\s+)?[\d¼½¾⅓⅔⅛⅜⅝⅞][\d\s.,/⁄¼½¾⅓⅔⅛⅜⅝⅞–-]*"  # noqa: RUF001  # as recipes have them
