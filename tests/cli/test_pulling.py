@@ -46,6 +46,14 @@ def test_a_pull_is_added_listed_run_logged_and_removed(tmp_path: Path, monkeypat
     assert run(tmp_path, "list", "--json").stdout == ""
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("words", "deletes"), (((), False), (("--delete-missing",), True)))
+def test_what_is_missing_is_deleted_if_that_is_said(words: tuple[str, ...], deletes: object, tmp_path: Path) -> None:
+    assert add(tmp_path, "https://a.example/x.csv", *words).exit_code == 0
+
+    assert json.loads(run(tmp_path, "list", "--json").stdout)["deletesMissing"] is deletes
+
+
 @pytest.mark.parametrize("words", (("--every", "15"), ("--every", "0m"), ("--every", "1w"), ("--delimiter", "xx")))
 def test_options_that_make_no_sense_are_usage_errors(words: tuple[str, str], tmp_path: Path) -> None:
     assert add(tmp_path, "https://a.example/x.csv", *words).exit_code == 2

@@ -189,6 +189,67 @@ def test_a_piece_that_was_away_twice_is_deleted_and_one_that_came_back_is_not(
     assert numbers(puller.run("shopify")) == (UNCHANGED, 0, 0, 0)
 
 
+def feed_of(newest: int, count: int = 10) -> bytes:
+    """Return a feed of the newest posts, counted from 1."""
+    posts = (f"<item><guid>{number}</guid></item>" for number in range(newest, max(0, newest - count), -1))
+    return f"<rss><channel>{''.join(posts)}</channel></rss>".encode()
+
+
+@pytest.mark.parametrize("said", ({}, {"delete_missing": False}))
+def test_what_has_left_the_window_of_a_feed_stays(
+    said: dict[str, bool], puller: Puller, sites: Sites, storage: Storage
+) -> None:
+    add(puller, sites, "/feed", "feed", **said)
+    for newest in range(10, 17):
+        sites.files["/feed"] = feed_of(newest)
+        run = puller.run("feed")
+        assert (numbers(run), run.away) == ((STORED, 10 if newest == 10 else 1, 0, 0), 0)
+
+    assert len(pieces(storage)) == 16
+    assert numbers(puller.run("feed")) == (UNCHANGED, 0, 0, 0)
+    # One that comes back is submitted again, and is the same.
+    sites.files["/feed"] = feed_of(16, 16)
+    assert numbers(puller.run("feed")) == (STORED, 0, 6, 0)
+
+
+def test_what_is_missing_is_deleted_where_that_is_asked_for(puller: Puller, sites: Sites, storage: Storage) -> None:
+    add(puller, sites, "/feed", "feed", delete_missing=True)
+    add(puller, sites, source="kept", delete_missing=False)
+    sites.sell("a", "b")
+    sites.files["/feed"] = feed_of(10)
+    list(puller.run_due())
+    sites.sell("a")
+    sites.files["/feed"] = feed_of(11)
+    for name in ("feed", "shopify"):
+        puller.run(name)
+
+    assert numbers(puller.run("feed")) == (STORED, 0, 0, 1)
+    assert numbers(puller.run("shopify")) == (UNCHANGED, 0, 0, 0)
+
+    assert (len(pieces(storage)), sorted(pieces(storage, "kept"))) == (10, ["a", "b"])
+
+
+def test_nothing_is_away_from_a_page_that_says_that_there_are_others(
+    puller: Puller, sites: Sites, storage: Storage
+) -> None:
+    item = {"Name": "Heat", "Id": "a", "Type": "Movie"}
+    add(puller, sites, "/Items", "jellyfin", delete_missing=True)
+    for key in "ab":
+        sites.files["/Items"] = json.dumps({"Items": [item | {"Id": key}], "TotalRecordCount": 2}).encode()
+        puller.run("jellyfin")
+
+    assert numbers(puller.run("jellyfin", force=True)) == (UNCHANGED, 0, 0, 0)
+    assert sorted(pieces(storage)) == ["a", "b"]
+
+
+def test_a_pull_of_before_this_was_asked_goes_on_as_its_format_says() -> None:
+    old = b'{"format":"%s","address":"https://a.example/","every_s":900}'
+
+    deletes = {name: msgspec.json.decode(old % name, type=PullSpec).deletes for name in (b"shopify", b"feed", b"xmltv")}
+
+    assert deletes == {b"shopify": True, b"feed": False, b"xmltv": False}
+
+
 def test_more_than_a_tenth_of_the_source_waits_for_somebody_to_say_so(
     puller: Puller, sites: Sites, storage: Storage
 ) -> None:

@@ -22,7 +22,18 @@ from penchant.service.pulling import Puller, PullOutcome, PullRun, PullSpec, lis
 from penchant.storage import PullRecord, Storage
 from penchant.wire import encode, format_timestamp
 
-_COLUMNS = ("name", "account", "source", "format", "address", "everySeconds", "last", "failures", "nextAt")
+_COLUMNS = (
+    "name",
+    "account",
+    "source",
+    "format",
+    "address",
+    "everySeconds",
+    "deletesMissing",
+    "last",
+    "failures",
+    "nextAt",
+)
 
 
 def _read_interval(_context: click.Context, _parameter: click.Parameter, text: str) -> int:
@@ -49,6 +60,7 @@ def pull() -> None:
 @click.option("--source", required=True, help="Source to bring it into; made if missing.")
 @click.option("--every", default="15m", callback=_read_interval, metavar="15m|6h|1d", help="How often.")
 @click.option("--skip-invalid", is_flag=True, help="Leave out rows that may not be stored, instead of storing nothing.")
+@click.option("--delete-missing", is_flag=True, help="Delete what is no longer there: ADDRESS is a complete listing.")
 @format_options
 def add(*, location: DataLocation, name: str, address: str, **options: Any) -> None:
     """Have the service pull ADDRESS from now on, under a NAME of its own; its first turn is at once."""
@@ -58,6 +70,7 @@ def add(*, location: DataLocation, name: str, address: str, **options: Any) -> N
         every_s=options["every"],
         options=read_options(options),
         skip_invalid=options["skip_invalid"],
+        delete_missing=options["delete_missing"],
     )
     with location.opened(make=True) as (settings, storage):
         account = account_of(storage, options["account"])
@@ -86,6 +99,7 @@ def _row(storage: Storage, record: PullRecord) -> dict[str, Any]:
         "format": spec.format,
         "address": shown_address(spec.address),
         "everySeconds": spec.every_s,
+        "deletesMissing": spec.deletes,
         "last": "none yet" if last is None else last.outcome.value,
         "failures": record.failures,
         "nextAt": format_timestamp(record.next_at),

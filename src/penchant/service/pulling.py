@@ -29,6 +29,7 @@ import msgspec
 from penchant.clock import SYSTEM_CLOCK
 from penchant.errors import PenchantError, Refused
 from penchant.importing import (
+    WINDOWED,
     FetchRules,
     Files,
     Import,
@@ -86,13 +87,23 @@ class PullOutcome(enum.StrEnum):
 
 
 class PullSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """What is pulled: which format from which address, how often (seconds), and what the format leaves open."""
+    """What is pulled: which format from which address, how often (seconds), and what the format leaves open.
+
+    ``delete_missing`` says that the file is a complete listing, so that what is not in it is deleted; ``None`` is of
+    pulls that were added before that was asked: those of formats that hold complete listings go on deleting.
+    """
 
     format: str
     address: str
     every_s: int
     options: ImportOptions = ImportOptions()
     skip_invalid: bool = False
+    delete_missing: bool | None = None
+
+    @property
+    def deletes(self) -> bool:
+        """Whether pieces are deleted that are no longer in the file."""
+        return self.format not in WINDOWED if self.delete_missing is None else self.delete_missing
 
 
 class PullRun(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -366,13 +377,17 @@ class _PullWork:
             gone = self.state.pieces.keys() - seen
         self.state.etag, self.state.modified = download.validators
         self.state.content = content
+        if not self.spec.deletes:
+            # What has left the file stays in the source; if it comes back it is submitted once more.
+            self.state.pieces = {each: known for each, known in self.state.pieces.items() if each not in gone}
+            self.state.away = {}
         # A row with a fault may be of a piece that then only seems to be away.
-        if is_whole:
+        elif is_whole:
             self.state.away = {each: self.state.away.get(each, 0) + 1 for each in gone}
         return self._delete(force=force, unchanged=is_same)
 
     def _import(self, path: Path) -> tuple[set[str], bool]:
-        """Import a file; return the ids of its pieces, and whether all of its rows could be read."""
+        """Import a file; return the ids of its pieces, and whether they are all there are, by its rows and itself."""
         begun = time.monotonic()
         files, spec = gather([path]), self.spec
         limits = self._settings.piece_limits
@@ -399,7 +414,7 @@ class _PullWork:
         )
         self._counts |= {"created": work.tally.created, "replaced": work.tally.replaced}
         self._counts["report"] = _shortened(report)
-        return target.seen, not work.tally.invalid_rows
+        return target.seen, not work.tally.invalid_rows and not work.notes.is_partial
 
     def _delete(self, *, force: bool, unchanged: bool) -> tuple[PullOutcome, str]:
         """Delete the pieces that were away often enough; return what came of the whole run."""

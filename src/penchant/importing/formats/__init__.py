@@ -64,6 +64,9 @@ FORMATS: MutableMapping[str, Reader] = {
     "jellyfin": jellyfin.read,
 }
 
+WINDOWED = frozenset({"feed", "xmltv", "trakt", "jellyfin"})
+"""Formats whose files mostly hold what is newest or one page: what is not in one of them is not gone."""
+
 MAX_NAMED = 50
 """Files that a format does not take and that are named one by one; more are counted by the ending of their names."""
 

@@ -124,7 +124,7 @@ def read(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     yield from opinions.drafts()
 
 
-class _Answer(msgspec.Struct, rename="pascal"):
+class _AnswerTotal(msgspec.Struct, rename="pascal"):
     """What an answer says of the list that it is a part of."""
 
     total_record_count: int = 0
@@ -133,7 +133,7 @@ class _Answer(msgspec.Struct, rename="pascal"):
 def _total(files: Files, file: InputFile) -> int:
     """Return how many entries the list has of which an answer is a part, if it says so."""
     try:
-        return msgspec.json.decode(files.document(file), type=_Answer).total_record_count
+        return msgspec.json.decode(files.document(file), type=_AnswerTotal).total_record_count
     except msgspec.DecodeError:
         return 0
 
