@@ -337,7 +337,7 @@ def test_a_thing_without_a_name_is_told(folder: Folder) -> None:
 
 
 def test_things_within_each_other_without_end_are_a_problem(folder: Folder) -> None:
-    folder.write("a.jsonld", '{"hasPart":' * 500 + "1" + "}" * 500)
+    folder.write("a.jsonld", '{"schema:hasPart":' * 500 + "1" + "}" * 500)
 
     (problem,) = folder.read("schema.org")
 

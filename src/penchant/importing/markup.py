@@ -1,6 +1,7 @@
 """Markup: the items of an XML file one by one, with their lines; entities and external parts are never followed."""
 
 import contextlib
+import functools
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -148,6 +149,7 @@ class _OutlineReader:
         """End the document; the parser requires this method."""
 
 
+@functools.lru_cache(MAX_NAMES)
 def local_name(tag: str) -> str:
     """Return an element's name without its namespace."""
     return tag.rpartition("}")[2]

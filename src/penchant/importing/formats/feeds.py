@@ -68,9 +68,9 @@ def _found(files: Files, file: InputFile) -> str:
 
 
 def _revised(entry: Element) -> str | None:
-    text = next((value for field in _REVISED if (value := _first(entry, field))), "")
+    texts = {name: text_of(each) for each in entry if (name := local_name(each.tag)) in _REVISED}
     try:
-        return read_moment(read_time(text))
+        return read_moment(read_time(next((text for name in _REVISED if (text := texts.get(name))), "")))
     except ValueError:
         return None
 
@@ -167,6 +167,8 @@ def _is_picture(element: Element, field: str) -> bool:
     return field in ("thumbnail", "image") or kind.startswith("image")
 
 
+# An entry's time is asked for twice: for its window, and for which of one id is the newest.
+@functools.lru_cache(maxsize=8)
 def read_time(text: str) -> str:
     """Return a time of RSS (``Sun, 01 Nov 2026 10:00:00 GMT``) as it is read elsewhere; others as they are."""
     # Otherwise a year of two digits, which would be one of ours.

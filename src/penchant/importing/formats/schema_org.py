@@ -116,7 +116,8 @@ class _SavedPage:
 
     def add(self, text: bytes) -> None:
         try:
-            self.nodes += _nodes(_plain(_decoded(text)))
+            value = _decoded(text)
+            self.nodes += _nodes(_plain(value) if _OTHER_FORM.search(text) else value)
         except UNREADABLE:
             self.problems.append(json_problem(text, "text"))
 
@@ -200,6 +201,10 @@ class _ScriptCollector(HTMLParser):
 
 
 _SCHEMA = re.compile(r"https?://schema\.org/")
+_OTHER_FORM = re.compile(
+    rb'"@(?:value|list|set)"|"schema:|"https?://schema\.org/\w|"@context"\s*:\s*[\[{]|"\\u|https?:\\/\\/schema'
+)
+"""What in a text says that it may be in another form than the one that most have; escapes may hide it."""
 _SCHEMA_ORG = "https://schema.org/"
 _KEYWORD = "@"
 
