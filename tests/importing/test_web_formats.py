@@ -342,3 +342,13 @@ def test_things_within_each_other_without_end_are_a_problem(folder: Folder) -> N
     (problem,) = folder.read("schema.org")
 
     assert "JSON-LD is accepted" in problem.detail
+
+
+def test_of_things_of_one_id_the_newest_counts_and_the_other_is_named(folder: Folder) -> None:
+    thing = {"@type": "Article", "@id": "a", "headline": "New", "dateModified": "2026-11-03"}
+    folder.write("a.jsonld", json.dumps([thing, thing | {"headline": "Old", "dateModified": "2026-11-02"}]))
+
+    (piece,) = folder.read("schema.org")
+
+    assert piece["label"] == "New"
+    assert folder.left_out()["a.jsonld", "'a'"] == ("an older piece of the id of a.jsonld, line 1", 1, 2)

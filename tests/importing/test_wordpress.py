@@ -275,3 +275,9 @@ def test_an_author_whose_name_is_an_address_is_no_keyword(folder: Folder) -> Non
     (piece,) = read(folder, item("a", "<dc:creator>ann@mail.example</dc:creator>"))
 
     assert piece["categories"] == {}
+
+
+def test_a_product_that_is_found_by_a_search_alone_is_hidden(folder: Folder) -> None:
+    (piece,) = read(folder, item("a", term("product_visibility", "x", "exclude-from-catalog"), kind="product"))
+
+    assert piece == drafted("a", filters={"catalogs": ["product"], "availableUntil": HIDDEN_SINCE})

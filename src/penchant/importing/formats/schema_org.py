@@ -17,8 +17,9 @@ import msgspec
 
 from penchant.importing.drafts import Draft, DraftKind, problem_draft
 from penchant.importing.files import Files, InputFile, json_problem
+from penchant.importing.moments import read_moment
 from penchant.importing.options import ImportOptions
-from penchant.importing.pieces import PieceBuilder
+from penchant.importing.pieces import IdRegister, PieceBuilder
 from penchant.importing.report import Notes
 from penchant.importing.texts import name_without_address
 from penchant.wire.syntax import UNREADABLE
@@ -49,6 +50,7 @@ _Node = Mapping[str, Any]
 
 def read(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     """Yield the things that have a name."""
+    known = IdRegister(notes)
     for file in files.taken("jsonld", "json", "ndjson", "jsonl", "html", "htm"):
         number = 0
         types = Counter[str]()
@@ -67,7 +69,9 @@ def read(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
             names = {node["@id"]: name for node in named if (name := _name(node))}
             for node in things:
                 number += 1
-                yield _ThingReader(node, (file.name, number), names, options, notes).piece(page)
+                piece_id, draft = _ThingReader(node, (file.name, number), names, options, notes).piece(page)
+                if draft.problem or known.admits(draft, piece_id, _revised(node)):
+                    yield draft
         files.findings[file] = functools.partial(_found, types)
 
 
@@ -282,6 +286,14 @@ def _name(node: _Node) -> str:
     return next((name for name in names if isinstance(name, str) and name), "")
 
 
+def _revised(node: _Node) -> str | None:
+    """Return when a thing was changed last, if it says so."""
+    try:
+        return read_moment(_listed(node.get("dateModified") or node.get("datePublished"))[0])
+    except ValueError:
+        return None
+
+
 class _ThingReader:
     """Makes a piece of a thing; ``names`` are the names of other things by their ``@id``."""
 
@@ -294,8 +306,8 @@ class _ThingReader:
         self._options = options
         self._notes = notes
 
-    def piece(self, page: _SavedPage) -> Draft:
-        """Return the piece, or the problem of a thing without an id."""
+    def piece(self, page: _SavedPage) -> tuple[str, Draft]:
+        """Return the id and the piece, or the problem of a thing without an id."""
         chosen = (self._options.id_column,) if self._options.id_column else _IDS
         ids = ((name, self._id(self._node.get(name), page.address)) for name in chosen)
         name, piece_id = next(((name, each) for name, each in ids if each), ("", ""))
@@ -303,7 +315,7 @@ class _ThingReader:
             name, piece_id = "(address or name of the page)", page.take_address()
         if not piece_id:
             detail = f"Found {_name(self._node)!r} without an id; one of {', '.join(chosen)} is accepted."
-            return problem_draft(DraftKind.PIECE, self._where, "", detail)
+            return "", problem_draft(DraftKind.PIECE, self._where, "", detail)
         builder = PieceBuilder(self._notes, *self._where, piece_id, options=self._options)
         self._notes.mapped(self._where[0], name, "id")
         builder.label(next(each for each in _LABELS if self._node.get(each)), _name(self._node))
@@ -313,7 +325,7 @@ class _ThingReader:
         described = next((each for each in _DESCRIPTIONS if self._node.get(each)), None)
         if described is not None:
             builder.description(described, _listed(self._node[described])[0])
-        return builder.draft()
+        return piece_id, builder.draft()
 
     def _id(self, value: Any, address: str) -> str:
         """Return an identifier: a text, a number, or the value of a ``PropertyValue``.

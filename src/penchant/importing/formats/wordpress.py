@@ -40,6 +40,8 @@ _INTERNAL = frozenset({
     "action-group",
 })  # fmt: skip
 """Taxonomies of WordPress and of plugins that say how an item is handled, not what it is about."""
+_SEARCH_ONLY = ("product_visibility", "exclude-from-catalog")
+"""The term of products that are found by a search alone, or not at all."""
 _TRANSLATIONS = "_translations"
 """What names of taxonomies end in whose terms join the translations of one item."""
 _LANGUAGE = "language"
@@ -263,7 +265,9 @@ class _ItemReader:
         domain = element.get("domain") or "category"
         nicename = element.get("nicename") or value
         field = f"category ({domain})"
-        if domain in _INTERNAL or domain.endswith(_TRANSLATIONS):
+        if (domain, nicename) == _SEARCH_ONLY:
+            builder.hide(field)
+        elif domain in _INTERNAL or domain.endswith(_TRANSLATIONS):
             builder.leave(field)
         elif domain == _LANGUAGE:
             builder.keep(field, "language", nicename)
