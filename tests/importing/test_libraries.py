@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from importing.conftest import Folder, drafted, run
+from penchant.importing import KeywordColumn
 from penchant.importing.files import UnreadableFile
 from penchant.importing.pieces import HIDDEN_SINCE
 
@@ -450,3 +451,11 @@ def test_two_messages_of_one_product_are_named_and_the_later_counts(folder: Fold
     read_onix(folder, product(), gone)
 
     assert folder.left_out()["books.xml", "'r-1'"][1:] == (1, 2)
+
+
+def test_names_of_dspace_lose_the_key_of_their_authority(folder: Folder) -> None:
+    folder.write("d.csv", "id,creator", '1,"Bee, Ann::a-key::600||Dee, Cee::virtual::-1||C++::std"')
+
+    (piece,) = folder.read("csv", keywords=(KeywordColumn(column="creator", category="author", separator="||"),))
+
+    assert piece["categories"] == {"author": ["Bee, Ann", "Dee, Cee", "C++::std"]}
