@@ -4,6 +4,8 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from importing.conftest import Folder, drafted, run
 from penchant.errors import Refused
@@ -352,3 +354,25 @@ def test_of_things_of_one_id_the_newest_counts_and_the_other_is_named(folder: Fo
 
     assert piece["label"] == "New"
     assert folder.left_out()["a.jsonld", "'a'"] == ("an older piece of the id of a.jsonld, line 1", 1, 2)
+
+
+_WORDS = st.sampled_from(("Movie", f"{_IRI}Movie", "schema:Article", "a", "", "_:b", "#x", "2026-11-01"))
+_KEYS = st.sampled_from((
+    "@context", "@id", "@type", "@value", "@list", "@graph", "name", "schema:name", f"{_IRI}name", "author", "image",
+    "url", "dateModified", "datePublished", "description", "keywords", "hasPart", "itemListElement", "expires",
+))  # fmt: skip
+_JSON_LD = st.recursive(
+    st.one_of(_WORDS, st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False)),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(_KEYS, inner, max_size=6)),
+    max_leaves=20,
+)
+
+
+@given(thing=_JSON_LD, more=st.dictionaries(_KEYS, _JSON_LD, max_size=6))
+def test_whatever_a_thing_holds_it_is_a_piece_a_problem_or_nothing(
+    tmp_path_factory: pytest.TempPathFactory, thing: Any, more: dict[str, Any]
+) -> None:
+    folder = Folder(tmp_path_factory.mktemp("files"))
+    folder.write("a.jsonld", json.dumps([{"@type": "Movie", "name": "Rope", "@id": "rope"} | more, thing]))
+
+    assert all("id" in each if isinstance(each, dict) else each.detail for each in folder.read("schema.org"))

@@ -280,6 +280,10 @@ def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
+def _first_of(value: Any) -> Any:
+    return next(iter(_listed(value)), None)
+
+
 def _name(node: _Node) -> str:
     """Return the first name of a thing, which may have several, as in several languages."""
     names = (each for label in _LABELS for each in _listed(node.get(label)))
@@ -289,7 +293,7 @@ def _name(node: _Node) -> str:
 def _revised(node: _Node) -> str | None:
     """Return when a thing was changed last, if it says so."""
     try:
-        return read_moment(_listed(node.get("dateModified") or node.get("datePublished"))[0])
+        return read_moment(_first_of(node.get("dateModified") or node.get("datePublished")))
     except ValueError:
         return None
 
@@ -324,7 +328,7 @@ class _ThingReader:
                 self._take(builder, field_name, value)
         described = next((each for each in _DESCRIPTIONS if self._node.get(each)), None)
         if described is not None:
-            builder.description(described, _listed(self._node[described])[0])
+            builder.description(described, _first_of(self._node[described]))
         return piece_id, builder.draft()
 
     def _id(self, value: Any, address: str) -> str:
@@ -332,7 +336,7 @@ class _ThingReader:
 
         What is a place within the page (``#recipe``) names nothing without the page's address.
         """
-        value = _listed(value)[0] if value else None
+        value = _first_of(value) if value else None
         if isinstance(value, dict):
             value = value.get("value", value.get("@id"))
         if not isinstance(value, str | int) or isinstance(value, bool):
@@ -342,7 +346,7 @@ class _ThingReader:
 
     def _take(self, builder: PieceBuilder, field: str, value: Any) -> None:
         """Take a property of the thing where it belongs; properties that have no place are noted."""
-        is_article = bool(set(_ARTICLES) & set(_listed(self._node[TYPE_KEY])))
+        is_article = bool(set(_ARTICLES) & set(map(str, _listed(self._node[TYPE_KEY]))))
         if field == TYPE_KEY:
             builder.keywords(field, TYPE, _listed(value))
         elif field == "recipeIngredient":
@@ -352,11 +356,11 @@ class _ThingReader:
             builder.keywords(field, _CATEGORIES[field], self._texts(field, value))
         elif field == "datePublished":
             if is_article:
-                builder.moment(field, "availableFrom", _listed(value)[0])
+                builder.moment(field, "availableFrom", _first_of(value))
             else:
                 builder.keep(field, field, value)
         elif field == "expires":
-            builder.moment(field, "availableUntil", _listed(value)[0])
+            builder.moment(field, "availableUntil", _first_of(value))
         elif field in _EXTRAS:
             builder.keep(field, field, self._address(value) if field in ("image", "url") else value)
         elif field not in (*_LABELS, *_IDS, "@context", *_LISTS, *_DESCRIPTIONS):
@@ -367,7 +371,8 @@ class _ThingReader:
         texts: list[str] = []
         for each in _listed(value):
             if isinstance(each, dict):
-                texts.append(_name(each) or self._names.get(each.get("@id", ""), ""))
+                known = each.get("@id")
+                texts.append(_name(each) or (self._names.get(known, "") if isinstance(known, str) else ""))
             elif isinstance(each, str) and field in _WITH_COMMAS:
                 texts += each.split(",")
             elif isinstance(each, str):
@@ -377,7 +382,7 @@ class _ThingReader:
         return [text.strip() for text in texts if text.strip()]
 
     def _address(self, value: Any) -> Any:
-        first = _listed(value)[0]
+        first = _first_of(value)
         if not isinstance(first, dict):
             return first
         return next((first[name] for name in ("url", "contentUrl", "@id") if first.get(name)), None)
