@@ -238,3 +238,24 @@ def test_what_matomo_refuses_is_told_in_its_words(folder: Folder) -> None:
 
     assert refused.detail.startswith("Found an answer without visits, which says 'You must be logged in.'.")
     assert no_visit.detail == "A visit with actionDetails is accepted, as Live.getLastVisitsDetails answers."
+
+
+@pytest.mark.parametrize("word", ("null", "undefined", "(not set)", "0", "false", None, 0, False))
+def test_beside_a_placeholder_the_visitor_is_the_person(folder: Folder, word: Any) -> None:
+    rows = read_ga4(folder, event("view_item", items=[{"item_id": "rope"}], user_id=word))
+    (folder.path / "events-000000000000.json").unlink()
+    visits = read_matomo(folder, visit(action("action", productViewSku="rope"), userId=word))
+
+    assert [each["userId"] for each in rows + visits] == ["1.2", "1.2"]
+
+
+def test_an_order_that_is_sent_again_has_the_same_event_id(folder: Folder) -> None:
+    order = event("purchase", items=[{"item_id": "rope"}], ecommerce={"transaction_id": "T1"})
+    again = order | {"event_timestamp": "1793527209000000"}
+    unnumbered = event("purchase", items=[{"item_id": "rope"}], ecommerce={"transaction_id": "(not set)"})
+    beside = event("purchase", items=[{"item_id": "hub"}], event_params=parameters(transaction_id="T1"))
+
+    first, second, third, fourth = read_ga4(folder, order, again, unnumbered, beside)
+
+    assert first["eventId"] == second["eventId"] != fourth["eventId"]
+    assert "eventId" not in third

@@ -8,8 +8,9 @@ import pytest
 from importing.conftest import Folder, drafted
 from penchant.errors import Refused
 from penchant.importing import KeywordColumn
-from penchant.importing.drafts import type_named, type_of_rating
+from penchant.importing.drafts import NO_TIME, type_named, type_of_rating
 from penchant.importing.moments import read_moment
+from penchant.importing.placeholders import is_never
 from penchant.model import InteractionType
 
 
@@ -311,7 +312,8 @@ def test_files_that_are_not_of_the_format_are_refused_by_name(
 @pytest.mark.parametrize(
     ("value", "moment"),
     (
-        (0, "1970-01-01T00:00:00.000Z"),
+        (0, None),
+        (-3600, None),
         ("978300760", "2000-12-31T22:12:40.000Z"),
         ("1.5e9", "2017-07-14T02:40:00.000Z"),
         (1599391467000, "2020-09-06T11:24:27.000Z"),
@@ -319,12 +321,55 @@ def test_files_that_are_not_of_the_format_are_refused_by_name(
         ("2020-01-02 03:04", "2020-01-02T03:04:00.000Z"),
         ("2020-01-02 03:04:05.25-0130", "2020-01-02T04:34:05.250Z"),
         ("0001-01-01 00:00:00 +0000 UTC", None),
+        ("0000-00-00 00:00:00", None),
+        ("1601-01-01", None),
+        ("1899-12-30T00:00:00Z", None),
+        ("1970-01-01T01:00:00+01:00", None),
+        ("1969-12-31 19:00:00", None),
+        ("undefined", None),
         ("", None),
         (None, None),
     ),
 )
 def test_moments_are_read_however_they_are_written(value: object, moment: str | None) -> None:
     assert read_moment(value) == moment
+
+
+def test_what_ends_in_1970_is_over_and_a_work_may_be_of_that_day() -> None:
+    assert read_moment("1970-01-01T00:00:00.000Z", is_end=True) == "1970-01-01T00:00:00.000Z"
+    assert read_moment("0000-00-00", is_end=True) is None
+    assert not is_never("1970-01-01", of_work=True)
+    assert is_never("1601-01-01", of_work=True)
+
+
+@pytest.mark.parametrize("word", ("", "null", "undefined", "(not set)", "false", "0", "None", "NaN", "anonymous"))
+@pytest.mark.parametrize("format_name", ("csv", "recbole", "movielens", "goodbooks", "gorse", "recombee", "metarank"))
+def test_a_placeholder_is_no_person_in_any_format(folder: Folder, format_name: str, word: str) -> None:
+    rows = {
+        "csv": ("a.csv", "user,item,event,time", '"{}",1,view,2026-11-01'),
+        "recbole": ("a.inter", "user_id:token\titem_id:token\trating:float\ttimestamp:float", "{}\t1\t5\t1793527200"),
+        "movielens": ("ratings.csv", "userId,movieId,rating,timestamp", "{},1,5,1793527200"),
+        "goodbooks": ("ratings.csv", "user_id,book_id,rating", "{},1,5"),
+        "gorse": ("feedback.jsonl", '{{"FeedbackType":"like","UserId":"{}","ItemId":"1"}}'),
+        "recombee": ("purchases.csv", "user_id,item_id,timestamp", "{},1,2026-11-01"),
+        "metarank": (
+            "e.jsonl",
+            '{{"event":"interaction","user":"{}","item":"1","type":"like","timestamp":"1"}}',
+        ),
+    }
+    name, *lines = rows[format_name]
+    folder.write(name, *(line.format(word) for line in lines), lines[-1].format("kim"))
+
+    assert [each["userId"] for each in folder.read(format_name)] == ["kim"]
+    assert sum(each.count for each in folder.notes.all_left_out()) == 1
+
+
+def test_an_interaction_at_no_time_is_left_out_unless_it_may_happen_now(folder: Folder) -> None:
+    folder.write("purchases.csv", "user_id,item_id,timestamp", "kim,1,0001-01-01T00:00:00Z", "kim,2,2026-11-01")
+
+    assert [each["contentId"] for each in folder.read("recombee")] == ["2"]
+    assert folder.left_out()["purchases.csv", "timestamp"] == (NO_TIME, 1, 2)
+    assert "timestamp" not in folder.read("recombee", without_times=True)[0]
 
 
 @pytest.mark.parametrize("value", ("soon", "2020-13-01", "-5", True, float("nan"), [], "99999999999999999"))

@@ -8,6 +8,7 @@ import pytest
 
 from importing.conftest import Folder, drafted, opinions_in
 from penchant.errors import Refused
+from penchant.importing.drafts import NO_TIME
 
 FILMS = "Date,Name,Year,Letterboxd URI"
 ENTRIES = f"{FILMS},Rating,Rewatch,Tags,Watched Date"
@@ -271,3 +272,13 @@ def test_broken_and_other_json_is_refused_with_its_place(folder: Folder, text: s
 
     with pytest.raises(Refused, match=said):
         folder.read("trakt")
+
+
+def test_a_film_watched_in_1970_was_watched_at_no_known_time(folder: Folder) -> None:
+    movie = {"title": "Heat", "ids": {"trakt": 481}}
+    folder.write("watched-history-1.json", json.dumps([{"watched_at": "1970-01-01T00:00:00.000Z", "movie": movie}]))
+
+    assert [each["id"] for each in folder.read("trakt", user="kim")] == ["movie:481"]
+    assert folder.left_out()["watched-history-1.json", "Watch"][0] == NO_TIME
+    _, watched = folder.read("trakt", user="kim", without_times=True)
+    assert "timestamp" not in watched

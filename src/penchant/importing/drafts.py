@@ -14,9 +14,12 @@ from typing import Any, NamedTuple
 import msgspec
 
 from penchant.importing.moments import read_moment, shown
+from penchant.importing.placeholders import is_nobody
 from penchant.model import InteractionType, NewInteraction, StoredInteraction
 from penchant.wire import encode, format_timestamp, number_of
 
+NO_TIME = "no time tells when; --without-times has it happen now"
+"""Why an interaction is left out whose time is a placeholder."""
 ANY = "*"
 """Stands for rows that name no action, in `ImportOptions.types`."""
 _SYNONYMS: Mapping[InteractionType, str] = {
@@ -62,14 +65,22 @@ class RowProblem(NamedTuple):
     detail: str
 
 
+class Omission(NamedTuple):
+    """Why a row is left out, and told as such, though nothing is wrong with it: by which field."""
+
+    field: str
+    reason: str
+
+
 class Draft(NamedTuple):
-    """What one row becomes, as the JSON of a request; or the problem that it has instead."""
+    """What one row becomes, as the JSON of a request; or the problem that it has instead, or why it is left out."""
 
     kind: DraftKind
     file: str
     line: int
     body: bytes
     problem: RowProblem | None = None
+    omission: Omission | None = None
 
 
 def problem_draft(kind: DraftKind, where: tuple[str, int], field: str, detail: str) -> Draft:
@@ -88,8 +99,10 @@ def interaction_draft(
 ) -> Draft:
     """Return the interaction of a row: ``who`` is the person and the piece, ``time`` its field and value.
 
-    ``more`` are further members of it; those of ``None`` are left out.
+    ``more`` are further members of it; those of ``None`` are left out. Where the person or the time is a placeholder
+    the interaction is one that `read_drafts` leaves out.
     """
+    omission = Omission("userId", f"{shown(who[0])} stands for nobody") if is_nobody(who[0]) else None
     user_id, piece_id = (str(each) if isinstance(each, int) else each for each in who)
     members: dict[str, Any] = {"userId": user_id, "type": kind.value, "contentId": piece_id}
     if time is not None:
@@ -100,8 +113,10 @@ def interaction_draft(
             return problem_draft(DraftKind.INTERACTION, where, field, str(error))
         if moment is not None:
             members["timestamp"] = moment
+        elif omission is None and value not in ("", None):
+            omission = Omission(field or "timestamp", NO_TIME)
     members |= {name: given for name, given in (more or {}).items() if given is not None}
-    return Draft(DraftKind.INTERACTION, *where, encode(members))
+    return Draft(DraftKind.INTERACTION, *where, encode(members), omission=omission)
 
 
 def share_of(part: Any, whole: Any = 1) -> float | None:
@@ -149,6 +164,11 @@ def stable_event_id(interaction: NewInteraction | StoredInteraction, repeat: int
     parts = [interaction.user_id, interaction.type.value, interaction.piece_id, interaction.occurred_at]
     content = encode(parts if repeat == 1 else [*parts, repeat])
     return _STABLE_PREFIX + hashlib.blake2b(content, digest_size=16).hexdigest()
+
+
+def order_event_id(order: Any, piece_id: str) -> str:
+    """Return the event id of a piece of an order, the same however often the order is sent."""
+    return "order-" + hashlib.blake2b(encode([str(order), piece_id]), digest_size=16).hexdigest()
 
 
 def is_stable_event_id(event_id: str) -> bool:

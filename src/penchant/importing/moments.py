@@ -5,6 +5,7 @@ import re
 from datetime import UTC, datetime
 from typing import Any
 
+from penchant.importing.placeholders import is_epoch, is_never, is_nothing
 from penchant.wire import format_timestamp, parse_timestamp
 
 MILLISECONDS_FROM = 100_000_000_000
@@ -21,8 +22,6 @@ _ACCEPTED = (
     " for instance '%d/%m/%Y %H:%M'."
 )
 _SHOWN_LETTERS = 60
-_ZERO = "0001-01-01"
-"""How Go writes that there is no time."""
 
 
 ZONES = {
@@ -49,23 +48,31 @@ def shown(value: Any) -> str:
     return text if len(text) <= _SHOWN_LETTERS else text[:_SHOWN_LETTERS] + "…"
 
 
-def read_moment(value: Any, form: str | None = None) -> str | None:
-    """Return a moment as RFC 3339; one without an offset is UTC. ``None`` where there is none.
+def read_moment(value: Any, form: str | None = None, *, is_end: bool = False) -> str | None:
+    """Return a moment as RFC 3339; one without an offset is UTC. ``None`` where there is none, or a placeholder.
 
-    ``form`` is how moments are written, in the words of `datetime.strptime`, where they are written otherwise.
+    ``form`` is how moments are written, in the words of `datetime.strptime`, where they are written otherwise. Of an
+    end 1970 is no placeholder: what is hidden ends there.
 
     Raises:
         ValueError: it is no moment.
     """
-    if value is None or value == "":
+    if value is None or (isinstance(value, str) and is_nothing(value)):
         return None
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise ValueError(f"Found {shown(value)}, which is no time; {_ACCEPTED}")  # noqa: TRY004  # a fault of the file
     if form is not None:
-        return _read_form(str(value).strip(), form)
+        return _unless_never(_read_form(str(value).strip(), form), is_end=is_end)
     if isinstance(value, str) and not _NUMBER.match(value.strip()):
-        return _read_iso(value.strip())
-    return _read_number(float(value))
+        # Some of these days are none that a calendar has.
+        if is_never(value.strip(), of_work=True):
+            return None
+        return _unless_never(_read_iso(value.strip()), is_end=is_end)
+    return _read_number(float(value), is_end=is_end)
+
+
+def _unless_never(moment: str, *, is_end: bool) -> str | None:
+    return None if is_never(moment, of_work=is_end) else moment
 
 
 def _read_form(text: str, form: str) -> str:
@@ -77,19 +84,19 @@ def _read_form(text: str, form: str) -> str:
     return format_timestamp(milliseconds)
 
 
-def _read_number(number: float) -> str:
+def _read_number(number: float, *, is_end: bool) -> str | None:
     if not math.isfinite(number):
         raise ValueError("Found a number that is no time.")
     milliseconds = round(number if abs(number) >= MILLISECONDS_FROM else number * 1000)
+    if is_epoch(milliseconds) and not is_end:
+        return None
     if not 0 <= milliseconds <= _LAST_MS:
         raise ValueError("Found a number that is no time between 1970 and 9999.")
     return format_timestamp(milliseconds)
 
 
-def _read_iso(text: str) -> str | None:
-    """Return an ISO 8601 time as RFC 3339, ``None`` for the zero of Go; a missing time of day is midnight."""
-    if text.startswith(_ZERO):
-        return None
+def _read_iso(text: str) -> str:
+    """Return an ISO 8601 time as RFC 3339; a missing time of day is midnight."""
     match = _ISO.match(text)
     if match is None:
         raise ValueError(f"Found {shown(text)}, which is no time; {_ACCEPTED}")

@@ -9,13 +9,12 @@ import enum
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from penchant.importing.drafts import Draft, DraftKind, interaction_draft, problem_draft, type_of_rating
+from penchant.importing.drafts import NO_TIME, Draft, DraftKind, interaction_draft, problem_draft, type_of_rating
 from penchant.importing.moments import read_moment, shown
 from penchant.importing.options import ImportOptions
 from penchant.importing.report import Notes
 from penchant.model import InteractionType
 
-NO_TIME = "no time tells when; --without-times has it happen now"
 NO_MOMENT = "no time that is understood; --time-format says how times are written"
 
 

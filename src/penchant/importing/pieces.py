@@ -14,6 +14,7 @@ from penchant.importing.files import TableRow, quoted
 from penchant.importing.measures import is_measure, plain
 from penchant.importing.moments import read_moment, shown
 from penchant.importing.options import ImportOptions, KeywordColumn
+from penchant.importing.placeholders import is_never
 from penchant.importing.report import NO_PLACE, Notes
 from penchant.importing.texts import plain_name, plain_text
 from penchant.model import MAX_ID_LENGTH, MAX_WEIGHT
@@ -125,7 +126,7 @@ class PieceBuilder:
     def moment(self, field: str, member: str, value: Any) -> None:
         """Take a time as a member of the filters."""
         try:
-            moment = read_moment(value, self._options.time_format)
+            moment = read_moment(value, self._options.time_format, is_end=member == "availableUntil")
         except ValueError as error:
             self.leave(field, str(error))
             return
@@ -305,7 +306,8 @@ def window(member: str) -> FieldTaker:
 
 def take_day(builder: PieceBuilder, field: str, value: Any) -> None:
     """Keep the day of a time as that on which a work came out."""
-    builder.keep(field, "releaseDate", str(value)[:10])
+    if not is_never(str(value), of_work=True):
+        builder.keep(field, "releaseDate", str(value)[:10])
 
 
 def merge_rows(

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, MutableMapping
 from itertools import islice
 
 from penchant.errors import PenchantError
-from penchant.importing.drafts import Draft, DraftKind, extras_of
+from penchant.importing.drafts import NO_TIME, Draft, DraftKind, extras_of
 from penchant.importing.files import Files
 from penchant.importing.formats import (
     analytics,
@@ -81,7 +81,11 @@ def read_drafts(name: str, files: Files, options: ImportOptions, notes: Notes) -
     Where descriptions are met the files are begun once more, to find out what stands in most of these.
     """
     notes.boilerplate = Boilerplate(lambda: _descriptions(name, files, options))
-    yield from FORMATS[name](files, options, notes)
+    for draft in FORMATS[name](files, options, notes):
+        if draft.omission is None or (draft.omission.reason == NO_TIME and options.without_times):
+            yield draft
+        else:
+            notes.left_out(draft.file, *draft.omission, draft.line)
     others = [file for file in files.all if file not in files.opened]
     for file in others:
         # A folder of films has thousands beside what describes them.

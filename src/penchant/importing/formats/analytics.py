@@ -9,9 +9,17 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from penchant.importing.drafts import Draft, DraftKind, interaction_draft, problem_draft, type_named
+from penchant.importing.drafts import (
+    Draft,
+    DraftKind,
+    interaction_draft,
+    order_event_id,
+    problem_draft,
+    type_named,
+)
 from penchant.importing.files import Files, InputFile, JsonEntry
 from penchant.importing.options import ImportOptions
+from penchant.importing.placeholders import is_nobody, is_nothing
 from penchant.importing.report import NO_PLACE, Notes
 from penchant.model import InteractionType
 
@@ -21,7 +29,7 @@ _TRACKING = re.compile(r"(?:utm_|mtm_|pk_|matomo_|piwik_|mc_)|(?:gclid|fbclid|ms
 _NOBODY = "without a person: neither a user nor a visitor is named"
 _OTHERS = "(other members)"
 """Stands for all that is said of browsers, places and campaigns, by some fifty members."""
-_UNNAMED = ("", "(not set)", "(other)")
+_PLACEHOLDER = "a placeholder, which stands for nobody"
 
 # Google Analytics 4: https://support.google.com/analytics/answer/7029846 has the table that BigQuery gets.
 
@@ -51,6 +59,7 @@ _GA4_NO_PIECE = frozenset({
 _PARAMETERS = ("item_id", "content_id", "product_id")
 """Parameters of an event that name a piece, where it has no items."""
 _ITEM = "item_id"
+_TRANSACTION = "transaction_id"
 _GA4_MEMBERS = {"event_name": "type", "event_timestamp": "timestamp"}
 _GA4_READ = {"user_id", "user_pseudo_id", "items", "event_params", *_GA4_MEMBERS}
 
@@ -73,13 +82,22 @@ class _AnalyticsEntry:
         self._notes = notes
 
     def _person(self, *names: str) -> str:
-        """Return who it was, by the first of some fields that is there, or by the chosen one; empty for nobody."""
-        if self._options.user_column:
-            names = (self._options.user_column,)
-        name, person = next(((name, each) for name in names if (each := self._value.get(name))), ("", ""))
-        if name:
-            self._notes.mapped(self._where[0], name, "userId")
-        return str(person)
+        """Return who it was, by the first of some fields that names somebody, or the chosen one; empty for nobody."""
+        for name in (self._options.user_column,) if self._options.user_column else names:
+            person = self._value.get(name)
+            if not is_nobody(person):
+                self._notes.mapped(self._where[0], name, "userId")
+                return str(person)
+            if person not in (None, ""):
+                self._leave(name, _PLACEHOLDER)
+        return ""
+
+    def _event_of(self, order: Any, field: str, piece_id: str) -> dict[str, str]:
+        """Return the event id of a piece of an order, so that an order that is sent again counts once."""
+        if is_nothing(order):
+            return {}
+        self._notes.mapped(self._where[0], field, "eventId")
+        return {"eventId": order_event_id(order, piece_id)}
 
     def _leave(self, field: str, reason: str) -> None:
         self._notes.left_out(self._where[0], field, reason, self._where[1])
@@ -110,10 +128,17 @@ class _GoogleEvent(_AnalyticsEntry):
             return
         if pieces and self._value.keys() - _GA4_READ:
             self._leave(_OTHERS, NO_PLACE)
+        order = self._order() if kind is InteractionType.PURCHASE else None
         for piece_id in pieces:
             for member, to in _GA4_MEMBERS.items():
                 self._notes.mapped(self._where[0], member, to)
-            yield self._interaction(person, piece_id, kind)
+            yield self._interaction(person, piece_id, kind, order)
+
+    def _order(self) -> Any:
+        """Return the number of an order, or what has none: it is sent again where its page is loaded again."""
+        ecommerce = self._value.get("ecommerce")
+        number = ecommerce.get(_TRANSACTION) if isinstance(ecommerce, dict) else None
+        return _parameters(self._value).get(_TRANSACTION) if is_nothing(number) else number
 
     def _pieces(self, name: str) -> Iterator[str]:
         """Yield the ids of the pieces of an event."""
@@ -121,7 +146,7 @@ class _GoogleEvent(_AnalyticsEntry):
         column = self._options.id_column or ""
         for item in items:
             found = str(item.get(column) or item.get(_ITEM) or "")
-            if found in _UNNAMED:
+            if is_nothing(found):
                 self._leave(f"items/{_ITEM}", "no id")
             else:
                 self._notes.mapped(self._where[0], f"items/{column if item.get(column) else _ITEM}", "contentId")
@@ -130,7 +155,7 @@ class _GoogleEvent(_AnalyticsEntry):
             return
         parameters = _parameters(self._value)
         names = (column,) if column else _PARAMETERS
-        named = next((each for each in names if parameters.get(each, "") not in _UNNAMED), None)
+        named = next((each for each in names if not is_nothing(parameters.get(each))), None)
         if named is None:
             known = ", ".join(sorted(parameters)[:8])
             self._leave(f"event_name={name}", f"names no piece; say --id-column with one of its parameters ({known})")
@@ -138,14 +163,20 @@ class _GoogleEvent(_AnalyticsEntry):
         self._notes.mapped(self._where[0], f"event_params/{named}", "contentId")
         yield _address(parameters[named])
 
-    def _interaction(self, person: str, piece_id: str, kind: InteractionType) -> Draft:
+    def _interaction(self, person: str, piece_id: str, kind: InteractionType, order: Any) -> Draft:
         micros = self._value.get("event_timestamp")
         try:
             time = int(micros) // 1000  # type: ignore[arg-type]  # what is no number raises
         except (TypeError, ValueError, OverflowError):
             detail = f"Found {micros!r:.60}; microseconds since 1970 are accepted."
             return problem_draft(DraftKind.INTERACTION, self._where, "event_timestamp", detail)
-        return interaction_draft(self._where, who=(person, piece_id), kind=kind, time=("event_timestamp", time))
+        return interaction_draft(
+            self._where,
+            who=(person, piece_id),
+            kind=kind,
+            time=("event_timestamp", time),
+            more=self._event_of(order, _TRANSACTION, piece_id),
+        )
 
 
 def _listed(value: Any) -> list[Any]:
@@ -235,16 +266,23 @@ class _MatomoVisit(_AnalyticsEntry):
             self._notes.unmapped(self._where[0], field.partition("=")[0], name, self._where[1])
             return
         time = action.get("timestamp") or self._value.get("lastActionTimestamp")
+        order = action.get("orderId") if kind is InteractionType.PURCHASE else None
         for piece_id in self._pieces(action, field):
             self._notes.mapped(self._where[0], field.partition("=")[0], "type")
-            yield interaction_draft(self._where, who=(person, piece_id), kind=kind, time=("timestamp", time))
+            yield interaction_draft(
+                self._where,
+                who=(person, piece_id),
+                kind=kind,
+                time=("timestamp", time),
+                more=self._event_of(order, "orderId", piece_id),
+            )
 
     def _pieces(self, action: Mapping[str, Any], field: str) -> Iterator[str]:
         """Yield the ids of the pieces of an action: those of products, else what was chosen, else an event's name."""
         items = _listed(action.get("itemDetails"))
         if items or "itemDetails" in action:
             for item in items:
-                if isinstance(item, dict) and item.get(_SKU):
+                if isinstance(item, dict) and not is_nothing(item.get(_SKU)):
                     self._notes.mapped(self._where[0], f"itemDetails/{_SKU}", "contentId")
                     yield str(item[_SKU])
                 else:

@@ -15,6 +15,7 @@ from penchant.importing.formats.research import OF_THE_OWNER, PERSONAL_SHELVES
 from penchant.importing.opinions import Attitude, Opinions
 from penchant.importing.options import ImportOptions
 from penchant.importing.pieces import FieldTaker, PieceBuilder, keywords, leave_field, merge_rows, parts, skip_field
+from penchant.importing.placeholders import is_never
 from penchant.importing.report import Notes
 from penchant.importing.texts import plain_text
 
@@ -166,8 +167,6 @@ _LINKED = {
 }
 _IDS = ("id", "uuid")
 _BOOK = ("id", "title", "timestamp", "pubdate", "series_index", "path", "uuid", "has_cover")
-_NO_DATE = "0101"
-"""The year that Calibre writes where a book has no day of publication."""
 
 
 def read_calibre(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
@@ -314,7 +313,7 @@ class _LibraryReader:
 
     def _take_extras(self, builder: PieceBuilder, book: int, row: Mapping[str, Any]) -> None:
         published = _text(row["pubdate"])[:10]
-        if published and not published.startswith(_NO_DATE):
+        if published and not is_never(published, of_work=True):
             builder.keep("pubdate", "published", published)
         if self._linked(book, "series", "name", "series"):
             builder.keep("series_index", "seriesIndex", row["series_index"])

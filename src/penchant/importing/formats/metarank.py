@@ -13,6 +13,7 @@ from penchant.importing.drafts import Draft, DraftKind, interaction_draft, probl
 from penchant.importing.files import Files, JsonEntry
 from penchant.importing.options import ImportOptions
 from penchant.importing.pieces import PieceBuilder
+from penchant.importing.placeholders import is_nobody
 from penchant.importing.report import Notes
 from penchant.wire import encode
 
@@ -92,7 +93,7 @@ def _interaction(entry: JsonEntry, file: str, options: ImportOptions, notes: Not
     if kind is None:
         notes.unmapped(file, "type", name, entry.line)
         return None
-    if not value.get("user"):
+    if is_nobody(value.get("user")):
         notes.left_out(file, "event=interaction", "without a user; a session is no person", entry.line)
         return None
     notes.members(file, entry.line, {name: member for name, member in value.items() if name != "event"}, _INTERACTION)

@@ -16,6 +16,7 @@ from penchant.importing.markup import child_text, local_name, read_items, text_o
 from penchant.importing.moments import read_moment
 from penchant.importing.options import ImportOptions
 from penchant.importing.pieces import IdRegister, PieceBuilder
+from penchant.importing.placeholders import is_never
 from penchant.importing.report import Notes
 from penchant.importing.texts import name_without_address, plain_text
 from penchant.words import decode_entities
@@ -53,8 +54,6 @@ _UNCATEGORIZED = frozenset({"uncategorized", "uncategorised"})
 _META = {"_price": "price", "_sale_price": "salePrice", "_sku": "sku", "_stock_status": "availability"}
 """Custom fields of products that are kept, and as which extra."""
 _THUMBNAIL = "_thumbnail_id"
-_NO_TIME = "0000-00-00"
-"""How WordPress writes that there is no time."""
 _REVISED = ("post_modified_gmt", "post_modified", "post_date_gmt", "post_date")
 _READ = frozenset({
     *_REVISED, "guid", "post_id", "title", "encoded", "pubDate", "post_type", "status", "post_password",
@@ -119,7 +118,7 @@ def read_wxr(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Dra
 
 
 def _revised(item: Element) -> str | None:
-    text = next((text for name in _REVISED if not (text := child_text(item, name)).startswith(_NO_TIME)), "")
+    text = next((text for name in _REVISED if not is_never(text := child_text(item, name))), "")
     try:
         return read_moment(text)
     except ValueError:
@@ -194,7 +193,7 @@ class _ItemReader:
 
     def _moment(self) -> str:
         moment = child_text(self._item, "post_date_gmt")
-        return "" if moment.startswith(_NO_TIME) else moment
+        return "" if is_never(moment) else moment
 
     def _texts(self, builder: PieceBuilder, *, is_shown: bool) -> None:
         """Take title, content and excerpt; the latter two of what is public alone, since extras can be read."""
