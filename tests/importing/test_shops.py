@@ -1,10 +1,13 @@
 """Exports of shops and product feeds, in the form that the shops' documents describe."""
 
+from importlib import resources
+
 import pytest
 
 from importing.conftest import Folder, drafted, run
 from penchant.errors import Refused
-from penchant.importing import KeywordColumn
+from penchant.importing import KeywordColumn, formats
+from penchant.importing.formats import woocommerce
 
 SHOPIFY = (
     (
@@ -233,7 +236,7 @@ def test_markup_that_is_broken_or_holds_entities_says_where(folder: Folder, line
     ("name", "heading", "id_column", "said"),
     (
         ("shopify", "Title,Vendor", None, "no column Handle"),
-        ("woocommerce", "Nom,Type", None, "no columns Type and Name"),
+        ("woocommerce", "Titel,Kind", None, "no columns Type and Name"),
         ("merchant", "title,price", None, "no column id in line 1"),
         ("tmdb", "title,price", None, "no table with the columns id, title and genres"),
         ("shopify", "Handle,Type", "Code", "the column Code is missing; found are Handle, Type"),
@@ -256,3 +259,188 @@ def test_rows_with_too_few_columns_are_problems_with_their_line(folder: Folder) 
 
     assert broken.detail == "Found 2 columns; 4 are accepted."
     assert {first["id"], last["id"]} in ({"a", "c"}, {"1", "3"})
+
+
+def test_sold_out_products_say_so_in_every_shop_format(folder: Folder) -> None:
+    folder.write("shopify.csv", "Handle,Title,Inventory quantity,Continue selling", "a,A,0,", "b,B,0,", "b,,2,")
+    shopify = folder.read("shopify")
+    (folder.path / "shopify.csv").unlink()
+    folder.write("old.csv", "Handle,Variant Inventory Qty,Variant Inventory Policy", "a,-2,deny", "b,0,continue")
+    old = folder.read("shopify")
+    (folder.path / "old.csv").unlink()
+    folder.write("woo.csv", "ID,Type,Name,In stock?,Stock", "1,simple,A,0,0", "2,simple,B,backorder,")
+    woo = folder.read("woocommerce")
+    (folder.path / "woo.csv").unlink()
+    folder.write("m.csv", "id,title,availability", "1,A,out of stock", "2,B,in_stock")
+    merchant = folder.read("merchant")
+
+    for sold_out, there in (shopify, old, woo, merchant):
+        assert (sold_out["extras"]["inStock"], there["extras"]["inStock"]) == (False, True)
+    assert [each["extras"]["stock"] for each in shopify + old] == [0, 2, 0, 0]
+
+
+def test_products_that_are_found_by_searching_alone_are_in_no_list(folder: Folder) -> None:
+    folder.write("woo.csv", "ID,Type,Name,Visibility in catalog", "1,simple,A,search", "2,simple,B,catalog")
+
+    found, shown = folder.read("woocommerce")
+
+    assert found["filters"] == {"availableUntil": "1970-01-01T00:00:00.000Z"}
+    assert shown["filters"] == {}
+
+
+WOO_LANGUAGES = [
+    line.split("\t") for line in resources.files(formats).joinpath("woocommerce.tsv").read_text().splitlines()
+]
+
+
+@pytest.mark.parametrize("headings", WOO_LANGUAGES[1:], ids=[line[0] for line in WOO_LANGUAGES[1:]])
+def test_exports_of_woocommerce_are_read_in_each_language(folder: Folder, headings: list[str]) -> None:
+    english = [cell.partition("|")[0] for cell in WOO_LANGUAGES[0]]
+    cells = {
+        "ID": "44",
+        "Type": "simple",
+        "Name": "Hood",
+        "Published": "1",
+        "Visibility in catalog": "visible",
+        "Categories": "Clothing > Hoods",
+        "In stock?": "0",
+        "Attribute %d name": "Colour",
+        "Attribute %d value(s)": "Blue",
+    }
+    names = {name: headings[english.index(name)].partition("|")[0].replace("%d", "1") for name in cells}
+    folder.write("a.csv", ",".join(names.values()), ",".join(cells.values()))
+
+    assert folder.read("woocommerce") == [
+        drafted("44", "Hood", category=["Clothing", "Hoods"], colour=["Blue"], extras={"inStock": False})
+    ]
+
+
+@pytest.mark.parametrize("missing", ((), ("gtin",), ("lowstock",), ("gtin", "lowstock")))
+def test_an_export_of_all_columns_is_read_in_a_language_that_is_not_known(
+    folder: Folder, missing: tuple[str, ...]
+) -> None:
+    cells = dict.fromkeys((name for name in woocommerce._LAYOUT if name not in missing), "") | {
+        "id": "44", "type": "simple, virtual", "name": "Hood", "published": "1", "featured": "0",
+        "visibilityincatalog": "visible", "description": "Warm.", "taxstatus": "taxable", "instock": "1", "stock": "3",
+        "backorders": "0", "soldindividually": "0", "reviews": "1", "regularprice": "45", "categories": "Clothing",
+        "tags": "warm",
+    }  # fmt: skip
+    attribute = ["t 1", "u 1", "v 1", "w 1"]
+    headings = [f"word {chr(ord('a') + place // 26)}{chr(ord('a') + place % 26)}" for place in range(len(cells))]
+    folder.write(
+        "a.csv",
+        ",".join([*headings, *attribute]),
+        ",".join([*map('"{}"'.format, cells.values()), "Colour", "Blue", "1", "1"]),
+    )
+
+    assert folder.read("woocommerce") == [
+        drafted(
+            "44",
+            "Hood",
+            category=["Clothing"],
+            tag=["warm"],
+            colour=["Blue"],
+            extras={"description": "Warm.", "inStock": True, "stock": 3, "price": "45"},
+        )
+    ]
+
+
+MAGENTO = (
+    "sku,store_view_code,attribute_set_code,product_type,categories,name,description,short_description,product_online,"
+    "visibility,price,base_image,additional_attributes,qty,is_in_stock"
+)
+
+
+def test_products_of_magento_have_categories_below_the_root_and_attributes(folder: Folder) -> None:
+    folder.write(
+        "catalog_product.csv",
+        MAGENTO,
+        'bag,,Bag,simple,"Default Category/Gear,Default Category/Gear/Bags",Duffle,<p>Big.</p>,Small,1,'
+        '"Catalog, Search",34.0,/m/b/bag.jpg,'
+        '"color=Black|Blue,has_options=No,manufacturer=Acme,strap=Long, wide,size=XL",100.0000,1',
+        "bag,de,Bag,simple,,Tasche,,,,,,,,,",
+        "tee,,Default,simple,Default Category,Tee,,Soft.,2,Not Visible Individually,9.0,,,0.0000,0",
+    )
+
+    bag, tee = folder.read("magento")
+
+    assert bag == drafted(
+        "bag",
+        "Duffle",
+        **{"attribute set": ["Bag"]},
+        category=["Gear", "Bags"],
+        color=["Black", "Blue"],
+        brand=["Acme"],
+        strap=["Long, wide"],
+        extras={
+            "description": "Big.", "shortDescription": "Small", "price": "34.0", "image": "/m/b/bag.jpg", "stock": 100,
+            "inStock": True,
+        },
+    )  # fmt: skip
+    assert tee["filters"] == {"availableUntil": "1970-01-01T00:00:00.000Z"}
+    assert tee["extras"] == {"description": "Soft.", "price": "9.0", "stock": 0, "inStock": False}
+    left = folder.left_out()["catalog_product.csv", "store_view_code"]
+    assert left == ("what one view of the store says otherwise, such as a translation", 1, 3)
+
+
+PRESTASHOP_ROWS = (
+    "1;1;Nano;Home, Music/Players;100;Acme;;0;16;;New.;Newer.;apple, nano;Colour:Blue:1, Size:5 g;new;1.jpg,2.jpg",
+    "2;1;Shuffle;Players;60;Acme;;0124;0;search;;;;;used;",
+)
+
+
+@pytest.mark.parametrize(
+    "heading",
+    (
+        (
+            "Product ID;Active (0/1);Name *;Categories (x,y,z...);Price tax excluded;Manufacturer;Supplier;EAN13;"
+            "Quantity;Visibility;Summary;Description;Tags (x,y,z...);Feature(Name:Value:Position);Condition;"
+            "Image URLs (x,y,z...)"
+        ),
+        (
+            "ID;Actif (0/1);Nom *;Catégories (x,y,z...);Prix HT;Marque;Fournisseur;EAN-13;Quantité;Visibilité;Résumé;"
+            "Description;Mots-clés (x,y,z...);Caractéristique (Nom:Valeur:Position);Condition;URL des images (x,y,z...)"
+        ),
+        (
+            "ID;Aktiv (0/1);Name *;Kategorien (x,y,z...);Preis;Marke;Lieferant;EAN13;Menge;Sichtbarkeit;"
+            "Zusammenfassung;Beschreibung;Ord (x,y,z...);Eigenschaft (Name:Wert:Position);Zustand;Adressen (x,y,z...)"
+        ),
+    ),
+)
+def test_products_of_prestashop_are_read_by_headings_of_several_languages(folder: Folder, heading: str) -> None:
+    folder.write("products.csv", heading, *PRESTASHOP_ROWS)
+
+    nano, shuffle = folder.read("prestashop")
+
+    assert nano == drafted(
+        "1",
+        "Nano",
+        category=["Home", "Music", "Players"],
+        brand=["Acme"],
+        tag=["apple", "nano"],
+        colour=["Blue"],
+        condition=["new"],
+        extras={
+            "price": "100", "stock": 16, "inStock": True, "description": "Newer.", "shortDescription": "New.",
+            "image": "1.jpg",
+        },
+    )  # fmt: skip
+    assert shuffle["filters"] == {"availableUntil": "1970-01-01T00:00:00.000Z"}
+    assert shuffle["extras"] == {"price": "60", "stock": 0, "inStock": False}
+
+
+def test_the_list_of_products_of_prestashop_is_read(folder: Folder) -> None:
+    folder.write(
+        "a.csv",
+        "Product ID;Image;Name;Reference;Category;Price (tax excl.);Price (tax incl.);Quantity;Status;Position",
+        "7;https://s.example/7.jpg;Mug;M-7;Cups;9;10;5;1;1",
+    )
+
+    (mug,) = folder.read("prestashop")
+
+    assert mug == drafted(
+        "7",
+        "Mug",
+        category=["Cups"],
+        extras={"image": "https://s.example/7.jpg", "sku": "M-7", "price": "9", "stock": 5, "inStock": True},
+    )

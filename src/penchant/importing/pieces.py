@@ -6,6 +6,7 @@ A format whose fields have names of their own says what becomes of each in a tab
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, groupby
+from math import inf
 from typing import Any
 from zlib import crc32
 
@@ -31,6 +32,8 @@ _DESCRIPTIONS = (
 )
 DESCRIPTION_NAMES = frozenset(_DESCRIPTIONS.split())
 """Names of fields, as they are compared, of texts that describe a piece."""
+_AMOUNTS_END = 1e12
+"""No shop has as many of anything."""
 APART = (
     "an earlier row of this id stands apart, and is replaced by this one; sort the file by id to have such rows merged"
 )
@@ -143,6 +146,27 @@ class PieceBuilder:
         if value is not None and value != "":
             self._set(self._extras, field, member, value, "extras/")
 
+    def stock(self, field: str, amount: str) -> None:
+        """Take how many of a product there are as the extra `stock`, of its rows together; no more than none is sold.
+
+        Unless `orderable` tells it, it can be ordered (`inStock`) where there are any.
+        """
+        try:
+            number = max(0.0, float(amount))
+        except ValueError:
+            number = inf
+        if number >= _AMOUNTS_END:
+            self.leave(field, "no number")
+            return
+        total = self._extras.get("stock", 0) + number
+        self._extras["stock"] = int(total) if total == int(total) else total
+        self._take(field, "extras/stock")
+
+    def orderable(self, field: str, *, is_so: bool) -> None:
+        """Take whether a product can be ordered as the extra `inStock`; of several rows one is enough."""
+        self._extras["inStock"] = is_so or self._extras.get("inStock", False)
+        self._take(field, "extras/inStock")
+
     def has_extra(self, member: str) -> bool:
         """Return whether a value of the extras is there already."""
         return member in self._extras
@@ -190,6 +214,8 @@ class PieceBuilder:
 
     def draft(self) -> Draft:
         """Return the piece."""
+        if "stock" in self._extras:
+            self._extras.setdefault("inStock", self._extras["stock"] > 0)
         categories = {
             category: [
                 keyword if weight is None else {"key": keyword, "weight": weight} for keyword, weight in weights.items()
@@ -297,6 +323,11 @@ def keywords(category: str, separator: str | None = None) -> FieldTaker:
 def extra(member: str) -> FieldTaker:
     """Return what keeps a value among the extras."""
     return lambda builder, field, value: builder.keep(field, member, value)
+
+
+def hide_if(is_hidden: Callable[[str], bool]) -> FieldTaker:
+    """Return what hides a piece of which a field says something."""
+    return lambda builder, field, value: builder.hide(field) if is_hidden(value) else None
 
 
 def window(member: str) -> FieldTaker:

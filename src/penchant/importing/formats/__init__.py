@@ -24,6 +24,7 @@ from penchant.importing.formats import (
     shops,
     tables,
     watching,
+    woocommerce,
     wordpress,
 )
 from penchant.importing.options import ImportOptions
@@ -39,7 +40,9 @@ FORMATS: MutableMapping[str, Reader] = {
     "csv": tables.read_csv,
     "parquet": tables.read_parquet,
     "shopify": shops.read_shopify,
-    "woocommerce": shops.read_woocommerce,
+    "woocommerce": woocommerce.read_woocommerce,
+    "magento": shops.read_magento,
+    "prestashop": shops.read_prestashop,
     "merchant": shops.read_merchant,
     "schema.org": schema_org.read,
     "feed": feeds.read,
