@@ -366,3 +366,15 @@ def test_what_an_import_says_at_its_end_works_in_a_shell(tmp_path: Path) -> None
 
             assert [entry["id"] for entry in json.loads(answered.stdout)["content"]] == ["b"]
             assert lines[-1].endswith(f"{server.url}/-/dashboard")
+
+
+def test_old_interactions_are_to_be_moved_only_where_that_helps(imported: Run, tmp_path: Path) -> None:
+    def told(*days: str) -> str:
+        rows = [{"userId": "u", "type": "Watch", "contentId": day, "timestamp": f"{day}T00:00:00Z"} for day in days]
+        file = write(tmp_path / f"{'-'.join(days)}.ndjson", *rows)
+        return imported("--interactions", file).stderr
+
+    today = time.strftime("%Y-%m-%d", time.gmtime())
+
+    assert "--shift-times moves them" in told("2001-01-01", "2001-02-01")
+    assert "--shift-times" not in told("2001-01-01", today)

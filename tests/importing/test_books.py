@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from importing.conftest import Folder, drafted
+from importing.conftest import Folder, drafted, opinions_in
 from penchant.errors import Refused
 from penchant.model import InteractionType
 
@@ -267,3 +267,51 @@ def test_a_folder_without_a_library_and_other_ids_are_refused(folder: Folder) ->
     library(folder.path / "metadata.db")
     with pytest.raises(Refused, match="--id-column takes one of id, uuid"):
         folder.read("calibre", id_column="path")
+
+
+STORYGRAPH = (
+    "Title,Authors,Contributors,ISBN/UID,Format,Read Status,Date Added,Last Date Read,Dates Read,Read Count,Moods,Pace,"
+    "Character- or Plot-Driven?,Strong Character Development?,Loveable Characters?,Star Rating,Review,Content Warnings,"
+    "Tags,Owned?"
+)
+
+
+def test_books_of_storygraph_have_moods_and_opinions(folder: Folder) -> None:
+    folder.write(
+        "export.csv",
+        STORYGRAPH,
+        'Clock,"Ann Bee, Cee Dee","Ed Eff (Translator), Gee",9780000000101,paperback,read,2026/01/05,2026/10/12,,2,'
+        '"dark, hopeful",fast,Plot,Yes,No,4.5,<div>Good &amp; salty</div>,,"sea, owned",Yes',
+        "Lights,Gee Aitch,,,digital,to-read,2026/02/01,,,0,,,,,,,,,,No",
+        "Sums,Eye Jay,,104,hardcover,read,2026/03/01,,,1,,,,,,,,,,No",
+        "Engines,Gee Aitch,,,audio,did-not-finish,2026/02/03,,,1,,,,,,,,,,No",
+    )
+
+    drafts = folder.read("storygraph", user="kim", types={"did-not-finish": InteractionType.RATE_DISLIKE})
+
+    assert drafts[0] == drafted(
+        "9780000000101",
+        "Clock",
+        author=["Ann Bee", "Cee Dee"],
+        translator=["Ed Eff"],
+        mood=["dark", "hopeful"],
+        pace=["fast"],
+        **{"driven by": ["Plot"]},
+        characters=["strong development"],
+        tag=["sea"],
+        extras={"binding": "paperback", "review": "Good & salty"},
+    )
+    assert opinions_in(drafts) == [
+        ("9780000000101", "RateLike", "2026-10-12"),
+        ("Lights (Gee Aitch)", "Bookmark", "2026-02-01"),
+        ("104", "Watch", "2026-03-01"),
+        ("Engines (Gee Aitch)", "RateDislike", "2026-02-03"),
+    ]
+    assert folder.left_out()["export.csv", "Contributors"][1] == 1
+
+
+def test_another_table_is_no_export_of_storygraph(folder: Folder) -> None:
+    folder.write("a.csv", "Title,Author", "a,b")
+
+    with pytest.raises(Refused, match="no columns Title, Authors, ISBN/UID"):
+        folder.read("storygraph")

@@ -321,3 +321,31 @@ def test_an_answer_of_some_items_is_one_page_of_several(folder: Folder) -> None:
     folder.read("jellyfin")
 
     assert not folder.notes.is_partial
+
+
+def test_the_whole_library_of_kodi_is_read_from_one_file(folder: Folder) -> None:
+    movie = MOVIE[MOVIE.index("<movie>") : MOVIE.index("</movie>") + len("</movie>")]
+    never = "<premiered>1601-01-01</premiered><lastplayed>1601-01-01</lastplayed>"
+    unseen = f"<movie><title>Jaws</title><year>1975</year>{never}</movie>"
+    show = SHOW.replace("</tvshow>", EPISODE + "</tvshow>")
+    write_in(
+        folder, "kodi_videodb_2026-11-01/videodb.xml", f"<videodb><version>1</version>{movie}{unseen}{show}</videodb>"
+    )
+    write_in(folder, "kodi_videodb_2026-11-01/other.xml", "<movie><title>No</title></movie>")
+
+    drafts = folder.read("jellyfin", user="ann")
+
+    assert [each["id"] for each in drafts if "id" in each] == ["tt0113277", "Jaws (1975)", "tvdb:series:73739"]
+    assert drafts[1]["extras"] == {"year": 1975}
+    assert opinions_in(drafts) == [
+        ("tt0113277", "Watch", "2026-08-02"),
+        ("tvdb:series:73739", "RateLike", "2026-08-03"),
+    ]
+    assert ("other.xml", "(the whole file)") in folder.left_out()
+
+
+def test_a_library_of_kodi_that_ends_early_is_refused(folder: Folder) -> None:
+    write_in(folder, "videodb.xml", "<videodb><movie><title>Jaws</title></movie><movie>")
+
+    with pytest.raises(Refused, match=r"videodb\.xml, line 2, column 1: not XML"):
+        folder.read("jellyfin")

@@ -277,7 +277,13 @@ def test_an_author_whose_name_is_an_address_is_no_keyword(folder: Folder) -> Non
     assert piece["categories"] == {}
 
 
-def test_a_product_that_is_found_by_a_search_alone_is_hidden(folder: Folder) -> None:
-    (piece,) = read(folder, item("a", term("product_visibility", "x", "exclude-from-catalog"), kind="product"))
+def test_a_product_that_only_searching_finds_is_in_no_list_and_a_sold_out_one_says_so(folder: Folder) -> None:
+    hidden = item("a", term("product_visibility", "exclude-from-catalog", "exclude-from-catalog"), kind="product")
+    sold_out = item(
+        "b", term("product_visibility", "outofstock", "outofstock"), meta("_stock_status", "outofstock"), kind="product"
+    )
 
-    assert piece == drafted("a", filters={"catalogs": ["product"], "availableUntil": HIDDEN_SINCE})
+    first, second = read(folder, hidden, sold_out)
+
+    assert first["filters"]["availableUntil"] == HIDDEN_SINCE
+    assert second["extras"] == {"availability": "outofstock", "inStock": False}

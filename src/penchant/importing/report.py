@@ -106,7 +106,10 @@ def gather_faults(known: list[RowFaults], faults: Iterable[InvalidRow], *, by_co
 
 
 class ImportTally(msgspec.Struct, kw_only=True):
-    """What an import has done so far, of all its runs; ``rows`` counts drafts, in the order they are read."""
+    """What an import has done so far, of all its runs; ``rows`` counts drafts, in the order they are read.
+
+    ``newest`` and ``newest_expired`` are times of interactions, in ms since 1970 UTC.
+    """
 
     rows: int = 0
     pieces: int = 0
@@ -117,6 +120,9 @@ class ImportTally(msgspec.Struct, kw_only=True):
     duplicates: int = 0
     unstored: int = 0
     expired: int = 0
+    shift_helps: bool = False
+    newest: int = 0
+    newest_expired: int = 0
     lists: int = 0
     settings: int = 0
     placements: int = 0
@@ -251,7 +257,8 @@ class ImportReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The report of an import, as ``--json`` prints it.
 
     ``rows`` counts what was read and became something or has a fault; ``expired`` interactions are older than the
-    source keeps them: they count for nothing, and go within a day. ``invalid`` are the first faults, ``faults`` all of
+    source keeps them: they count for nothing, and go within a day; ``shift_helps`` says that ``--shift-times`` would
+    make some count. ``invalid`` are the first faults, ``faults`` all of
     them by kind, ``joined`` categories that count as others, ``boilerplate`` sentences that most texts have and that
     were taken out of descriptions. ``examples`` are the first pieces and interactions of a dry run, as they would be
     stored. ``verdict`` tells what lists will come of it; an import that stops has none.
@@ -270,6 +277,7 @@ class ImportReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     duplicates: int
     unstored: int
     expired: int
+    shift_helps: bool
     lists: int
     settings: int
     placements: int
@@ -289,7 +297,8 @@ class ImportReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     @classmethod
     def of(cls, tally: ImportTally, notes: Notes, **others: Any) -> "ImportReport":
         """Return the report of what was counted; ``others`` are the members that no count tells."""
-        counted: dict[str, Any] = {name: getattr(tally, name) for name in tally.__struct_fields__}
+        told = set(cls.__struct_fields__)
+        counted: dict[str, Any] = {name: getattr(tally, name) for name in tally.__struct_fields__ if name in told}
         return cls(
             mapped=notes.all_mapped(),
             joined=notes.all_joined(),
@@ -312,9 +321,10 @@ def to_text(report: ImportReport) -> Iterator[str]:
         off = f", {report.unstored} not: their people are switched off" if report.unstored else ""
         yield f"{report.source}: {amount(report.interactions, 'interactions')} {verb}{known}{off}"
     if report.expired:
+        hint = " (--shift-times moves them)" if report.shift_helps else ""
         yield (
             f"{report.source}: {amount(report.expired, 'interactions')} older than the source's retentionDays count "
-            "for nothing and go within a day (--shift-times moves them)"
+            f"for nothing and go within a day{hint}"
         )
     if report.lists or report.settings:
         yield f"{report.source}: {amount(report.lists, 'lists')} and {report.settings} settings {verb}"

@@ -259,7 +259,14 @@ class Import:
             return 0
         if self._oldest is None:
             self._oldest = (now // DAY_MS - self._target.settings().retention_days) * DAY_MS
-        return sum(each.occurred_at is not None and each.occurred_at < self._oldest for each in interactions)
+        tally, times = self.tally, [each.occurred_at for each in interactions if each.occurred_at is not None]
+        expired = [each for each in times if each < self._oldest]
+        tally.newest = max([tally.newest, *times])
+        tally.newest_expired = max([tally.newest_expired, *expired])
+        # Moved so that the newest is now, an old one counts if it is near enough to that.
+        is_near = tally.newest - tally.newest_expired < now - self._oldest
+        tally.shift_helps = is_near and now - tally.newest > DAY_MS
+        return len(expired)
 
 
 def _send(target: Target, kind: DraftKind, items: Sequence[Any]) -> BatchResult:

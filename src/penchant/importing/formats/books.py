@@ -1,16 +1,16 @@
-"""Books of one person: the export of a Goodreads library (CSV), and the database of a Calibre library."""
+"""Books of one person: exports of Goodreads and StoryGraph (CSV), and the database of a Calibre library."""
 
 import math
 import re
 import sqlite3
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 from penchant.importing.drafts import Draft
-from penchant.importing.files import MAX_LINE_BYTES, Files, InputFile, UnreadableFile, printable
+from penchant.importing.files import MAX_LINE_BYTES, Files, InputFile, TableRow, UnreadableFile, printable
 from penchant.importing.formats.research import OF_THE_OWNER, PERSONAL_SHELVES
 from penchant.importing.opinions import Attitude, Opinions
 from penchant.importing.options import ImportOptions
@@ -48,10 +48,14 @@ def _names(builder: PieceBuilder, field: str, value: str) -> None:
     builder.keywords(field, "author", [" ".join(name.split()) for name in parts(value, ",")])
 
 
+_CATEGORIES = {"Tags": "tag"}
+"""What the shelves of a column are called, where not shelves."""
+
+
 def _shelves(builder: PieceBuilder, field: str, value: str) -> None:
     named = [shelf for shelf in parts(value, ",") if shelf not in _SHELVES]
     telling = [shelf for shelf in named if shelf not in PERSONAL_SHELVES]
-    builder.keywords(field, "shelf", telling)
+    builder.keywords(field, _CATEGORIES.get(field, "shelf"), telling)
     if len(telling) < len(named):
         builder.leave(field, OF_THE_OWNER)
 
@@ -108,7 +112,8 @@ def read_goodreads(files: Files, options: ImportOptions, notes: Notes) -> Iterat
         for column, value in values.items():
             if value:
                 _GOODREADS.get(column, leave_field)(builder, column, value)
-        _take_opinion(opinions, builder, values, options, notes)
+        columns = _BOOK_ID, _RATING, _SHELF, _TIMES
+        _take_opinion(opinions, builder, values, columns, options, notes)
 
     for file in files.taken("csv"):
         if not set(files.columns(file, options.form)) >= set(_NEEDED):
@@ -120,21 +125,101 @@ def read_goodreads(files: Files, options: ImportOptions, notes: Notes) -> Iterat
 
 
 def _take_opinion(
-    opinions: Opinions, builder: PieceBuilder, values: Mapping[str, str], options: ImportOptions, notes: Notes
+    opinions: Opinions,
+    builder: PieceBuilder,
+    values: Mapping[str, str],
+    columns: tuple[str, str, str, tuple[str, ...]],
+    options: ImportOptions,
+    notes: Notes,
 ) -> None:
-    """Take a rating, or the shelf of a book without one."""
-    # Slashes part the days of Goodreads; an export that was kept by a spreadsheet may need --time-format.
-    day = next((values[column] for column in _TIMES if values.get(column)), "")
+    """Take a rating, or the shelf of a book without one; ``columns`` are those of id, rating, shelf and times."""
+    id_column, rating_column, shelf_column, times = columns
+    # Slashes part the days; an export that was kept by a spreadsheet may need --time-format.
+    day = next((values[column] for column in times if values.get(column)), "")
     time = day if options.time_format else day.replace("/", "-")
-    book_id, rating, shelf = values[_BOOK_ID], values[_RATING], values[_SHELF]
+    book_id, rating, shelf = values[id_column], values[rating_column], values[shelf_column]
     if rating not in ("", "0"):
-        opinions.rate(builder.where, _RATING, book_id, rating, STARS, time)
+        opinions.rate(builder.where, rating_column, book_id, rating, STARS, time)
     elif chosen := options.types.get(shelf.lower()):
-        opinions.add(builder.where, _SHELF, book_id, Attitude.FINISHED, time, chosen)
+        opinions.add(builder.where, shelf_column, book_id, Attitude.FINISHED, time, chosen)
     elif shelf in _SHELVES:
-        opinions.add(builder.where, _SHELF, book_id, _SHELVES[shelf], time)
+        opinions.add(builder.where, shelf_column, book_id, _SHELVES[shelf], time)
     elif shelf:
-        notes.unmapped(builder.where[0], _SHELF, shelf, builder.where[1])
+        notes.unmapped(builder.where[0], shelf_column, shelf, builder.where[1])
+
+
+_UID, _STATUS, _STARS, _ADDED, _READ = "ISBN/UID", "Read Status", "Star Rating", "Date Added", "Last Date Read"
+_STORYGRAPH_NEEDED = ("Title", "Authors", _UID, _STATUS, _STARS)
+_ROLES = frozenset({"translator", "illustrator", "narrator", "editor"})
+_CONTRIBUTOR = re.compile(r"(?P<name>[^()]+)\((?P<role>[^()]+)\)")
+
+
+def _contributors(builder: PieceBuilder, field: str, value: str) -> None:
+    """Take people with what they did in parentheses: ``Ed Eff (Translator)``."""
+    for each in parts(value, ","):
+        match = _CONTRIBUTOR.fullmatch(each)
+        if match and match["role"].lower() in _ROLES:
+            builder.keywords(field, match["role"].lower(), [match["name"].strip()])
+        else:
+            builder.leave(field, "nobody whose part in the book is known")
+
+
+def _characters(trait: str) -> FieldTaker:
+    return lambda builder, field, value: builder.keywords(field, "characters", [trait] if value == "Yes" else [])
+
+
+_STORYGRAPH: Mapping[str, FieldTaker] = {
+    "Title": PieceBuilder.label,
+    "Authors": _names,
+    "Contributors": _contributors,
+    "Moods": keywords("mood", ","),
+    "Pace": keywords("pace"),
+    "Tags": _shelves,
+    "Character- or Plot-Driven?": keywords("driven by"),
+    "Strong Character Development?": _characters("strong development"),
+    "Loveable Characters?": _characters("loveable"),
+    "Diverse Characters?": _characters("diverse"),
+    "Flawed Characters?": _characters("flawed"),
+    "Format": lambda builder, field, value: builder.keep(field, "binding", value),
+    "Review": lambda builder, field, value: builder.keep(field, "review", plain_text(value)),
+    **dict.fromkeys((_UID, _STATUS, _STARS, _ADDED, _READ, "Dates Read", "Read Count", "Owned?"), skip_field),
+}
+
+
+def read_storygraph(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
+    """Yield the books of an export, then what the person of ``--user`` thinks of each.
+
+    Books without a number go by their title and authors.
+    """
+    opinions = Opinions(options, notes)
+
+    def take(builder: PieceBuilder, values: Mapping[str, Any]) -> None:
+        for column, value in values.items():
+            if value:
+                _STORYGRAPH.get(column, leave_field)(builder, column, value)
+        columns = _UID, _STARS, _STATUS, (_READ, _ADDED)
+        _take_opinion(opinions, builder, values, columns, options, notes)
+
+    for file in files.taken("csv"):
+        if not set(files.columns(file, options.form)) >= set(_STORYGRAPH_NEEDED):
+            raise UnreadableFile(
+                f"{file}: no columns {', '.join(_STORYGRAPH_NEEDED)}; the export of a StoryGraph library is accepted."
+            )
+        rows = _named_by_title(files.rows(file, options.form), file.name, notes)
+        yield from merge_rows(rows, file.name, _UID, options, notes, take)
+    yield from opinions.drafts()
+
+
+def _named_by_title(rows: Iterable[TableRow], file: str, notes: Notes) -> Iterator[TableRow]:
+    """Yield rows, those without a number with their title and authors in its place."""
+    for row in rows:
+        if row.problem or row.values[_UID] or not row.values["Title"]:
+            yield row
+            continue
+        authors = row.values["Authors"]
+        name = row.values["Title"] + (f" ({authors})" if authors else "")
+        notes.left_out(file, _UID, "empty; title and authors name the book instead", row.line)
+        yield row._replace(values=row.values | {_UID: name})
 
 
 _SQLITE = b"SQLite format 3\0"

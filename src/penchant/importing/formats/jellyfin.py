@@ -1,4 +1,8 @@
-"""Jellyfin: answers of its API (JSON), and the ``.nfo`` files that it and Kodi write beside films, shows and albums."""
+"""Jellyfin: answers of its API (JSON), and the ``.nfo`` files that it and Kodi write beside films, shows and albums.
+
+Kodi can write its whole library into one ``videodb.xml`` as well, with the elements of ``.nfo`` files, and episodes
+within their shows.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -103,10 +107,15 @@ def read(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     """Yield the pieces of answers and of ``.nfo`` files, then what the person of ``--user`` thinks of each."""
     opinions = Opinions(options, notes)
     items, folders = _Items(options, notes, opinions), _Folders(files, options, notes, opinions)
-    taken = files.taken("json", "nfo")
+    # Of folders no other XML is Kodi's library.
+    taken = [
+        file
+        for file in files.taken("json", "nfo", "xml")
+        if file.is_named or file.ending != "xml" or file.name == _LIBRARY_FILE
+    ]
     total, entries, last = 0, 0, ""
     for file in taken:
-        if file.ending != "nfo":
+        if file.ending not in ("nfo", "xml"):
             for entry in read_answer(files, file):
                 entries += 1
                 yield from items.pieces(file.name, entry)
@@ -115,11 +124,13 @@ def read(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     if entries < total:
         notes.further_pages(last, "TotalRecordCount", 1)
     # Shows before their episodes, whatever their folders are called.
-    for file in sorted((file for file in taken if file.ending == "nfo"), key=lambda file: file.name != _SHOW_FILE):
+    xml = [file for file in taken if file.ending in ("nfo", "xml")]
+    for file in sorted(xml, key=lambda file: file.name != _SHOW_FILE):
         yield from folders.pieces(file)
     if not items.count and not folders.count:
         raise UnreadableFile(
-            "Found no film, show, album or book: answers of Jellyfin's /Items (JSON) and .nfo files are accepted."
+            "Found no film, show, album or book: answers of Jellyfin's /Items (JSON), .nfo files and Kodi's "
+            "videodb.xml are accepted."
         )
     yield from opinions.drafts()
 
@@ -200,6 +211,7 @@ class _Items:
 
 _ALL = "*.nfo"
 _SHOW_FILE = "tvshow.nfo"
+_LIBRARY_FILE = "videodb.xml"
 _ROOTS = {"movie": "Movie", "tvshow": "Series", "album": "MusicAlbum", "musicvideo": "MusicVideo"}
 """Elements that are pieces, and what the API calls such items."""
 _EPISODE = "episodedetails"
@@ -240,25 +252,25 @@ class _Folders:
             self._leave(_NO_PIECE if root else "no XML as Kodi and Jellyfin write it")
             return
         self.count += 1
-        items: list[Element] = []
+        is_empty, behind = True, content.rpartition(b">")[2] if file.ending == "nfo" else b""
         try:
-            for _, item in read_items(self._files, file, (*_ROOTS, _EPISODE)):
-                items.append(item)
+            for line, item in read_items(self._files, file, (*_ROOTS, _EPISODE)):
+                is_empty, tag = False, local_name(item.tag)
+                if tag == _EPISODE:
+                    self._take_episode(file, item)
+                else:
+                    piece_id, draft = self._piece(file, line, tag, item, behind)
+                    # A person's rating is of both.
+                    if draft.problem or self._known.admits(draft, piece_id):
+                        yield draft
         except UnreadableFile as error:
-            # Kodi lets addresses, and further episodes, stand behind the first element.
-            if not items and root == _EPISODE:
+            # In .nfo files Kodi lets addresses, and further episodes, stand behind the first element.
+            if file.ending == "xml":
+                raise
+            if is_empty and root == _EPISODE:
                 self._leave("an episode whose XML is broken")
-            elif not items:
+            elif is_empty:
                 yield problem_draft(DraftKind.PIECE, (str(file), 1), "", error.detail)
-        for item in items:
-            tag = local_name(item.tag)
-            if tag == _EPISODE:
-                self._take_episode(file, item)
-            else:
-                piece_id, draft = self._piece(file, tag, item, content.rpartition(b">")[2])
-                # A person's rating is of both.
-                if draft.problem or self._known.admits(draft, piece_id):
-                    yield draft
 
     def _leave(self, reason: str) -> None:
         # One name for all files in notes: a library has thousands, of one piece each.
@@ -272,7 +284,7 @@ class _Folders:
         else:
             self._take_opinion((_ALL, 1), show, _by_name(item), is_part=True)
 
-    def _piece(self, file: InputFile, tag: str, item: Element, behind: bytes) -> tuple[str, Draft]:
+    def _piece(self, file: InputFile, line: int, tag: str, item: Element, behind: bytes) -> tuple[str, Draft]:
         """Return the id and the piece of an item; an address may stand ``behind`` its XML."""
         elements = _by_name(item)
         title = _first(elements, "title", "name")
@@ -280,11 +292,13 @@ class _Folders:
         if match := _ADDRESS.search(behind):
             ids.setdefault("imdb" if match["imdb"] else "tmdb", (match["imdb"] or match["tmdb"]).decode())
         piece_id = _piece_id(tag, ids, title, _first(elements, "year"))
-        where = (_ALL, 1)
+        where = (_ALL, 1) if file.ending == "nfo" else (file.name, line)
         if not piece_id:
-            return "", problem_draft(DraftKind.PIECE, (str(file), 1), "", "Found neither an id nor a title.")
+            return "", problem_draft(DraftKind.PIECE, (str(file), line), "", "Found neither an id nor a title.")
         if tag == "tvshow":
             self._shows[file.folder] = piece_id
+            for episode in elements.pop(_EPISODE, ()):
+                self._take_opinion(where, piece_id, _by_name(episode), is_part=True)
         builder = PieceBuilder(self._notes, *where, piece_id, options=self._options)
         self._notes.mapped(where[0], "uniqueid" if ids.keys() & set(_SERVICES) else "title", "id")
         builder.label("title", title)

@@ -51,7 +51,8 @@ _MAX_LEVELS = 20
 _ATTRIBUTE = "pa_"
 """What names of taxonomies begin with that are a product's attributes."""
 _UNCATEGORIZED = frozenset({"uncategorized", "uncategorised"})
-_META = {"_price": "price", "_sale_price": "salePrice", "_sku": "sku", "_stock_status": "availability"}
+_STOCK = "_stock_status"
+_META = {"_price": "price", "_sale_price": "salePrice", "_sku": "sku", _STOCK: "availability"}
 """Custom fields of products that are kept, and as which extra."""
 _THUMBNAIL = "_thumbnail_id"
 _REVISED = ("post_modified_gmt", "post_modified", "post_date_gmt", "post_date")
@@ -256,6 +257,8 @@ class _ItemReader:
             builder.value(f"postmeta {key}", key, value, self._options)
         elif key in _META:
             builder.keep(f"postmeta {key}", _META[key], value)
+            if key == _STOCK:
+                builder.orderable(f"postmeta {key}", is_so=value != "outofstock")
         elif key != _THUMBNAIL:
             # Those of WordPress and its plugins begin so, and there are dozens.
             builder.leave("postmeta _…" if key.startswith("_") else f"postmeta {key}")
