@@ -10,7 +10,7 @@ import pytest
 from databases import new_database
 from factories import piece
 from importing.conftest import Folder, run
-from penchant.errors import InvalidInput
+from penchant.errors import InvalidInput, Refused
 from penchant.importing import CheckpointFile, Import, ImportReport, StoredTarget, newest_moment, to_text
 from penchant.importing.checkpoint import Checkpoint
 from penchant.importing.options import ImportOptions
@@ -270,3 +270,10 @@ def test_postgresql_takes_the_same(folder: Folder, postgresql: str, tmp_path: Pa
     assert (work.tally.replaced, work.tally.duplicates) == (2, 2)
     assert len(recorded(opened, "1")) == 2
     opened.close()
+
+
+def test_a_file_of_nobody_is_no_empty_file(folder: Folder, target: StoredTarget) -> None:
+    folder.write("a.csv", "user,item,event,time", "0,1,view,2026-11-01", "0,2,view,2026-11-01")
+
+    with pytest.raises(Refused, match=r"a\.csv: interactions alone that are left out: '0' stands for nobody \(2\)"):
+        run("csv", folder, target)

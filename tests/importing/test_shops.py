@@ -444,3 +444,29 @@ def test_the_list_of_products_of_prestashop_is_read(folder: Folder) -> None:
         category=["Cups"],
         extras={"image": "https://s.example/7.jpg", "sku": "M-7", "price": "9", "stock": 5, "inStock": True},
     )
+
+
+def test_rows_without_an_sku_go_on_with_a_product_of_magento_which_may_go_by_its_address(folder: Folder) -> None:
+    folder.write(
+        "a.csv",
+        "sku,product_type,name,url_key,additional_attributes,qty",
+        "bag,simple,Bag,a-bag,color=Red,many",
+        ",,,,color=Blue,",
+    )
+
+    (bag,) = folder.read("magento")
+    (named,) = folder.read("magento", id_column="url_key")
+
+    assert bag == drafted("bag", "Bag", color=["Red", "Blue"], extras={"urlKey": "a-bag"})
+    assert (named["id"], named["categories"]) == ("a-bag", bag["categories"])
+    assert folder.left_out()["a.csv", "qty"][0] == "no number"
+
+
+def test_a_product_of_prestashop_that_is_not_for_order_says_so(folder: Folder) -> None:
+    heading = "ID;Name;Categories (x,y,z...);Quantity;Available for order (0 = No, 1 = Yes);Summary"
+    folder.write("a.csv", heading, "1;Mug;Cups;5;0;For tea.", "2;Cup;Cups;5;1;")
+
+    mug, cup = folder.read("prestashop")
+
+    assert mug["extras"] == {"stock": 5, "inStock": False, "description": "For tea."}
+    assert cup["extras"]["inStock"] is True

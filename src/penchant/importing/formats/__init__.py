@@ -1,7 +1,9 @@
 """Formats that can be imported, by name; a format is a function, or a table that one reads by, and its line here."""
 
 import contextlib
+from collections import Counter
 from collections.abc import Callable, Iterator, MutableMapping
+from functools import partial
 from itertools import islice
 
 from penchant.errors import PenchantError
@@ -87,11 +89,17 @@ def read_drafts(name: str, files: Files, options: ImportOptions, notes: Notes) -
     Where descriptions are met the files are begun once more, to find out what stands in most of these.
     """
     notes.boilerplate = Boilerplate(lambda: _descriptions(name, files, options))
+    omitted: Counter[tuple[str, str]] = Counter()
     for draft in FORMATS[name](files, options, notes):
         if draft.omission is None or (draft.omission.reason == NO_TIME and options.without_times):
             yield draft
         else:
             notes.left_out(draft.file, *draft.omission, draft.line)
+            omitted[draft.file, draft.omission.reason] += 1
+    for file in files.all:
+        told = ", ".join(f"{reason} ({count})" for (where, reason), count in omitted.items() if where == file.name)
+        if told:
+            files.findings.setdefault(file, partial(str, f"interactions alone that are left out: {told}"))
     others = [file for file in files.all if file not in files.opened]
     for file in others:
         # A folder of films has thousands beside what describes them.

@@ -262,22 +262,23 @@ def read_magento(files: Files, options: ImportOptions, notes: Notes) -> Iterator
             raise UnreadableFile(
                 f"{file}: no columns {', '.join(_MAGENTO_NEEDED)}; an export of products is accepted (System, Export)."
             )
-        rows = _of_all_views(files.rows(file, options.form), file.name, notes)
-        yield from merge_rows(rows, file.name, _SKU, options, notes, take)
+        id_column = options.id_column or _SKU
+        require_columns(file, [id_column], columns)
+        rows = _of_all_views(files.rows(file, options.form), id_column, file.name, notes)
+        yield from merge_rows(rows, file.name, id_column, options, notes, take)
 
 
-def _of_all_views(rows: Iterable[TableRow], file: str, notes: Notes) -> Iterator[TableRow]:
-    """Yield rows with their product's SKU, but for those that translate it for one view of the store."""
-    sku = ""
+def _of_all_views(rows: Iterable[TableRow], id_column: str, file: str, notes: Notes) -> Iterator[TableRow]:
+    """Yield rows with their product's id, but for those that translate it for one view of the store."""
+    product = ""
     for row in rows:
         if row.problem:
             yield row
-            continue
-        sku = row.values[_SKU] or sku
-        if row.values.get(_VIEW):
+        elif row.values.get(_VIEW):
             notes.left_out(file, _VIEW, "what one view of the store says otherwise, such as a translation", row.line)
         else:
-            yield row._replace(values=row.values | {_SKU: sku})
+            product = row.values[id_column] or ("" if row.values[_SKU] else product)
+            yield row._replace(values=row.values | {id_column: product})
 
 
 def _take_summary(builder: PieceBuilder, field: str, value: str, *, described: bool) -> None:
