@@ -338,6 +338,8 @@ def test_moments_are_read_however_they_are_written(value: object, moment: str | 
 def test_what_ends_in_1970_is_over_and_a_work_may_be_of_that_day() -> None:
     assert read_moment("1970-01-01T00:00:00.000Z", is_end=True) == "1970-01-01T00:00:00.000Z"
     assert read_moment("0000-00-00", is_end=True) is None
+    assert read_moment("0000-00-00 00:00:00", "%Y-%m-%d %H:%M:%S") is None
+    assert read_moment("01/01/1970", "%d/%m/%Y") is None
     assert not is_never("1970-01-01", of_work=True)
     assert is_never("1601-01-01", of_work=True)
 

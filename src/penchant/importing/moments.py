@@ -57,15 +57,17 @@ def read_moment(value: Any, form: str | None = None, *, is_end: bool = False) ->
     Raises:
         ValueError: it is no moment.
     """
-    if value is None or (isinstance(value, str) and is_nothing(value)):
+    if value is None or value == "":
         return None
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise ValueError(f"Found {shown(value)}, which is no time; {_ACCEPTED}")  # noqa: TRY004  # a fault of the file
     if form is not None:
+        if is_nothing(value) or is_never(str(value).strip(), of_work=True):
+            return None
         return _unless_never(_read_form(str(value).strip(), form), is_end=is_end)
     if isinstance(value, str) and not _NUMBER.match(value.strip()):
         # Some of these days are none that a calendar has.
-        if is_never(value.strip(), of_work=True):
+        if is_nothing(value) or is_never(value.strip(), of_work=True):
             return None
         return _unless_never(_read_iso(value.strip()), is_end=is_end)
     return _read_number(float(value), is_end=is_end)

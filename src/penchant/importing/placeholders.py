@@ -12,6 +12,7 @@ _NOTHING = frozenset({"", "null", "undefined", "(not set)", "(other)", "none", "
 _NOBODY = _NOTHING | {"0", "0.0", "false", "anonymous"}
 """Words for no person: 0 is whoever is logged out of WordPress."""
 _MOST_LETTERS = max(map(len, _NOBODY))
+_DIGITS = frozenset("123456789")
 
 _NEVER = (
     "0000-00-00",  # MySQL
@@ -48,7 +49,10 @@ def is_nobody(value: Any) -> bool:
 
 def _is_word(value: Any, words: frozenset[str]) -> bool:
     text = value if isinstance(value, str) else str(value)
-    return len(text) <= _MOST_LETTERS and text.strip().lower() in words
+    # Each row comes here, and no word ends in a digit but 0.
+    if len(text) > _MOST_LETTERS or text[-1:] in _DIGITS:
+        return False
+    return text.strip().lower() in words
 
 
 def is_never(day: str, *, of_work: bool = False) -> bool:
