@@ -286,7 +286,6 @@ def test_metarank_interactions_keep_their_event_ids(folder: Folder) -> None:
     (
         ("csv", "a.csv", ("x,y", "1,2")),
         ("csv", "a.csv", ("user,id", "1,2")),
-        ("csv", "a.csv", ("id,id", "1,2")),
         ("movielens", "x.csv", ("a", "1")),
         ("movielens", "movies.csv", ("movieId,title", "1,2")),
         ("goodbooks", "x.csv", ("a",)),

@@ -4,6 +4,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from pyarrow import feather, parquet
@@ -68,3 +69,10 @@ def test_files_of_another_kind_and_tables_without_ids_are_refused(folder: Folder
     parquet.write_table(pa.table({"x": [1]}), folder.path / "a.parquet")
     with pytest.raises(Refused, match=r"no column of ids .* Found are x"):
         folder.read("parquet")
+
+
+def test_integers_of_128_bits_are_read_as_polars_writes_them(folder: Folder) -> None:
+    ids = pl.Series("id", [10**30, -5], pl.Int128)
+    pl.DataFrame([ids, pl.Series("title", ["Rope", "Sail"])]).write_parquet(folder.path / "a.parquet")
+
+    assert folder.read("parquet") == [drafted(str(10**30), "Rope"), drafted("-5", "Sail")]

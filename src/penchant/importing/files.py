@@ -7,6 +7,7 @@ import codecs
 import csv
 import gzip
 import io
+import re
 import shlex
 import shutil
 import zipfile
@@ -15,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path, PurePath, PurePosixPath
 from typing import Any, BinaryIO, NamedTuple, cast
+from urllib.parse import unquote
 
 import msgspec
 
@@ -37,6 +39,10 @@ DELIMITERS = (",", ";", "\t", "|")
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 """How spreadsheets begin what they call Unicode text."""
 _HEADING_LETTERS = 1 << 20
+_SEPARATOR = re.compile(r"\s*\"?sep=(.)\"?\s*\Z", re.IGNORECASE)
+"""The line by which spreadsheets are told the delimiter of a table."""
+_NO_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+"""What a folder of parts of a table is called where the column holds nothing."""
 
 
 class UnreadableFile(Refused):
@@ -67,6 +73,17 @@ class InputFile(NamedTuple):
     def folder(self) -> PurePath:
         """The folder that it lies in, of a member of an archive within that."""
         return (self.path / self.member if self.member else self.path).parent
+
+    @property
+    def partition(self) -> dict[str, str]:
+        """The columns that the names of its folders are, such as ``catalog=books``, as parts of a table lie in them."""
+        columns: dict[str, str] = {}
+        for folder in reversed(self.folder.parts):
+            name, equals, value = folder.partition("=")
+            if not equals or not name:
+                break
+            columns[unquote(name)] = "" if value == _NO_PARTITION else unquote(value)
+        return dict(reversed(columns.items()))
 
     @property
     def ending(self) -> str:
@@ -132,10 +149,14 @@ def _unpacked(file: InputFile) -> Iterator[InputFile]:
 
 
 class TableForm(NamedTuple):
-    """How a table is written; ``None`` where that is to be found out: by its heading, or UTF-8."""
+    """How a table is written; ``None`` where that is to be found out: by its heading, or UTF-8.
+
+    ``columns`` are those of a table without a heading.
+    """
 
     delimiter: str | None = None
     encoding: str | None = None
+    columns: tuple[str, ...] = ()
 
 
 UNSAID = TableForm()
@@ -193,11 +214,11 @@ class _UnpackedStream(io.RawIOBase):
 class _RowLines:
     """The lines of a table for its reader: no row of them is longer than may be, or has more columns."""
 
-    def __init__(self, text: io.TextIOWrapper, delimiter: str, file: InputFile) -> None:
+    def __init__(self, text: io.TextIOWrapper, delimiter: str, file: InputFile, number: int = 0) -> None:
         self._text = text
         self._delimiter = delimiter
         self._file = file
-        self._number = 0
+        self._number = number
         self.begin_row()
 
     def begin_row(self) -> None:
@@ -297,32 +318,59 @@ class Files:
         """
         # For the whole process; the default of 128 KiB is less than a description may have.
         csv.field_size_limit(MAX_LINE_BYTES)
-        delimiter = form.delimiter or self._delimiter(file, form)
-        with self._text(file, form) as text:
-            lines = _RowLines(text, delimiter, file)
-            reader = csv.reader(lines, delimiter=delimiter)
+        with self._table(file, form) as (lines, reader, skipped):
             try:
-                names = _names(next(reader, []))
+                names = list(form.columns) or _names(next(reader, []))
                 lines.begin_row()
-                line = reader.line_num
-                twice = next((name for name in names if names.count(name) > 1), None)
-                if twice is not None:
-                    raise UnreadableFile(f"{file}: two columns are called {printable(twice)!r}; rename one.")
+                line = skipped + reader.line_num
                 while (values := next(reader, None)) is not None:
                     lines.begin_row()
                     # A row may have several lines, and the reader says where it ends: it begins behind the row before.
-                    line, before = reader.line_num, line
+                    line, before = skipped + reader.line_num, line
                     # Blank lines are no rows of the table; spreadsheets write them as delimiters.
                     if any(map(str.strip, values)):
                         yield _row(before + 1, names, [each.strip() for each in values] if trim else values, fill=fill)
             except csv.Error as error:
-                raise UnreadableFile(f"{file}, line {reader.line_num}: {error}.") from None
+                raise UnreadableFile(f"{file}, line {skipped + reader.line_num}: {error}.") from None
 
     def columns(self, file: InputFile, form: TableForm = UNSAID) -> list[str]:
         """Return the names of a CSV file's columns."""
-        delimiter = form.delimiter or self._delimiter(file, form)
+        if form.columns:
+            return list(form.columns)
+        with self._table(file, form) as (_, reader, skipped):
+            try:
+                return _names(next(reader, []))
+            except csv.Error as error:
+                raise UnreadableFile(f"{file}, line {skipped + 1}: {error}.") from None
+
+    @contextmanager
+    def _table(self, file: InputFile, form: TableForm) -> Iterator[tuple["_RowLines", Any, int]]:
+        """Open a table at its heading: its lines, their reader, and how many lines stand before.
+
+        Before it may stand blank lines, and what tells spreadsheets the delimiter (``sep=;``).
+        """
+        skipped, delimiter = self._beginning(file, form)
         with self._text(file, form) as text:
-            return _names(next(csv.reader(_RowLines(text, delimiter, file), delimiter=delimiter), []))
+            for _ in range(skipped):
+                text.readline(MAX_LINE_BYTES)
+            lines = _RowLines(text, delimiter, file, skipped)
+            yield lines, csv.reader(lines, delimiter=delimiter), skipped
+
+    def _beginning(self, file: InputFile, form: TableForm) -> tuple[int, str]:
+        """Return how many lines stand before the heading, and the delimiter: the one that gives it most columns."""
+        skipped, told = 0, None
+        with self._text(file, form) as text:
+            while heading := text.readline(_HEADING_LETTERS):
+                said = _SEPARATOR.match(heading) if told is None else None
+                if said is not None:
+                    told = said[1]
+                # Spreadsheets write blank lines as delimiters.
+                elif heading.strip("".join(DELIMITERS) + ' "\r\n'):
+                    break
+                skipped += 1
+        counts = {each: len(next(csv.reader([heading], delimiter=each), [])) for each in DELIMITERS}
+        # Of equal ones the first, which is the likeliest.
+        return skipped, form.delimiter or told or max(DELIMITERS, key=counts.__getitem__)
 
     def separated(self, file: InputFile, names: Sequence[str], separator: str) -> Iterator[TableRow]:
         """Yield the rows of a file without heading or quotes, in UTF-8 or Latin-1."""
@@ -424,14 +472,6 @@ class Files:
                 return f", line {number}, column {error.start + 1}"
         return ""
 
-    def _delimiter(self, file: InputFile, form: TableForm) -> str:
-        """Return the delimiter that gives the heading most columns."""
-        with self._text(file, form) as text:
-            heading = text.readline(_HEADING_LETTERS)
-        counts = {each: len(next(csv.reader([heading], delimiter=each), [])) for each in DELIMITERS}
-        # Of equal ones the first, which is the likeliest.
-        return max(DELIMITERS, key=counts.__getitem__)
-
 
 def _bounded(stream: BinaryIO, packed: Callable[[], int], file: InputFile) -> io.BufferedReader:
     """Return an unpacked stream that can be looked into and ends where it passes `MAX_RATIO`."""
@@ -466,7 +506,19 @@ def require_columns(file: InputFile, names: Iterable[str], columns: Sequence[str
 
 def _names(heading: Sequence[str]) -> list[str]:
     """Return the names of columns without blanks around them; those without a name go by their number, from 1."""
-    return [name.strip() or f"column {number}" for number, name in enumerate(heading, start=1)]
+    return number_repeated([name.strip() or f"column {number}" for number, name in enumerate(heading, start=1)])
+
+
+def number_repeated(names: Sequence[str]) -> list[str]:
+    """Return names of columns of which none is another's: ``tag``, ``tag`` are ``tag`` and ``tag_2``."""
+    written, numbered = set(names), dict[str, None]()
+    for name in names:
+        unique, number = name, 1
+        while unique in numbered or (number > 1 and unique in written):
+            number += 1
+            unique = f"{name}_{number}"
+        numbered[unique] = None
+    return list(numbered)
 
 
 def _row(line: int, names: Sequence[str], values: Sequence[str], *, fill: bool = False) -> TableRow:

@@ -17,7 +17,7 @@ from penchant.importing.moments import read_moment, shown
 from penchant.importing.options import ImportOptions, KeywordColumn
 from penchant.importing.placeholders import is_never
 from penchant.importing.report import NO_PLACE, Notes
-from penchant.importing.texts import plain_name, plain_text
+from penchant.importing.texts import LISTED, name_of, plain_name, plain_text, read_list
 from penchant.model import MAX_ID_LENGTH, MAX_WEIGHT
 from penchant.wire import encode, id_problem, name_problem
 from penchant.wire.text import label_problem
@@ -78,7 +78,8 @@ class PieceBuilder:
 
     def keywords(self, field: str, category: str, values: Iterable[Any]) -> None:
         """Take texts as keywords of a category, each once."""
-        texts = (plain_name(value) if isinstance(value, str) else value for value in values)
+        named = (name_of(value) if isinstance(value, dict) else value for value in values)
+        texts = (plain_name(value) if isinstance(value, str) else value for value in named)
         self.weights(field, category, dict.fromkeys(value for value in texts if self._is_keyword(field, value)))
 
     def qualities(
@@ -113,6 +114,18 @@ class PieceBuilder:
         if taken:
             self._categories.setdefault(category, {}).update(taken)
             self._take(field, f"categories/{category}")
+
+    def split(self, field: str, value: Any, column: KeywordColumn) -> list[Any]:
+        """Return the values of a column: those of a list, also of one in brackets, or of a text by its separator."""
+        listed = self.listed(field, value) if isinstance(value, str) else None
+        return split(value, column) if listed is None else listed
+
+    def listed(self, field: str, text: str) -> list[Any] | None:
+        """Return the list that a text holds in brackets, which is noted; ``None`` where it holds none."""
+        listed = read_list(text)
+        if listed is not None:
+            self._take(field, LISTED)
+        return listed
 
     def catalogs(self, field: str, values: Iterable[Any]) -> None:
         """Take texts as catalogs."""
@@ -195,9 +208,9 @@ class PieceBuilder:
             return
         # The first that fits: what the person chose, then the name, then the kind of the value.
         if chosen is not None:
-            self.keywords(field, chosen.category, split(value, chosen))
+            self.keywords(field, chosen.category, self.split(field, value, chosen))
         elif options.catalogs is not None and options.catalogs.column in {name, field}:
-            self.catalogs(field, split(value, options.catalogs))
+            self.catalogs(field, self.split(field, value, options.catalogs))
         elif isinstance(value, str) and name in ((options.label_column,) if options.label_column else LABELS):
             self.label(field, value)
         elif isinstance(value, str) and plain(name) in DESCRIPTION_NAMES:
@@ -233,7 +246,7 @@ class PieceBuilder:
             self.leave(field, "another value in a further row of the same id; the first one is kept")
 
     def _list(self, field: str, name: str, values: list[Any]) -> None:
-        if any(isinstance(value, str) for value in values):
+        if any(isinstance(name_of(value), str) for value in values):
             self.keywords(field, name, values)
         else:
             self.leave(field, "a list without texts holds no keywords")
@@ -280,7 +293,10 @@ def split(value: Any, column: KeywordColumn) -> list[Any]:
 
 
 def parts(text: str, separator: str) -> list[str]:
-    """Return the parts of a text that are not blank, trimmed."""
+    """Return the parts of a text that are not blank, trimmed; of a list in brackets its texts."""
+    listed = read_list(text)
+    if listed is not None:
+        return [each for each in listed if isinstance(each, str) and each.strip()]
     return [part.strip() for part in text.split(separator) if part.strip()]
 
 

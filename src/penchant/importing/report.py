@@ -204,14 +204,14 @@ class Notes:
         key = self._bounded_key(self._mapped, (file, field, to), "")
         self._mapped[key] = self._mapped.get(key, 0) + count
 
-    def left_out(self, file: str, field: str, reason: str, line: int) -> None:
-        """Note that a field or value was not taken over in a row."""
+    def left_out(self, file: str, field: str, reason: str, line: int, count: int = 1) -> None:
+        """Note that a field or value was not taken over in a row, or in several."""
         key = self._bounded_key(self._left_out, (file, field, reason), "further fields were left out")
         counted = self._left_out.get(key)
         if counted is None:
-            self._left_out[key] = [1, line]
+            self._left_out[key] = [count, line]
         else:
-            counted[0] += 1
+            counted[0] += count
 
     def _bounded_key(self, known: Mapping[_Key, Any], key: _Key, otherwise: str) -> _Key:
         """Return under which key something is counted: its own, or past the bound one for further files or fields."""

@@ -1,8 +1,11 @@
-"""Texts of other systems: what is left of HTML for people to read, without what stands in most of them."""
+"""Texts of other systems: HTML as people read it, without what stands in most of them, and lists written as texts."""
 
+import functools
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from penchant.words import decode_entities
 
@@ -71,6 +74,117 @@ def _end_of(text: str, begin: re.Match[str]) -> int:
 def plain_name(text: str) -> str:
     """Return a label or keyword without entities, and without blanks at its ends."""
     return decode_entities(text).strip()
+
+
+_BRACKETS = {"[": "]", "{": "}"}
+_BLANKS = re.compile(r"\s*+")
+_VALUE = re.compile(
+    r"(?P<quote>['\"])(?P<quoted>(?:(?!(?P=quote))[^\\]|\\.)*+)(?P=quote)|(?P<bare>[^\[\]{},'\"\s][^\[\]{},]*+)",
+    re.DOTALL,
+)
+"""A value of a list: between quotes, or bare up to the comma; after a quoted value a blank parts as well."""
+_ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))", re.DOTALL)
+_ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
+_NOTHING = frozenset({"none", "null", "nan", "<na>"})
+"""How a list says that a value is missing."""
+_MAX_DEPTH = 10
+_NAMES = ("name", "english_name", "label", "title")
+"""Members that name an object, the likeliest first."""
+LISTED = "lists, by the brackets of their cells"
+"""What a report says of a column whose cells are lists in another notation."""
+
+
+def read_list(text: str) -> list[Any] | None:
+    """Return the list that a cell holds in another notation, objects by their names; ``None`` where it holds none.
+
+    The cell's own brackets decide: JSON, what Python, numpy and DuckDB write, and arrays of PostgreSQL. ``[untitled]``
+    is a list of one, as DuckDB writes it; ``[a] and [b]`` is a text. Numbers are texts, with all their digits.
+    """
+    if not text or _BRACKETS.get(text[0]) != text[-1]:
+        stripped = text.strip()
+        return None if len(stripped) == len(text) else read_list(stripped)
+    found = _remembered(text) if len(text) <= _KEPT_LETTERS else read_objects(text)
+    return None if found is None else [name_of(each) for each in found]
+
+
+_KEPT_LETTERS = 500
+"""Letters of lists that are remembered: most rows of a table have one that stood in another row, too."""
+
+
+def read_objects(text: str) -> list[Any] | None:
+    """Return the list that a text is, as `read_list` does, with objects as they are."""
+    if not text or _BRACKETS.get(text[0]) != text[-1]:
+        return None
+    try:
+        values = json.loads(text, parse_int=str, parse_float=str)
+    except (ValueError, RecursionError):
+        try:
+            values, end = _bracketed(text, 0, 0)
+        except (ValueError, IndexError):
+            return None
+        if end != len(text):
+            return None
+    values = [values] if isinstance(values, dict) else values
+    return [each for each in values if each is not None]
+
+
+_remembered = functools.lru_cache(maxsize=1 << 13)(read_objects)
+
+
+def name_of(value: Any) -> Any:
+    """Return the name of an object of a list, a truth value as JSON writes it, or what else it is as it is."""
+    if isinstance(value, dict):
+        return next((value[name] for name in _NAMES if isinstance(value.get(name), str)), value)
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+def _bracketed(text: str, at: int, depth: int) -> tuple[Any, int]:
+    """Return the list, or the object, that begins at a bracket, and where it ends.
+
+    Raises:
+        ValueError, IndexError: it is none.
+    """
+    closing, values, members = _BRACKETS[text[at]], [], {}
+    if depth > _MAX_DEPTH:
+        raise ValueError
+    at = _skip_blanks(text, at + 1)
+    while text[at] != closing:
+        value, is_quoted, at = _value(text, at, depth)
+        at = _skip_blanks(text, at)
+        if is_quoted and closing == "}" and text[at] == ":":
+            members[value], _, at = _value(text, _skip_blanks(text, at + 1), depth)
+            at = _skip_blanks(text, at)
+        else:
+            values.append(value)
+        if text[at] == ",":
+            at = _skip_blanks(text, at + 1)
+        elif text[at] != closing and not (is_quoted and text[at] in "'\""):
+            raise ValueError
+    return members or values, at + 1
+
+
+def _value(text: str, at: int, depth: int) -> tuple[Any, bool, int]:
+    """Return a value, whether it is quoted, and where it ends."""
+    if text[at] in _BRACKETS:
+        inner, end = _bracketed(text, at, depth + 1)
+        return inner, False, end
+    found = _VALUE.match(text, at)
+    if found is None:
+        raise ValueError
+    if found["bare"] is None:
+        return _ESCAPE.sub(_unescape, found["quoted"]), True, found.end()
+    bare = found["bare"].rstrip()
+    return (None if bare.lower() in _NOTHING else bare), False, found.end()
+
+
+def _unescape(escape: re.Match[str]) -> str:
+    code = escape[1] or escape[2] or escape[3]
+    return chr(int(code, 16)) if code else _ESCAPED.get(escape[4], escape[4])
+
+
+def _skip_blanks(text: str, at: int) -> int:
+    found = _BLANKS.match(text, at)
+    return at if found is None else found.end()
 
 
 LEAST_TEXTS = 5

@@ -1,10 +1,7 @@
 """Films: the titles of IMDb's non-commercial sets, and the tables of TMDB as they are passed around (CSV)."""
 
-import ast
 from collections.abc import Iterator, Mapping
 from typing import Any
-
-import msgspec
 
 from penchant.importing.drafts import Draft, DraftKind, problem_draft
 from penchant.importing.files import Files, InputFile, TableRow, UnreadableFile
@@ -18,8 +15,10 @@ from penchant.importing.pieces import (
     keywords,
     leave_field,
     merge_rows,
+    parts,
 )
 from penchant.importing.report import Notes
+from penchant.importing.texts import name_of, read_objects
 
 _NOTHING = r"\N"
 """What IMDb writes where there is nothing."""
@@ -31,7 +30,7 @@ def _number(member: str) -> FieldTaker:
 
 
 def _comma_keywords(category: str) -> FieldTaker:
-    return lambda builder, field, value: builder.keywords(field, category, value.split(","))
+    return lambda builder, field, value: builder.keywords(field, category, parts(value, ","))
 
 
 _IMDB: Mapping[str, FieldTaker] = {
@@ -143,26 +142,10 @@ def _read_credits(files: Files, file: InputFile, options: ImportOptions, notes: 
 
 
 def _names(text: str) -> list[str]:
-    """Return the names in a cell: those of objects in a JSON list, or of a text with commas."""
-    cells = _cells(text)
-    names = [each.get("name") or each.get("english_name") if isinstance(each, dict) else each for each in cells]
-    return [name.strip() for name in names if isinstance(name, str) and name.strip()]
+    """Return the names in a cell: those of objects in a list, or of a text with commas."""
+    return [name.strip() for name in map(name_of, _cells(text)) if isinstance(name, str) and name.strip()]
 
 
 def _cells(text: str) -> list[Any]:
-    if not text.startswith("["):
-        return text.split(",")
-    try:
-        cells = msgspec.json.decode(text)
-    except msgspec.DecodeError:
-        cells = _python_list(text)
-    return cells if isinstance(cells, list) else []
-
-
-def _python_list(text: str) -> Any:
-    """Return a list as Python writes it, which some of these tables have."""
-    try:
-        # Only literals are read: nothing that stands in a file is run.
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return []
+    listed = read_objects(text)
+    return listed if listed is not None else [] if text.startswith("[") else text.split(",")

@@ -18,7 +18,7 @@ import msgspec
 from penchant.importing.drafts import Draft, DraftKind, interaction_draft, problem_draft, share_of, type_named
 from penchant.importing.files import Files, InputFile, JsonEntry, TableRow, UnreadableFile
 from penchant.importing.options import ImportOptions
-from penchant.importing.pieces import PieceBuilder
+from penchant.importing.pieces import PieceBuilder, parts
 from penchant.importing.report import Notes
 
 LABELS = "label"
@@ -85,7 +85,7 @@ def _from_row(row: TableRow) -> JsonEntry:
     """Return a row of the older CSV as the object that it would be today."""
     value: dict[str, Any] = {_MEMBERS.get(name, name): text for name, text in row.values.items()}
     if "Categories" in value:
-        value["Categories"] = [part for part in value["Categories"].split("|") if part]
+        value["Categories"] = parts(value["Categories"], "|")
     if "IsHidden" in value:
         value["IsHidden"] = value["IsHidden"].lower() == "true"
     with contextlib.suppress(KeyError, ValueError):
@@ -94,7 +94,7 @@ def _from_row(row: TableRow) -> JsonEntry:
         try:
             value["Labels"] = msgspec.json.decode(value["Labels"].encode())
         except msgspec.DecodeError:
-            value["Labels"] = [part for part in value["Labels"].split("|") if part]
+            value["Labels"] = parts(value["Labels"], "|")
     return JsonEntry(row.line, value, b"", row.problem)
 
 

@@ -13,6 +13,7 @@ from penchant.importing.files import Files, InputFile, JsonEntry, TableRow, Unre
 from penchant.importing.options import ImportOptions
 from penchant.importing.pieces import PieceBuilder
 from penchant.importing.report import NO_PLACE, Notes
+from penchant.importing.texts import read_list
 from penchant.model import InteractionType
 
 ENDINGS = ("csv", "json", "jsonl", "ndjson")
@@ -61,7 +62,10 @@ def _typed(row: TableRow) -> dict[str, Any]:
 
 
 def _value(text: str) -> Any:
-    if text[:1] in tuple("[tf-0123456789"):
+    if text.startswith("["):
+        listed = read_list(text)
+        return text if listed is None else listed
+    if text[:1] in tuple("tf-0123456789"):
         try:
             return msgspec.json.decode(text.encode())
         except msgspec.DecodeError:

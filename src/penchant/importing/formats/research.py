@@ -15,7 +15,7 @@ from penchant.importing.drafts import Draft, DraftKind, interaction_draft, probl
 from penchant.importing.files import Files, InputFile, TableForm, TableRow, UnreadableFile
 from penchant.importing.formats.tables import Table, find_roles, note_values, read_interactions
 from penchant.importing.options import ImportOptions
-from penchant.importing.pieces import PieceBuilder, merge_rows
+from penchant.importing.pieces import PieceBuilder, merge_rows, parts
 from penchant.importing.report import Notes
 from penchant.model import InteractionType
 
@@ -110,7 +110,7 @@ def _film(row: TableRow, file: str, tags: _Tags, notes: Notes) -> Draft:
     if values["genres"] == "(no genres listed)":
         builder.leave("genres", "no genre")
     else:
-        builder.keywords("genres", "genre", (genre for genre in values["genres"].split("|") if genre))
+        builder.keywords("genres", "genre", parts(values["genres"], "|"))
     builder.weights("tags", "tag", tags.get(values["movieId"], {}))
     for column in values.keys() - set(_MOVIELENS["movies"]):
         builder.keep(column, column, values[column])
@@ -210,8 +210,7 @@ def _book(row: TableRow, file: str, shelves: _Shelves, notes: Notes) -> Draft:
     builder = PieceBuilder(notes, file, row.line, values["book_id"])
     notes.mapped(file, "book_id", "id")
     builder.label("title", values["title"].strip())
-    authors = (" ".join(name.split()) for name in values["authors"].split(","))
-    builder.keywords("authors", "author", (name for name in authors if name))
+    builder.keywords("authors", "author", (" ".join(name.split()) for name in parts(values["authors"], ",")))
     builder.weights("goodreads_book_id", "shelf", shelves.weights(values.get("goodreads_book_id", "")))
     for column, value in values.items():
         if column in _BOOK_EXTRAS:
@@ -265,7 +264,7 @@ def _take_typed(builder: PieceBuilder, column: str, value: str, *, is_label: boo
     if is_label or name.lower().endswith(("title", "name")):
         builder.label(column, value)
     elif kind == _TOKENS:
-        builder.keywords(column, name, value.split())
+        builder.keywords(column, name, parts(value, " "))
     elif kind == _TOKEN:
         builder.keywords(column, name, [value])
     elif kind == _NUMBER:

@@ -3,14 +3,11 @@
 Which column is the id, the person or the time goes by the names that people use, unless an option says it.
 """
 
-import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, date, datetime
-from decimal import Decimal
+from functools import partial
 from typing import Any, NamedTuple
 
-from penchant.errors import Refused
 from penchant.importing.drafts import (
     ANY,
     Draft,
@@ -21,9 +18,10 @@ from penchant.importing.drafts import (
     type_of_rating,
 )
 from penchant.importing.files import Files, InputFile, TableRow, UnreadableFile, printable, require_columns
+from penchant.importing.frames import Frame, NoText, Omission, open_frame
 from penchant.importing.measures import is_number, plain
 from penchant.importing.options import ImportOptions, KeywordColumn
-from penchant.importing.pieces import DESCRIPTION_NAMES, ID_NAMES, PieceBuilder, merge_rows, split
+from penchant.importing.pieces import DESCRIPTION_NAMES, ID_NAMES, FieldTaker, PieceBuilder, merge_rows, split, window
 from penchant.importing.report import NO_PLACE, Notes
 from penchant.model import InteractionType
 
@@ -46,8 +44,9 @@ _COMMA_SEPARATED = {"genre", "tag", "keyword"}
 _WITH_COMMA = re.compile(r"-?\d{1,3}(?:\.?\d{3})*,\d+\Z", re.ASCII)
 _EMPTY = ("", None)
 """What an empty cell holds."""
-_PARQUET = b"PAR1"
-_BATCH_ROWS = 1_000
+_NUMBERED = re.compile(r"_\d+\Z")
+_ROW_NUMBERS = re.compile(r"__index_level_\d+__\Z")
+"""Columns in which data frames write the numbers of their rows."""
 
 
 _ROLE_NAMES = {
@@ -87,92 +86,130 @@ class Table(NamedTuple):
 
 def read_csv(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     """Yield the rows of CSV files of pieces, then those of interactions."""
-
-    def rows(table: Table) -> Iterator[TableRow]:
-        if table.roles.kind is DraftKind.PIECE:
-            chosen = [column.column for column in options.keywords]
-            chosen += [options.catalogs.column] if options.catalogs else []
-            require_columns(table.file, chosen, table.columns)
-        return files.rows(table.file, options.form)
-
-    chosen_files = files.taken("csv", "tsv", "tab")
-    yield from _read(chosen_files, lambda file: files.columns(file, options.form), rows, options, notes)
+    tables = {file: files.columns(file, options.form) for file in files.taken("csv", "tsv", "tab")}
+    yield from _read(tables, lambda table: files.rows(table.file, options.form), options, notes)
 
 
 def read_parquet(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     """Yield the rows of tables of Parquet and Arrow, those of pieces first."""
-    chosen_files = files.taken("parquet", "pq", "arrow", "feather")
-    yield from _read(
-        chosen_files, lambda file: _open(files, file)[0], lambda table: _rows(files, table.file), options, notes
-    )
+    frames = {file: open_frame(files, file) for file in files.taken("parquet", "pq", "arrow", "feather")}
+    tables = {file: frame.columns for file, frame in frames.items()}
+    yield from _read(tables, lambda table: _frame_rows(frames.pop(table.file), table, options, notes), options, notes)
 
 
 def _read(
-    files: Iterable[InputFile],
-    columns_of: Callable[[InputFile], Sequence[str]],
-    rows_of: Callable[[Table], Iterator[TableRow]],
+    columns_of: Mapping[InputFile, Sequence[str]],
+    rows_of: Callable[[Table], Iterable[TableRow]],
     options: ImportOptions,
     notes: Notes,
 ) -> Iterator[Draft]:
     # The columns of all tables before the first row of any: one that is missing ends the import at once.
     tables = []
-    for file in files:
-        columns = columns_of(file)
+    for file, written in columns_of.items():
+        columns = list(dict.fromkeys((*written, *file.partition)))
         tables.append(Table(file, columns, find_roles(columns, file, options)))
+    options = _require_chosen(tables, options)
     for table in tables:
         if table.roles.kind is DraftKind.PIECE:
-            yield from read_pieces(rows_of(table), table, options, notes)
+            yield from read_pieces(_partitioned(rows_of(table), table.file), table, options, notes)
     for table in tables:
         if table.roles.kind is DraftKind.INTERACTION:
-            yield from read_interactions(rows_of(table), table, options, notes)
+            yield from read_interactions(_partitioned(rows_of(table), table.file), table, options, notes)
+
+
+def _require_chosen(tables: Sequence[Table], options: ImportOptions) -> ImportOptions:
+    """Return the options, their columns found among those of the tables: an option may not name what there is not.
+
+    Raises:
+        UnreadableFile: no table has a column that an option names, or one of pieces lacks one of keywords.
+    """
+    anywhere = dict.fromkeys(column for table in tables for column in table.columns)
+    named = options.label_column, options.user_column, options.type_column, options.rating_column, options.time_column
+    if tables:
+        require_columns(tables[0].file, filter(None, named), list(anywhere))
+    pieces = [table for table in tables if table.roles.kind is DraftKind.PIECE] or tables
+    options = options.among(anywhere)
+    for table in pieces:
+        columns = options.keywords if options.catalogs is None else (*options.keywords, options.catalogs)
+        require_columns(table.file, (each.column for each in columns), table.columns)
+    return options
+
+
+def _partitioned(rows: Iterable[TableRow], file: InputFile) -> Iterable[TableRow]:
+    """Return rows with the columns that the names of their file's folders are; what the file has itself counts."""
+    folders = file.partition
+    if not folders:
+        return rows
+    return (row if row.problem else row._replace(values=folders | row.values) for row in rows)
 
 
 def read_pieces(rows: Iterable[TableRow], table: Table, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     """Yield the pieces of a table; rows of one id that stand together are one piece."""
     roles = table.roles
+    other = partial(_take_other, options)
+    takers = {column: _taker(column, table, options) or other for column in table.columns if column != roles.id}
 
     def take(builder: PieceBuilder, values: Mapping[str, Any]) -> None:
         for column, value in values.items():
-            if column == roles.id or value in _EMPTY:
-                continue
-            if column == roles.label:
-                builder.label(column, str(value))
-            else:
-                _take(builder, column, value, options)
+            if value != "" and value is not None and column in takers:
+                takers[column](builder, column, value)
 
     yield from merge_rows(rows, table.file.name, roles.id, options, notes, take)
 
 
-def _take(builder: PieceBuilder, column: str, value: Any, options: ImportOptions) -> None:
-    """Take a value where its column belongs: as chosen, as its name says, or into the extras."""
-    name = plain(column)
+def _taker(column: str, table: Table, options: ImportOptions) -> FieldTaker | None:
+    """Return what takes the values of a column where it belongs, as chosen or as its name says; ``None`` of others."""
+    base = _NUMBERED.sub("", column)
+    # A heading that is repeated is numbered, and still means the same.
+    name = plain(base if base in table.columns else column)
     chosen = [each for each in options.keywords if each.column == column]
+    catalogs = options.catalogs or KeywordColumn(column=column, category="")
+    if column == table.roles.label or (name in _WINDOW and not chosen):
+        return _take_label if column == table.roles.label else window(_WINDOW[name])
     if chosen:
-        for each in chosen:
-            builder.keywords(column, each.category, split(value, each))
-    elif (options.catalogs.column == column) if options.catalogs else name in ("catalogs", "catalog"):
-        builder.catalogs(column, split(value, options.catalogs or KeywordColumn(column=column, category="")))
-    elif name in _WINDOW:
-        builder.moment(column, _WINDOW[name], value)
-    elif name in _CATEGORIES and not options.keywords:
-        category = _CATEGORIES[name]
-        builder.qualities(column, category, _keywords_of(value, column, category), is_number)
-    elif name in DESCRIPTION_NAMES and isinstance(value, str):
-        builder.description(column, value)
-    elif isinstance(value, list) and not options.keywords:
+        return partial(_take_chosen, chosen)
+    if (catalogs.column == column) if options.catalogs else name in ("catalogs", "catalog"):
+        return lambda builder, field, value: builder.catalogs(field, builder.split(field, value, catalogs))
+    if name in _CATEGORIES and not options.keywords:
+        return partial(_take_named, _CATEGORIES[name])
+    if _ROW_NUMBERS.match(column):
+        return _leave_row_number
+    return PieceBuilder.description if name in DESCRIPTION_NAMES else None
+
+
+def _take_label(builder: PieceBuilder, column: str, value: Any) -> None:
+    builder.label(column, str(value))
+
+
+def _take_chosen(chosen: Sequence[KeywordColumn], builder: PieceBuilder, column: str, value: Any) -> None:
+    for each in chosen:
+        builder.keywords(column, each.category, builder.split(column, value, each))
+
+
+def _take_named(category: str, builder: PieceBuilder, column: str, value: Any) -> None:
+    keywords = builder.listed(column, value) if isinstance(value, str) else None
+    if keywords is None:
+        keywords = split(value, KeywordColumn(column=column, category=category))
+        if len(keywords) == 1 and isinstance(keywords[0], str) and category in _COMMA_SEPARATED:
+            keywords = [part.strip() for part in keywords[0].split(",") if part.strip()]
+    builder.qualities(column, category, keywords, is_number)
+
+
+def _leave_row_number(builder: PieceBuilder, column: str, _value: Any) -> None:
+    builder.leave(column, "numbers of rows of a data frame")
+
+
+def _take_other(options: ImportOptions, builder: PieceBuilder, column: str, value: Any) -> None:
+    """Take a value of a column that is nothing else: a list of keywords, or an extra."""
+    if isinstance(value, list) and not options.keywords:
         builder.keywords(column, column, value)
     # Points part thousands where commas begin decimals; without a comma a text may as well be a version or a date.
     elif options.decimal == "," and isinstance(value, str) and _WITH_COMMA.match(value):
         builder.keep(column, column, float(value.replace(".", "").replace(",", ".")))
+    elif isinstance(value, NoText):
+        builder.leave(column, "bytes that are no text")
     else:
         builder.keep(column, column, value)
-
-
-def _keywords_of(value: Any, column: str, category: str) -> list[Any]:
-    keywords = split(value, KeywordColumn(column=column, category=category))
-    if len(keywords) == 1 and isinstance(keywords[0], str) and category in _COMMA_SEPARATED:
-        return [part.strip() for part in keywords[0].split(",") if part.strip()]
-    return keywords
 
 
 def read_interactions(rows: Iterable[TableRow], table: Table, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
@@ -312,51 +349,26 @@ def _missing(file: InputFile, columns: Sequence[str], what: str, option: str) ->
     return UnreadableFile(f"{file}: no column of {what} in line 1; name it with {option}. Found are {shown}.{hint}")
 
 
-def _rows(files: Files, file: InputFile) -> Iterator[TableRow]:
-    number = 0
-    for batch in _open(files, file)[1]:
-        for values in batch.to_pylist():
-            number += 1
-            yield TableRow(number, {name: _plain(value) for name, value in values.items()})
-
-
-def _open(files: Files, file: InputFile) -> tuple[list[str], Iterator[Any]]:
-    """Return the names of a table's columns, and its batches of rows.
+def _frame_rows(frame: Frame, table: Table, options: ImportOptions, notes: Notes) -> Iterator[TableRow]:
+    """Yield the rows of a table of Parquet or Arrow; of interactions only the columns that tell of them are read.
 
     Raises:
-        Refused: pyarrow is not installed.
-        UnreadableFile: it is no such table.
+        UnreadableFile: a column that is needed holds what cannot be read.
     """
-    try:
-        import pyarrow as pa  # noqa: PLC0415  # the extra "parquet": it weighs more than all else together
-        from pyarrow import ipc, parquet  # noqa: PLC0415  # as above
-    except ImportError as error:
-        raise Refused("Tables of Parquet and Arrow need pyarrow: install penchant[parquet].") from error
-    try:
-        with files.open(file) as stream:
-            is_parquet = stream.read(len(_PARQUET)) == _PARQUET
-        # Mapped, so that a table may be larger than the memory; a member of an archive has to be unpacked into it.
-        source = pa.memory_map(str(file.path)) if file.member is None else pa.py_buffer(files.document(file))
-        if is_parquet:
-            table = parquet.ParquetFile(source)
-            return list(table.schema_arrow.names), table.iter_batches(batch_size=_BATCH_ROWS)
-        reader = ipc.open_file(source)
-        return list(reader.schema.names), (reader.get_batch(index) for index in range(reader.num_record_batches))
-    except (pa.ArrowException, OSError) as error:
-        raise UnreadableFile(f"{file}: no table of Parquet or Arrow ({error}).") from error
+    roles = table.roles
+    needed = {roles.id, roles.user, roles.type, roles.rating, roles.time} - {None}
+    for column in frame.columns:
+        if column in needed and not frame.can_read(column):
+            raise UnreadableFile(
+                f"{frame.file}: the column {printable(column)} holds neither texts, numbers nor times."
+            )
+    read: Callable[[str], bool] = needed.__contains__
+    if roles.kind is DraftKind.PIECE:
+        needed = {column for column in table.columns if column == roles.id or _taker(column, table, options)}
+        read = bool
 
+    def omit(omission: Omission) -> None:
+        reason = f"values of the type {omission.what} are not read" if omission.what else NO_PLACE
+        notes.left_out(frame.file.name, omission.column, reason, omission.row, omission.filled)
 
-def _plain(value: Any) -> Any:
-    """Return a value as JSON and the readers of tables have it; whole numbers with a fraction of 0 are integers."""
-    if isinstance(value, Decimal):
-        value = float(value)
-    if isinstance(value, float):
-        # A column with a hole is one of floats in a data frame, ids and years included.
-        return int(value) if value.is_integer() else value if math.isfinite(value) else ""
-    if isinstance(value, datetime) and value.tzinfo is None:
-        value = value.replace(tzinfo=UTC)
-    if isinstance(value, date):
-        return value.isoformat()
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
-    return "" if value is None else value
+    yield from frame.rows(read, needed.__contains__, omit)
