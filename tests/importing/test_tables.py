@@ -222,3 +222,51 @@ def test_interactions_without_people_ask_for_their_person(folder: Folder) -> Non
         list(read_drafts("csv", files, ImportOptions(), folder.notes))
     (draft,) = read_drafts("csv", files, ImportOptions(user="kim", types={"*": InteractionType.WATCH}), folder.notes)
     assert json.loads(draft.body)["userId"] == "kim"
+
+
+def test_blank_lines_and_the_line_that_tells_the_delimiter_stand_before_a_heading(folder: Folder) -> None:
+    folder.write("a.csv", "", ";;;", "sep=;", "id;title;genres", "1;Café, noir;drama|crime", "2;x", encoding="cp1252")
+
+    piece, short = folder.read("csv", encoding="windows-1252")
+
+    assert piece == drafted("1", "Café, noir", genre=["drama", "crime"])
+    assert short.detail == "Found 2 columns; 3 are accepted."
+    assert folder.notes.all_left_out() == []
+    folder.write("a.csv", '"sep=|"', "id|title, first|x;y", '1|"a\nb', 'c"|', "2")
+    assert [problem.detail for problem in folder.read("csv")[1:]] == ["Found 1 columns; 3 are accepted."]
+
+
+def test_headings_that_are_repeated_are_numbered_and_mean_the_same(folder: Folder) -> None:
+    folder.write("a.csv", "id,title,subject,subject,subject,subject_2,price,price", "1,Tides,sea,islands,,a,1,2")
+
+    assert Files(gather([folder.path])).columns(InputFile(folder.path / "a.csv")) == [
+        "id", "title", "subject", "subject_3", "subject_4", "subject_2", "price", "price_2"
+    ]  # fmt: skip
+    extras = {"price": "1", "price_2": "2"}
+    assert folder.read("csv") == [drafted("1", "Tides", topic=["sea", "islands", "a"], extras=extras)]
+
+
+def test_moments_of_frames_and_what_they_have_nothing_of_are_read_from_ndjson(folder: Folder) -> None:
+    window = '{"availableFrom":"2026-11-01 10:00:00","availableUntil":null,"catalogs":null}'
+    folder.write(
+        "a.ndjson",
+        '{"id":"a","label":null,"categories":{"genre":["x",null,{"key":"y","weight":null}],"tag":null},'
+        f'"filters":{window},"extras":{{"a":null}}}}',
+        '{"userId":"u","type":"Click","contentId":"a","timestamp":"2026-11-01 10:00:00+00"}',
+        '{"userId":"u","type":"Click","contentId":"a","timestamp":"2026-11-01 10:00:00.123456-03:30"}',
+        '{"userId":"u","type":"Click","contentId":"a","timestamp":"long ago"}',
+    )
+
+    piece, *clicks = folder.read("ndjson")
+
+    assert piece["categories"] == {"genre": ["x", {"key": "y"}]}
+    assert piece["filters"] == {"availableFrom": "2026-11-01T10:00:00.000Z"}
+    moments = ["2026-11-01T10:00:00.000Z", "2026-11-01T13:30:00.123Z", "long ago"]
+    assert [click["timestamp"] for click in clicks] == moments
+
+
+@pytest.mark.parametrize("moment", ("2026-11-01 10:00:00+00", "2026-11-01 12:00:00+02", "2026-11-01T10:00Z"))
+def test_offsets_of_hours_alone_are_read(folder: Folder, moment: str) -> None:
+    folder.write("a.csv", "user,item,event,ts", f"kim,7,view,{moment}")
+
+    assert folder.read("csv")[0]["timestamp"] == "2026-11-01T10:00:00.000Z"

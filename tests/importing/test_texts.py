@@ -36,3 +36,23 @@ def test_sentences_that_most_texts_have_go(folder: Folder) -> None:
 def test_of_few_texts_nothing_is_boilerplate() -> None:
     assert common_sentences(["Free shipping!"] * 4) == []
     assert common_sentences(["Free shipping!"] * 3 + ["Other."] * 2) == ["Free shipping!"]
+
+
+FEED = "<rss><channel><item><guid>1</guid><title>Caf\xe9</title></item></channel></rss>"
+
+
+@pytest.mark.parametrize(
+    ("declared", "written", "said"),
+    (
+        ("UTF-16", "utf-8", None),
+        ("utf-16", "utf-16", None),
+        ("utf-8", "latin-1", "latin-1"),
+        ("x-y", "cp1252", "cp1252"),
+    ),
+)
+def test_xml_is_read_as_it_is_written_whatever_it_declares(
+    folder: Folder, declared: str, written: str, said: str | None
+) -> None:
+    folder.write("a.xml", f'<?xml version="1.0" encoding="{declared}"?>{FEED}', encoding=written)
+
+    assert folder.read("feed", encoding=said)[0]["label"] == "Café"

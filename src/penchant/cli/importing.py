@@ -1,6 +1,7 @@
 """``penchant import``: files of this and other systems into a source, with a progress bar and a report."""
 
 import codecs
+import csv
 import functools
 import re
 import shlex
@@ -62,6 +63,7 @@ from penchant.importing import (
     read_vocabulary_file,
     save_standard_input,
     to_text,
+    unused_options,
 )
 from penchant.live.builder import builder_lock
 from penchant.live.segment_files import SEGMENT
@@ -153,7 +155,8 @@ _OF_FORMATS = (
         help="The best rating: four fifths and more are likes, two fifths and less dislikes.",
     ),
     click.option("--delimiter", help="What separates columns; tab is \\t (default: found out by the heading)."),
-    click.option("--encoding", help="How texts of tables are written, for instance windows-1252 (default utf-8)."),
+    click.option("--encoding", help="How tables and XML are written, for instance windows-1252 (default utf-8)."),
+    click.option("--columns", metavar="NAME,...", help="Names of the columns of a table without a heading (csv)."),
     click.option(
         "--decimal",
         type=click.Choice((".", ",")),
@@ -216,7 +219,12 @@ def _read_arguments(options: dict[str, Any], stack: ExitStack) -> ImportArgument
     if not files:
         raise click.UsageError("Name files or a folder, or a file with --pieces or --interactions.")
     same = {field.name: options[field.name] for field in fields(ImportArguments) if field.name in options}
-    read = {"format": name, "files": files, "options": read_options(options), "vocabulary": _read_vocabulary(options)}
+    read = {
+        "format": name,
+        "files": files,
+        "options": require_used(name, read_options(options)),
+        "vocabulary": _read_vocabulary(options),
+    }
     return ImportArguments(**same | read)
 
 
@@ -246,11 +254,31 @@ def read_options(options: dict[str, Any]) -> ImportOptions:
             "catalogs": None if catalogs is None else parse_column(catalogs, category=False),
             "types": dict(parse_type(text) for text in options["types"]),
             "delimiter": delimiter,
+            "columns": _read_columns(options["columns"]),
             "words": _read_words(options["words"], options["no_words"]),
         }
         return ImportOptions(**{field.name: options[field.name] for field in fields(ImportOptions)} | read)
     except ValueError as error:
         raise click.UsageError(f"--keywords, --catalogs or --type: {error}.") from error
+
+
+def _read_columns(text: str | None) -> tuple[str, ...]:
+    names = [] if text is None else [name.strip() for name in next(csv.reader([text]), [])]
+    if len(set(names)) < len(names) or (text is not None and not all(names)):
+        raise click.UsageError("--columns takes names that differ, such as user,item,rating,time.")
+    return tuple(names)
+
+
+def require_used(name: str, options: ImportOptions) -> ImportOptions:
+    """Return options of which a format uses all.
+
+    Raises:
+        click.UsageError: it has no use for one that was given.
+    """
+    unused = unused_options(name, options)
+    if unused:
+        raise click.UsageError(f"{', '.join(unused)}: the format {name} has no use for this.")
+    return options
 
 
 def _read_words(members: str | None, no_words: bool) -> tuple[str, ...] | None:  # noqa: FBT001  # as click has it

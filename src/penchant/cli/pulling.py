@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from penchant.cli import SentenceGroup
-from penchant.cli.importing import format_options, read_options
+from penchant.cli.importing import format_options, read_options, require_used
 from penchant.cli.locations import DataLocation, data_options
 from penchant.cli.options import (
     COMMAND_LINE,
@@ -68,7 +68,7 @@ def add(*, location: DataLocation, name: str, address: str, **options: Any) -> N
         format=options["format_name"],
         address=address,
         every_s=options["every"],
-        options=read_options(options),
+        options=require_used(options["format_name"], read_options(options)),
         skip_invalid=options["skip_invalid"],
         delete_missing=options["delete_missing"],
     )

@@ -16,7 +16,7 @@ from penchant.importing.fetching import (
     shown_address,
 )
 from penchant.importing.files import Files, InputFile, amount, gather, printable, save_standard_input
-from penchant.importing.formats import FORMATS, WINDOWED
+from penchant.importing.formats import FORMATS, WINDOWED, unused_options
 from penchant.importing.options import ImportOptions, KeywordColumn, parse_column, parse_type
 from penchant.importing.remote import RemoteTarget
 from penchant.importing.report import ImportReport, to_text

@@ -257,11 +257,13 @@ class Position(NamedTuple):
 class Files:
     """The files of an import: finds them by name, reads them, and tells how far.
 
+    ``encoding`` is how those of XML are written, where that is said.
     ``findings`` find out what there is in files that hold nothing of the format, for an error that says it.
     """
 
     def __init__(self, files: Sequence[InputFile]) -> None:
         self.all = tuple(files)
+        self.encoding: str | None = None
         self.findings: dict[InputFile, Callable[[], str]] = {}
         self.opened: set[InputFile] = set()
         self._raw: BinaryIO | None = None

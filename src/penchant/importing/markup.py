@@ -1,5 +1,6 @@
 """Markup: the items of an XML file one by one, with their lines; entities and external parts are never followed."""
 
+import codecs
 import contextlib
 import functools
 import re
@@ -33,10 +34,10 @@ def read_items(files: Files, file: InputFile, tags: Sequence[str]) -> Iterator[t
         UnreadableFile: the file is no XML, or holds entities.
     """
     collector = _ItemCollector(frozenset(tags))
-    start = _FirstChunk(b"")
+    start = _FirstChunk(b"", None)
     try:
         with files.open(file) as stream:
-            start = _FirstChunk(stream.read(_CHUNK_BYTES))
+            start = _FirstChunk(stream.read(_CHUNK_BYTES), files.encoding)
             parser = DefusedXMLParser(target=collector, encoding=start.encoding)
             # Where a document type is named, as in television guides, that of HTML is often meant: single characters.
             parser.entity.update(_CHARACTERS)
@@ -72,17 +73,19 @@ def read_items(files: Files, file: InputFile, tags: Sequence[str]) -> Iterator[t
 
 
 class _FirstChunk:
-    """The beginning of a file of XML, without blanks before its declaration, and an encoding where it declares another.
+    """The beginning of a file of XML, without blanks before its declaration, and its encoding where that is given.
 
     A file that begins with the letters of its declaration, a byte each, is not UTF-16, whatever it declares.
     """
 
-    def __init__(self, content: bytes) -> None:
+    def __init__(self, content: bytes, encoding: str | None) -> None:
         text = content.lstrip(b" \t\r\n")
         is_declared = text.startswith(b"<?xml")
         self.content = text if is_declared else content
         self.blank_lines = content[: len(content) - len(self.content)].count(b"\n")
-        self.encoding = "utf-8" if _FALSE_ENCODING.match(text.removeprefix(b"\xef\xbb\xbf")) else None
+        self.encoding = encoding and codecs.lookup(encoding).name
+        if encoding is None and _FALSE_ENCODING.match(text.removeprefix(codecs.BOM_UTF8)):
+            self.encoding = "utf-8"
 
 
 MAX_NAMES = 1_000
@@ -111,7 +114,7 @@ def outline(files: Files, file: InputFile) -> Outline:
     """Return the outline of a file's beginning; of one that is no XML, of what comes before that shows."""
     reader = _OutlineReader()
     with contextlib.suppress(ParseError, DefusedXmlException), files.open(file) as stream:
-        start = _FirstChunk(stream.read(_CHUNK_BYTES))
+        start = _FirstChunk(stream.read(_CHUNK_BYTES), files.encoding)
         parser = DefusedXMLParser(target=reader, encoding=start.encoding)
         chunk = start.content
         for _ in range(MAX_OUTLINED_BYTES // _CHUNK_BYTES):

@@ -14,7 +14,7 @@ _LAST_MS = 253_402_300_799_999
 _NUMBER = re.compile(r"-?\d+(\.\d+)?(e\+?\d+)?\Z", re.ASCII | re.IGNORECASE)
 _ISO = re.compile(
     r"(?P<date>\d{4}-\d{2}-\d{2})(?:[Tt ](?P<time>\d{2}:\d{2})(?P<second>:\d{2}(?:\.\d+)?)?)?"
-    r" ?(?P<zone>[Zz]|UTC|[+-]\d{2}:?\d{2})?(?: [A-Z]{3,5})?\Z",
+    r" ?(?P<zone>[Zz]|UTC|[+-]\d{2}(?::?\d{2})?)?(?: [A-Z]{3,5})?\Z",
     re.ASCII,
 )
 _ACCEPTED = (
@@ -103,6 +103,6 @@ def _read_iso(text: str) -> str:
     if match is None:
         raise ValueError(f"Found {shown(text)}, which is no time; {_ACCEPTED}")
     zone = match["zone"] or "Z"
-    zone = f"{zone[:3]}:{zone[-2:]}" if zone[0] in "+-" else "Z"
+    zone = f"{zone[:3]}:{zone[3:].removeprefix(':') or '00'}" if zone[0] in "+-" else "Z"
     moment = f"{match['date']}T{match['time'] or '00:00'}{match['second'] or ':00'}{zone}"
     return format_timestamp(parse_timestamp(moment))

@@ -22,6 +22,11 @@ class KeywordColumn:
     separator: str | None = None
     text: str = field(default="", compare=False)
 
+    @property
+    def written(self) -> str:
+        """How the option was written."""
+        return self.text or f"{self.category}={self.column}"
+
     def among(self, columns: Collection[str]) -> "KeywordColumn":
         """Return this as it is meant of a table with these columns: by the longest one that there is."""
         best = self

@@ -89,9 +89,11 @@ class PieceBuilder:
 
         What ``is_left`` finds is taken only where ``--keywords`` names its category or field.
         """
-        if any(plain(field) == plain(each.column) or category == each.category for each in self._options.keywords):
-            self.keywords(field, category, values)
-            return
+        for each in self._options.keywords:
+            if plain(field) == plain(each.column) or category == each.category:
+                self._notes.chosen.add(each.written)
+                self.keywords(field, category, values)
+                return
         taken = []
         for value in values:
             if isinstance(value, str) and is_left(plain_name(value)):
@@ -126,6 +128,10 @@ class PieceBuilder:
         if listed is not None:
             self._take(field, LISTED)
         return listed
+
+    def named(self, field: str, category: str, separator: str) -> None:
+        """Note that a column became keywords by its name alone, and what parted them."""
+        self._notes.named.add((category, field, separator))
 
     def catalogs(self, field: str, values: Iterable[Any]) -> None:
         """Take texts as catalogs."""
@@ -208,8 +214,10 @@ class PieceBuilder:
             return
         # The first that fits: what the person chose, then the name, then the kind of the value.
         if chosen is not None:
+            self._notes.chosen.add(chosen.written)
             self.keywords(field, chosen.category, self.split(field, value, chosen))
         elif options.catalogs is not None and options.catalogs.column in {name, field}:
+            self._notes.chosen.add(options.catalogs.written)
             self.catalogs(field, self.split(field, value, options.catalogs))
         elif isinstance(value, str) and name in ((options.label_column,) if options.label_column else LABELS):
             self.label(field, value)

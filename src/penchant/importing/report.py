@@ -170,12 +170,16 @@ class JoinedCategory:
 class Notes:
     """Counts what was mapped, joined and left out; ``boilerplate`` is what stands in most texts of the files.
 
-    ``is_partial`` tells that a file says of itself that there is more of it elsewhere.
+    ``is_partial`` tells that a file says of itself that there is more of it elsewhere. ``chosen`` are the columns of
+    options that were met, as the options were written; ``named`` those that became keywords by their names alone, as
+    category, column and separator.
     """
 
     def __init__(self, boilerplate: Boilerplate | None = None) -> None:
         self.boilerplate = boilerplate or Boilerplate()
         self.is_partial = False
+        self.chosen: set[str] = set()
+        self.named: set[tuple[str, str, str]] = set()
         self._mapped: dict[tuple[str, str, str], int] = {}
         self._left_out: dict[tuple[str, str, str], list[int]] = {}
         self._seen: set[tuple[str, str]] = set()

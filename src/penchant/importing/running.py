@@ -96,6 +96,7 @@ class Import:
         self.sample = ImportSample()
         self._name = name
         self._options = options
+        self.sample.named = self.notes.named
         self._drafts = read_drafts(name, files, options, self.notes)
         self._files = files
         self._target = target

@@ -5,6 +5,7 @@ says (`penchant.index.health`); here it is put into words for somebody who has j
 """
 
 import math
+import re
 import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -18,6 +19,8 @@ import numpy as np
 from penchant.importing.drafts import PICTURE_NAMES, extras_of
 from penchant.importing.files import printable, quoted
 from penchant.importing.measures import is_measure, plain
+from penchant.importing.options import parse_column
+from penchant.importing.texts import read_list
 from penchant.index import (
     EVERYWHERE,
     CategorySpread,
@@ -33,7 +36,7 @@ from penchant.index import (
 from penchant.model import DAY_MS, EncodedPiece, InteractionType, NewInteraction, SourceSettings, counted_portion
 from penchant.settings import closed_image_hosts
 from penchant.storage import user_key
-from penchant.wire import decode_stored_extra, decode_stored_label, decode_stored_piece, encode
+from penchant.wire import decode_stored_extra, decode_stored_label, decode_stored_piece, encode, name_problem
 from penchant.wire.words import words_of_piece
 from penchant.words import AUTO, MAX_MEMBERS, NONE, WordRule, kept_words
 
@@ -61,6 +64,10 @@ MAX_CATEGORIES = 50
 """Categories of which a verdict tells, those that tell most first."""
 SHOWN_CATEGORIES = 4
 SHOWN_ADVICE = 2
+SENTENCES_SHARE = 0.05
+"""The share of texts that are sentences, from which on those of a column are not parted at commas."""
+MAX_KEYWORD_WORDS = 5
+"""Words of a keyword: more are a sentence."""
 LEAST_ADVISED = 2
 """Pieces of which something is advised: one has no other to be like."""
 MAX_VALUE_LETTERS = 100
@@ -121,9 +128,13 @@ class ImportVerdict(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ImportSample:
-    """The first pieces and interactions of an import, by which it is judged where its source cannot be read."""
+    """The first pieces and interactions of an import, by which it is judged where its source cannot be read.
+
+    ``named`` are columns that became keywords by their names alone: category, column and separator.
+    """
 
     def __init__(self) -> None:
+        self.named: set[tuple[str, str, str]] = set()
         self.pieces: dict[str, bytes] = {}
         self.rows: list[Row] = []
         self.has_all_rows = True
@@ -270,29 +281,67 @@ def _texts(sample: ImportSample) -> Iterator[tuple[str, str]]:
 
 
 def _keyword_advice(sample: ImportSample, format_name: str) -> list[str]:
-    """Return which columns could be keywords, as they hold what several pieces share."""
+    """Return which columns could be keywords, as they hold what several pieces share, those that join most first."""
     if format_name not in BY_COLUMNS:
         return []
     number = min(LOOKED_AT, len(sample.pieces))
-    counts: dict[tuple[str, str], Counter[str]] = {}
+    texts: dict[str, list[str]] = {}
     for member, text in _texts(sample):
-        for separator in ("", "|", ";", ","):
-            values_of_text = {part.strip() for part in text.split(separator)} if separator else {text}
-            kept = [each for each in values_of_text if each and len(each) <= MAX_VALUE_LETTERS and not is_measure(each)]
-            counts.setdefault((member, separator), Counter()).update(kept)
-    best: dict[str, tuple[float, str]] = {}
-    for (member, separator), values in counts.items():
-        joining = [count for count in values.values() if 1 < count < EVERYWHERE * number]
-        information = sum(count * math.log2(number / count) for count in joining)
-        # Parted only where that tells more: a comma may as well stand within a name.
-        if sum(joining) >= ADVISED_SHARE * number and information > best.get(member, (0.0, ""))[0]:
-            best[member] = information, separator
-    ranked = sorted(best.items(), key=lambda each: (-each[1][0], each[0]))
-    return [
-        f"--keywords {quoted(f'{member.lower()}={member}' + (f':{separator}' if separator else ''))} makes keywords of "
-        f"{printable(member)}, whose values several pieces share"
-        for member, (_, separator) in ranked[:SHOWN_ADVICE]
+        texts.setdefault(member, []).append(text)
+    best: dict[str, tuple[int, float, str]] = {}
+    for member, each in texts.items():
+        for separator in _separators_of(each):
+            joining, information = _joining(each, separator, number)
+            # Parted only where that tells more: a comma may as well stand within a name.
+            if joining >= ADVISED_SHARE * number and information > best.get(member, (0, 0.0, ""))[1]:
+                best[member] = joining, information, separator
+    ranked = sorted(best.items(), key=lambda each: (-each[1][0], -each[1][1], each[0]))
+    options = [(member, keywords_option(member.lower(), member, separator)) for member, (*_, separator) in ranked]
+    advice = [
+        f"{option} makes keywords of {printable(member)}, whose values several pieces share"
+        for member, option in options
+        if option
     ]
+    kept = " ".join(filter(None, (keywords_option(*each) for each in sorted(sample.named)))) if advice else ""
+    if kept:
+        advice.append(f"{kept} keeps the keywords that come by the names of their columns, beside --keywords")
+    return advice
+
+
+def keywords_option(category: str, column: str, separator: str = "") -> str:
+    """Return the option that makes keywords of a column; "" where none can be written, or the category is none."""
+    written = f"{category}={column}" + (f":{separator}" if separator else "")
+    is_accepted = printable(written) == written and not name_problem(category)
+    meant = parse_column(written).among((column,)) if is_accepted else None
+    return f"--keywords {quoted(written)}" if meant and (meant.column, meant.category) == (column, category) else ""
+
+
+def _separators_of(texts: Sequence[str]) -> Sequence[str]:
+    """Return what may separate keywords in texts: nothing in sentences, which share commas with lists, but ``|``."""
+    sentences = sum(map(_is_sentence, texts))
+    possible = ("|",) if sentences > SENTENCES_SHARE * len(texts) else ("", "|", ";", ",")
+    return [each for each in possible if not each or any(each in text for text in texts)]
+
+
+def _is_sentence(text: str) -> bool:
+    words = max(len(part.split()) for part in re.split(r"[,;|]", text))
+    return read_list(text) is None and (
+        words > MAX_KEYWORD_WORDS or (words > 1 and text.endswith((".", "!", "?", "…")))
+    )
+
+
+def _joining(texts: Sequence[str], separator: str, number: int) -> tuple[int, float]:
+    """Return how many texts have a value that others have, too, and how much such values tell of ``number`` pieces."""
+    parted: list[set[str]] = []
+    for text in texts:
+        listed = read_list(text)
+        parts = text.split(separator) if separator else [text]
+        values = {part.strip() for part in (parts if listed is None else listed) if isinstance(part, str)}
+        parted.append({each for each in values if each and len(each) <= MAX_VALUE_LETTERS and not is_measure(each)})
+    counts = Counter(value for values in parted for value in values)
+    joining = {value: count for value, count in counts.items() if 1 < count < EVERYWHERE * number}
+    information = sum(count * math.log2(number / count) for count in joining.values())
+    return sum(not values.isdisjoint(joining) for values in parted), information
 
 
 def _word_advice(sample: ImportSample, source: JudgedSource, *, is_poor: bool) -> list[str]:
@@ -305,7 +354,9 @@ def _word_advice(sample: ImportSample, source: JudgedSource, *, is_poor: bool) -
         letters[member] += len(text)
     taken = ("label",) if rule is None else rule.members
     texts = [f"extras.{member}" for member, count in letters.most_common() if count >= LEAST_TEXT_LETTERS * number]
-    others = [each for each in texts if each not in taken][:SHOWN_ADVICE] if is_poor else []
+    # The option parts members at commas, and takes no blanks at their ends.
+    sayable = [each for each in texts if source.is_there or ("," not in each and each == printable(each).strip())]
+    others = [each for each in sayable if each not in taken][:SHOWN_ADVICE] if is_poor else []
     held = [each for each in taken if each == "label" or each.removeprefix("extras.") in letters]
     members = [*held, *others][:MAX_MEMBERS]
     language = "" if rule is None or rule.language != AUTO else _language_of_short_texts(sample, rule)

@@ -3,6 +3,7 @@
 import contextlib
 from collections import Counter
 from collections.abc import Callable, Iterator, MutableMapping
+from dataclasses import fields
 from functools import partial
 from itertools import islice
 
@@ -74,6 +75,52 @@ FORMATS: MutableMapping[str, Reader] = {
 
 WINDOWED = frozenset({"feed", "xmltv", "trakt", "jellyfin"})
 """Formats whose files mostly hold what is newest or one page: what is not in one of them is not gone."""
+_PERSONAL = "user time_format without_times"
+_TABLE = "delimiter encoding"
+_ANY_TABLE = (
+    f"{_PERSONAL} id_column label_column keywords catalogs user_column type_column rating_column time_column types"
+    " rating_scale decimal"
+)
+_OPTIONS: MutableMapping[str, str] = {
+    "ndjson": "",
+    "specification": "",
+    "csv": f"{_ANY_TABLE} {_TABLE} columns",
+    "parquet": _ANY_TABLE,
+    "shopify": f"{_TABLE} id_column keywords",
+    "woocommerce": f"{_TABLE} id_column keywords",
+    "merchant": f"{_TABLE} id_column time_format",
+    "schema.org": "id_column time_format",
+    "feed": "encoding",
+    "wxr": "encoding id_column label_column keywords catalogs",
+    "onix": "encoding id_column time_format",
+    "marcxml": "encoding id_column",
+    "xmltv": "encoding id_column",
+    "movielens": "rating_scale",
+    "goodbooks": "rating_scale",
+    "gorse": "keywords catalogs label_column types time_format",
+    "recombee": "id_column label_column keywords catalogs",
+    "metarank": "label_column keywords catalogs types",
+    "ga4": "id_column user_column types",
+    "matomo": "id_column user_column types",
+    "recbole": f"{_ANY_TABLE} {_TABLE} columns",
+    "imdb": "",
+    "tmdb": _TABLE,
+    "goodreads": f"{_PERSONAL} {_TABLE} types",
+    "calibre": f"{_PERSONAL} id_column",
+    "letterboxd": f"{_PERSONAL} {_TABLE}",
+    "trakt": f"{_PERSONAL} id_column",
+    "jellyfin": f"{_PERSONAL} encoding",
+}
+"""What of `ImportOptions` each format uses, beside words and their language, which are for all."""
+
+
+def unused_options(name: str, options: ImportOptions) -> list[str]:
+    """Return the options that were given and that a format has no use for, as they are written."""
+    used = {*_OPTIONS.get(name, _ANY_TABLE + _TABLE).split(), "words", "language"}
+    default = ImportOptions()
+    given = (each.name for each in fields(ImportOptions) if getattr(options, each.name) != getattr(default, each.name))
+    return [f"--{'type' if each == 'types' else each.replace('_', '-')}" for each in given if each not in used]
+
 
 MAX_NAMED = 50
 """Files that a format does not take and that are named one by one; more are counted by the ending of their names."""
@@ -88,6 +135,7 @@ def read_drafts(name: str, files: Files, options: ImportOptions, notes: Notes) -
 
     Where descriptions are met the files are begun once more, to find out what stands in most of these.
     """
+    files.encoding = options.encoding
     notes.boilerplate = Boilerplate(lambda: _descriptions(name, files, options))
     omitted: Counter[tuple[str, str]] = Counter()
     for draft in FORMATS[name](files, options, notes):
@@ -100,6 +148,9 @@ def read_drafts(name: str, files: Files, options: ImportOptions, notes: Notes) -
         told = ", ".join(f"{reason} ({count})" for (where, reason), count in omitted.items() if where == file.name)
         if told:
             files.findings.setdefault(file, partial(str, f"interactions alone that are left out: {told}"))
+    for each in (*options.keywords, *filter(None, (options.catalogs,))):
+        if each.written not in notes.chosen:
+            notes.left_out("(options)", each.written, "names no column or field of these files", 1)
     others = [file for file in files.all if file not in files.opened]
     for file in others:
         # A folder of films has thousands beside what describes them.
@@ -112,7 +163,9 @@ def _descriptions(name: str, files: Files, options: ImportOptions) -> Iterator[s
     count = 0
     # A file that cannot be read to its end says so where its pieces are read.
     with contextlib.suppress(PenchantError):
-        for draft in islice(FORMATS[name](Files(files.all), options, Notes()), MAX_LOOKED_AT):
+        others = Files(files.all)
+        others.encoding = options.encoding
+        for draft in islice(FORMATS[name](others, options, Notes()), MAX_LOOKED_AT):
             if draft.kind is not DraftKind.PIECE or count >= MAX_TEXTS:
                 return
             if draft.problem is None and isinstance(text := extras_of(draft.body).get("description"), str):

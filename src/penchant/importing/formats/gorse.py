@@ -111,6 +111,7 @@ def _item(entry: JsonEntry, file: str, options: ImportOptions, notes: Notes) -> 
         builder.label("Comment", value["Comment"])
     builder.catalogs("Categories", _as_list(value.get("Categories")))
     labels = value.get("Labels")
+    options = options.among(labels) if isinstance(labels, dict) else options
     # Labels are an object of named ones, or a list or text without a name.
     for name, inner in labels.items() if isinstance(labels, dict) else [(LABELS, labels)]:
         builder.value(f"Labels/{name}" if inner is not labels else "Labels", name, inner, options, text_is_keyword=True)

@@ -16,6 +16,7 @@ import msgspec
 
 from penchant.importing.drafts import Draft, DraftKind, problem_draft
 from penchant.importing.files import Files, InputFile, json_problem
+from penchant.importing.moments import read_moment
 from penchant.importing.options import ImportOptions
 from penchant.importing.report import Notes
 from penchant.wire import encode, word_rule_numbers
@@ -34,7 +35,8 @@ WORD_RULE = "wordRule"
 _Members = Mapping[str, msgspec.Raw]
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _list = msgspec.json.Decoder(list[msgspec.Raw])
-_USER_ID, _PREFERENCES = "userId", "preferences"
+_USER_ID, _PREFERENCES, _TIME = "userId", "preferences", "timestamp"
+_WINDOWS = "availableFrom", "availableUntil"
 _MADE_ANEW = {
     ("score",): "an entry of a list, which is made anew",
     (_USER_ID, "categories"): "a profile, which is made of interactions",
@@ -65,7 +67,36 @@ def _draft(where: tuple[str, int], text: bytes, role: DraftKind | None, notes: N
             return Draft(_ALONE[name], *where, bytes(members[name]))
     kind = role or _kind(members)
     _note_members(where, kind, members, notes)
-    return Draft(kind, *where, text)
+    return Draft(kind, *where, _as_submitted(text, members))
+
+
+def _as_submitted(text: bytes, members: _Members) -> bytes:
+    """Return an object as a request has it: data frames write ``null`` where one row has nothing, and times anyhow."""
+    replaced: dict[str, Any] = {}
+    for name in ("categories", "filters"):
+        raw = bytes(members.get(name, b""))
+        if b"null" in raw or (name == "filters" and b"available" in raw):
+            given = _without_nothing(msgspec.json.decode(raw))
+            if isinstance(given, dict):
+                replaced[name] = given | {window: _moment(given[window]) for window in _WINDOWS if window in given}
+    raw = bytes(members.get(_TIME, b""))
+    if raw.startswith(b'"') and not raw.endswith((b'Z"', b'z"')):
+        replaced[_TIME] = _moment(msgspec.json.decode(raw))
+    return encode({**members, **replaced}) if replaced else text
+
+
+def _without_nothing(value: Any) -> Any:
+    """Return a value without what holds nothing, at every depth."""
+    if isinstance(value, dict):
+        return {name: _without_nothing(inner) for name, inner in value.items() if inner is not None}
+    return [_without_nothing(each) for each in value if each is not None] if isinstance(value, list) else value
+
+
+def _moment(value: Any) -> Any:
+    """Return a time as tables may have it as requests do; what is none stays as it is, and is a fault of its row."""
+    with contextlib.suppress(ValueError):
+        return read_moment(value) if isinstance(value, str) else value
+    return value
 
 
 def _note_rule(where: tuple[str, int], rule: bytes, notes: Notes) -> None:

@@ -80,7 +80,9 @@ def _are_fields(fields: Any) -> bool:
 
 def _piece(item_id: str, item: _Item, options: ImportOptions, notes: Notes) -> Draft:
     builder = PieceBuilder(notes, item.file, item.line, item_id)
-    for name, value in msgspec.json.decode(item.fields).items():
+    fields = msgspec.json.decode(item.fields)
+    options = options.among(fields)
+    for name, value in fields.items():
         builder.value(f"fields/{name}", name, value, options)
     return builder.draft()
 

@@ -82,6 +82,7 @@ def _item(entry: JsonEntry, file: str, options: ImportOptions, notes: Notes) -> 
     if entry.problem or not isinstance(value, dict) or not value:
         return problem_draft(DraftKind.PIECE, where, "", entry.problem or "An object with itemId is accepted.")
     # In a catalogue's table the id is the first column, whatever it is called.
+    options = options.among(value)
     id_name = options.id_column or _first(value, _ITEM_IDS) or next(iter(value))
     builder = PieceBuilder(notes, file, entry.line, value.get(id_name))
     notes.mapped(file, id_name, "id")

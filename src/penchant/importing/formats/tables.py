@@ -17,9 +17,10 @@ from penchant.importing.drafts import (
     type_named,
     type_of_rating,
 )
-from penchant.importing.files import Files, InputFile, TableRow, UnreadableFile, printable, require_columns
+from penchant.importing.files import Files, InputFile, TableRow, UnreadableFile, printable, quoted, require_columns
 from penchant.importing.frames import Frame, NoText, Omission, open_frame
 from penchant.importing.measures import is_number, plain
+from penchant.importing.moments import read_moment
 from penchant.importing.options import ImportOptions, KeywordColumn
 from penchant.importing.pieces import DESCRIPTION_NAMES, ID_NAMES, FieldTaker, PieceBuilder, merge_rows, split, window
 from penchant.importing.report import NO_PLACE, Notes
@@ -87,7 +88,45 @@ class Table(NamedTuple):
 def read_csv(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     """Yield the rows of CSV files of pieces, then those of interactions."""
     tables = {file: files.columns(file, options.form) for file in files.taken("csv", "tsv", "tab")}
+    for file, columns in tables.items():
+        _require_heading(file, columns, options)
     yield from _read(tables, lambda table: files.rows(table.file, options.form), options, notes)
+
+
+def _require_heading(file: InputFile, columns: Sequence[str], options: ImportOptions) -> None:
+    """Raise `UnreadableFile` where what stands in the first line is no name of a column, but a row."""
+    ids = options.id_column in columns if options.id_column else _find(columns, None, "id")
+    if not ids and not options.columns and any(is_number(column) or _is_moment(column) for column in columns):
+        raise UnreadableFile(
+            f"{file}: line 1 looks like a row, not like a heading ({printable(', '.join(columns))}); say what the "
+            f"columns are, for instance {_propose_columns(columns)}."
+        )
+
+
+def _propose_columns(cells: Sequence[str]) -> str:
+    """Return the option that names the columns of a table whose first row has these cells."""
+    names = [f"column {number}" for number in range(1, len(cells) + 1)]
+    names[:2] = ["id", "title"][: len(cells)]
+    if len(cells) < 3 or not _is_moment(cells[-1]):
+        return f"--columns {quoted(','.join(names))}"
+    names[:2], names[-1] = ["user", "item"], "time"
+    if len(cells) == 3:
+        return f"--columns {','.join(names)} --type '*=Watch'"
+    names[2] = "rating" if is_number(cells[2]) else "event"
+    return f"--columns {quoted(','.join(names))}"
+
+
+def _is_moment(text: str) -> bool:
+    if is_number(text) and not (text.isdecimal() and int(text[:20]) >= _LEAST_MOMENT):
+        return False
+    try:
+        return read_moment(text) is not None
+    except ValueError:
+        return False
+
+
+_LEAST_MOMENT = 100_000_000
+"""A smaller number is taken for no time where nothing says that it is one."""
 
 
 def read_parquet(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
@@ -108,7 +147,7 @@ def _read(
     for file, written in columns_of.items():
         columns = list(dict.fromkeys((*written, *file.partition)))
         tables.append(Table(file, columns, find_roles(columns, file, options)))
-    options = _require_chosen(tables, options)
+    options = _require_chosen(tables, options, notes)
     for table in tables:
         if table.roles.kind is DraftKind.PIECE:
             yield from read_pieces(_partitioned(rows_of(table), table.file), table, options, notes)
@@ -117,7 +156,7 @@ def _read(
             yield from read_interactions(_partitioned(rows_of(table), table.file), table, options, notes)
 
 
-def _require_chosen(tables: Sequence[Table], options: ImportOptions) -> ImportOptions:
+def _require_chosen(tables: Sequence[Table], options: ImportOptions, notes: Notes) -> ImportOptions:
     """Return the options, their columns found among those of the tables: an option may not name what there is not.
 
     Raises:
@@ -129,9 +168,10 @@ def _require_chosen(tables: Sequence[Table], options: ImportOptions) -> ImportOp
         require_columns(tables[0].file, filter(None, named), list(anywhere))
     pieces = [table for table in tables if table.roles.kind is DraftKind.PIECE] or tables
     options = options.among(anywhere)
+    chosen = options.keywords if options.catalogs is None else (*options.keywords, options.catalogs)
+    notes.chosen.update(each.written for each in chosen)
     for table in pieces:
-        columns = options.keywords if options.catalogs is None else (*options.keywords, options.catalogs)
-        require_columns(table.file, (each.column for each in columns), table.columns)
+        require_columns(table.file, (each.column for each in chosen), table.columns)
     return options
 
 
@@ -187,11 +227,13 @@ def _take_chosen(chosen: Sequence[KeywordColumn], builder: PieceBuilder, column:
 
 
 def _take_named(category: str, builder: PieceBuilder, column: str, value: Any) -> None:
-    keywords = builder.listed(column, value) if isinstance(value, str) else None
+    separator, keywords = "", builder.listed(column, value) if isinstance(value, str) else None
     if keywords is None:
         keywords = split(value, KeywordColumn(column=column, category=category))
         if len(keywords) == 1 and isinstance(keywords[0], str) and category in _COMMA_SEPARATED:
             keywords = [part.strip() for part in keywords[0].split(",") if part.strip()]
+            separator = "," if len(keywords) > 1 else ""
+    builder.named(column, category, separator)
     builder.qualities(column, category, keywords, is_number)
 
 
@@ -202,6 +244,7 @@ def _leave_row_number(builder: PieceBuilder, column: str, _value: Any) -> None:
 def _take_other(options: ImportOptions, builder: PieceBuilder, column: str, value: Any) -> None:
     """Take a value of a column that is nothing else: a list of keywords, or an extra."""
     if isinstance(value, list) and not options.keywords:
+        builder.named(column, column, "")
         builder.keywords(column, column, value)
     # Points part thousands where commas begin decimals; without a comma a text may as well be a version or a date.
     elif options.decimal == "," and isinstance(value, str) and _WITH_COMMA.match(value):
