@@ -5,6 +5,7 @@ same when it is imported again, are here.
 """
 
 import enum
+import functools
 import hashlib
 import re
 from collections.abc import Mapping
@@ -178,7 +179,12 @@ def is_stable_event_id(event_id: str) -> bool:
 
 def type_named(name: str, chosen: Mapping[str, InteractionType]) -> InteractionType | None:
     """Return the interaction of an action, chosen ones first; known ones however they are spelt."""
-    return chosen.get(name.lower()) or _TYPES.get(re.sub(r"[^a-z]", "", name.lower())) or chosen.get(ANY)
+    return chosen.get(name.lower()) or _known_type(name) or chosen.get(ANY)
+
+
+@functools.lru_cache(maxsize=1 << 10)
+def _known_type(name: str) -> InteractionType | None:
+    return _TYPES.get(re.sub(r"[^a-z]", "", name.lower()))
 
 
 def type_of_rating(value: Any, scale: float, decimal: str = ".") -> InteractionType:

@@ -9,6 +9,7 @@ its own, or several of them a line each.
 """
 
 import contextlib
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -36,6 +37,8 @@ _Members = Mapping[str, msgspec.Raw]
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _list = msgspec.json.Decoder(list[msgspec.Raw])
 _USER_ID, _PREFERENCES, _TIME = "userId", "preferences", "timestamp"
+_REQUESTED = re.compile(r"[^ ]+[Tt][^ ]+(?:[Zz]|[+-]\d\d:\d\d)\Z")
+"""A time as requests have it, which stays as it is written."""
 _WINDOWS = "availableFrom", "availableUntil"
 _MADE_ANEW = {
     ("score",): "an entry of a list, which is made anew",
@@ -76,9 +79,12 @@ def _as_submitted(text: bytes, members: _Members) -> bytes:
     for name in ("categories", "filters"):
         raw = bytes(members.get(name, b""))
         if b"null" in raw or (name == "filters" and b"available" in raw):
-            given = _without_nothing(msgspec.json.decode(raw))
+            value = msgspec.json.decode(raw)
+            given = _without_nothing(value)
             if isinstance(given, dict):
-                replaced[name] = given | {window: _moment(given[window]) for window in _WINDOWS if window in given}
+                given |= {window: _moment(given[window]) for window in _WINDOWS if window in given}
+            if given != value:
+                replaced[name] = given
     raw = bytes(members.get(_TIME, b""))
     if raw.startswith(b'"') and not raw.endswith((b'Z"', b'z"')):
         replaced[_TIME] = _moment(msgspec.json.decode(raw))
@@ -95,7 +101,7 @@ def _without_nothing(value: Any) -> Any:
 def _moment(value: Any) -> Any:
     """Return a time as tables may have it as requests do; what is none stays as it is, and is a fault of its row."""
     with contextlib.suppress(ValueError):
-        return read_moment(value) if isinstance(value, str) else value
+        return value if not isinstance(value, str) or _REQUESTED.match(value) else read_moment(value)
     return value
 
 

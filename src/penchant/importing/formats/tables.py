@@ -271,8 +271,9 @@ def read_interactions(rows: Iterable[TableRow], table: Table, options: ImportOpt
     # Ratings decide the type only where no column does.
     taken |= {roles.type: "type"} if roles.type else {roles.rating: "type"}
     columns: Mapping[str, str] = {name: to for name, to in taken.items() if name is not None}
-    for row in note_values(rows, file.name, notes, taken=columns):
-        draft = _interaction(row, file.name, roles, options, notes)
+    name = file.name
+    for row in note_values(rows, name, notes, taken=columns):
+        draft = _interaction(row, name, roles, options, notes)
         if draft is not None:
             yield draft
 
