@@ -75,6 +75,10 @@ def _draft(where: tuple[str, int], text: bytes, role: DraftKind | None, notes: N
 
 def _as_submitted(text: bytes, members: _Members) -> bytes:
     """Return an object as a request has it: data frames write ``null`` where one row has nothing, and times anyhow."""
+    moment = bytes(members.get(_TIME, b""))
+    is_moment_odd = moment.startswith(b'"') and not moment.endswith((b'Z"', b'z"'))
+    if not is_moment_odd and b"null" not in text and b"available" not in text:
+        return text
     replaced: dict[str, Any] = {}
     for name in ("categories", "filters"):
         raw = bytes(members.get(name, b""))
@@ -85,9 +89,8 @@ def _as_submitted(text: bytes, members: _Members) -> bytes:
                 given |= {window: _moment(given[window]) for window in _WINDOWS if window in given}
             if given != value:
                 replaced[name] = given
-    raw = bytes(members.get(_TIME, b""))
-    if raw.startswith(b'"') and not raw.endswith((b'Z"', b'z"')):
-        replaced[_TIME] = _moment(msgspec.json.decode(raw))
+    if is_moment_odd:
+        replaced[_TIME] = _moment(msgspec.json.decode(moment))
     return encode({**members, **replaced}) if replaced else text
 
 
