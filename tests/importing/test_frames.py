@@ -65,13 +65,13 @@ def test_whole_numbers_keep_every_digit(folder: Folder) -> None:
 
 def test_times_are_cut_to_milliseconds_and_infinity_is_no_end(folder: Folder) -> None:
     until = pa.array([1795855195123456789, None], pa.int64()).view(pa.timestamp("ns", "Europe/Paris"))
-    ever = pa.array([2**63 - 1, 0], pa.int64()).view(pa.timestamp("us"))
+    ever = pa.array([2**63 - 1, 10**15], pa.int64()).view(pa.timestamp("us"))
 
     first, second = read(folder, id=["1", "2"], available_until=until, available_from=ever, seen=until)
 
     assert first["filters"] == {"availableUntil": "2026-11-28T08:39:55.123Z"}
     assert first["extras"] == {"seen": "2026-11-28T08:39:55.123+00:00"}
-    assert second["filters"] == {"availableFrom": "1970-01-01T00:00:00.000Z"}
+    assert second["filters"] == {"availableFrom": "2001-09-09T01:46:40.000Z"}
     days = pa.array([2**31 - 1, 20757], pa.int32()).view(pa.date32())
     assert [piece["filters"] for piece in read(folder, id=["1", "2"], available_until=days)] == [
         {},

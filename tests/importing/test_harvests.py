@@ -48,8 +48,21 @@ def test_records_of_a_harvest_are_pieces_and_what_is_no_piece_is_told(folder: Fo
     ]
     left = folder.left_out()
     assert left["a.xml", "record"][0] == "deleted there; delete it here, too"
-    assert left["a.xml", "resumptionToken"][0].startswith("further records follow")
+    assert left["a.xml", "resumptionToken"][0].startswith("this is one page of several")
     assert left["a.xml", "description"][1] == left["a.xml", "title"][1] == 1
+
+
+def test_of_records_of_one_id_the_newest_counts_and_a_page_is_told(folder: Folder) -> None:
+    newer, older = (record(1, f"<dc:title>{each}</dc:title>") for each in ("New", "Old"))
+    folder.write("a.xml", answer(newer.replace("2026-11-01", "2026-11-02"), older))
+
+    (piece,) = folder.read("oai_dc")
+
+    assert piece["label"] == "New"
+    assert not folder.notes.is_partial
+    folder.write("b.xml", answer("<resumptionToken>next</resumptionToken>"))
+    folder.read("oai_dc")
+    assert folder.notes.is_partial
 
 
 def test_a_single_record_goes_by_its_own_identifier(folder: Folder) -> None:
@@ -75,5 +88,5 @@ def test_marcxml_says_what_dublin_core_is(folder: Folder) -> None:
     (problem,) = folder.read("marcxml")
 
     assert problem.detail == (
-        "Found Dublin Core, which --from oai_dc reads; metadataPrefix=marc21 asks a server for MARC 21."
+        "Found Dublin Core, no MARC; import it --from oai_dc, or ask its server for metadataPrefix=marc21."
     )

@@ -166,5 +166,5 @@ def test_columns_that_are_none_are_refused(text: str) -> None:
 
 def test_columns_and_types_are_read_as_they_are_written() -> None:
     assert parse_column("genre=kinds:|") == KeywordColumn(column="kinds", category="genre", separator="|")
-    assert parse_column("kinds", category=False) == KeywordColumn(column="kinds", category="-")
+    assert parse_column("kinds", category=False) == KeywordColumn(column="kinds", category="")
     assert parse_type("Add=To=ratelike") == ("add=to", InteractionType.RATE_LIKE)

@@ -33,7 +33,7 @@ Convert = Callable[[Any], list[Any]]
 """Returns the values of an array of Arrow, ``None`` where there is none."""
 
 
-class Omission(NamedTuple):
+class OmittedValues(NamedTuple):
     """A column of which a batch has values that are not read: how many, in which row first, and what it holds."""
 
     column: str
@@ -53,7 +53,7 @@ class Frame:
         self._has_large = has_large
 
     def rows(
-        self, read: Callable[[str], bool], needed: Callable[[str], bool], omit: Callable[[Omission], None]
+        self, read: Callable[[str], bool], needed: Callable[[str], bool], omit: Callable[[OmittedValues], None]
     ) -> Iterator[TableRow]:
         """Yield the rows of the columns that are read; what others hold, and those that cannot be, goes to ``omit``.
 
@@ -82,7 +82,7 @@ class Frame:
 
     def _omissions(
         self, batch: Any, converters: Collection[int], read: Callable[[str], bool], done: int
-    ) -> list[Omission]:
+    ) -> list[OmittedValues]:
         """Return what of a batch is not read, in the order of first rows."""
         found = []
         for place, name in enumerate(self.columns):
@@ -90,7 +90,9 @@ class Frame:
                 continue
             count, first = _count_filled(batch.column(place))
             if count:
-                found.append(Omission(name, count, done + first + 1, str(self._types[place]) if read(name) else ""))
+                found.append(
+                    OmittedValues(name, count, done + first + 1, str(self._types[place]) if read(name) else "")
+                )
         return sorted(found, key=lambda each: each.row)
 
     def can_read(self, column: str) -> bool:

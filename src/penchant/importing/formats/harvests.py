@@ -10,7 +10,16 @@ from penchant.importing.drafts import Draft, DraftKind, problem_draft
 from penchant.importing.files import Files, UnreadableFile
 from penchant.importing.markup import child_text, local_name, read_items, text_of
 from penchant.importing.options import ImportOptions
-from penchant.importing.pieces import DESCRIPTION, LABEL, FieldTaker, PieceBuilder, extra, keywords, leave_field
+from penchant.importing.pieces import (
+    DESCRIPTION,
+    LABEL,
+    FieldTaker,
+    IdRegister,
+    PieceBuilder,
+    extra,
+    keywords,
+    leave_field,
+)
 from penchant.importing.report import Notes
 
 _DC = "dc"
@@ -65,6 +74,7 @@ def read(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     Raises:
         UnreadableFile: a server answered with an error.
     """
+    known = IdRegister(notes)
     for file in files.taken("xml"):
         for line, item in read_items(files, file, (_RECORD, _DC, _ERROR, _TOKEN)):
             name, where = local_name(item.tag), (file.name, line)
@@ -72,13 +82,26 @@ def read(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
                 raise UnreadableFile(f"{file}: the server answered {item.get('code', '')}: {text_of(item)[:200]}")
             if name == _TOKEN:
                 if text_of(item):
-                    reason = "further records follow; ask ListRecords again with this resumptionToken"
-                    notes.left_out(file.name, _TOKEN, reason, line)
-            elif (draft := _record(item, where, options, notes)) is not None:
+                    notes.further_pages(file.name, _TOKEN, line)
+                continue
+            piece_id = _id_of(item, options)
+            draft = _record(item, piece_id, where, options, notes)
+            # All datestamps of a server are equally long, and in UTC.
+            stamp = next((text_of(each) for each in item.iter() if local_name(each.tag) == "datestamp"), None)
+            if draft is not None and (draft.problem or known.admits(draft, piece_id, stamp)):
                 yield draft
 
 
-def _record(item: Element, where: tuple[str, int], options: ImportOptions, notes: Notes) -> Draft | None:
+def _id_of(item: Element, options: ImportOptions) -> str:
+    """Return the id of a record: that of its header, or the field that was chosen; nothing where there is none."""
+    parts = {local_name(element.tag): element for element in item.iter()}
+    header, core = parts.get("header"), parts.get(_DC)
+    if header is not None and options.id_column is None:
+        return child_text(header, _ID)
+    return "" if core is None else child_text(core, options.id_column or _ID)
+
+
+def _record(item: Element, piece_id: str, where: tuple[str, int], options: ImportOptions, notes: Notes) -> Draft | None:
     """Return the piece of a record, or its problem; ``None``, which is noted, for one that was deleted."""
     parts = {local_name(element.tag): element for element in item.iter()}
     header, core = parts.get("header"), parts.get(_DC)
@@ -91,7 +114,6 @@ def _record(item: Element, where: tuple[str, int], options: ImportOptions, notes
         detail = f"Found metadata of <{found}>{hint}: records of metadataPrefix=oai_dc are accepted."
         return problem_draft(DraftKind.PIECE, where, "metadata", detail)
     field = options.id_column or _ID
-    piece_id = child_text(header, _ID) if header is not None and options.id_column is None else child_text(core, field)
     if not piece_id:
         return problem_draft(DraftKind.PIECE, where, field, f"Found a record without {field}.")
     builder = PieceBuilder(notes, *where, piece_id, options=options)

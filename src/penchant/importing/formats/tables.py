@@ -18,7 +18,7 @@ from penchant.importing.drafts import (
     type_of_rating,
 )
 from penchant.importing.files import Files, InputFile, TableRow, UnreadableFile, printable, quoted, require_columns
-from penchant.importing.frames import Frame, NoText, Omission, open_frame
+from penchant.importing.frames import Frame, NoText, OmittedValues, open_frame
 from penchant.importing.measures import is_number, plain
 from penchant.importing.moments import read_moment
 from penchant.importing.options import ImportOptions, KeywordColumn
@@ -411,7 +411,7 @@ def _frame_rows(frame: Frame, table: Table, options: ImportOptions, notes: Notes
         needed = {column for column in table.columns if column == roles.id or _taker(column, table, options)}
         read = bool
 
-    def omit(omission: Omission) -> None:
+    def omit(omission: OmittedValues) -> None:
         reason = f"values of the type {omission.what} are not read" if omission.what else NO_PLACE
         notes.left_out(frame.file.name, omission.column, reason, omission.row, omission.filled)
 
