@@ -95,7 +95,8 @@ WOO = (
         "Images,Parent,Attribute 1 name,Attribute 1 value(s),Attribute 1 visible,Attribute 1 global"
     ),
     (
-        '44,variable,HOOD,Hoodie,1,0,visible,Warm.,45,"Clothing > Hoodies, Sale","warm, red\\, white",'
+        '44,variable,HOOD,Hoodie,1,0,visible,Warm.,45,"Clothing > Hoodies, Sale",'
+        '"warm, red\\, white, ""soft, light"", 12"" hem",'
         '"https://shop.example/a.jpg, https://shop.example/b.jpg",,Color,"Blue, Green",1,1'
     ),
     "45,variation,HOOD-B,Hoodie - Blue,1,0,visible,,45,,,,HOOD,Color,Blue,,1",
@@ -112,7 +113,7 @@ def test_a_woocommerce_product_has_its_attributes_and_variations_are_left_out(fo
         "44",
         "Hoodie",
         category=["Clothing", "Hoodies", "Sale"],
-        tag=["warm", "red, white"],
+        tag=["warm", "red, white", "soft, light", '12" hem'],
         color=["Blue", "Green"],
         extras={"sku": "HOOD", "description": "Warm.", "price": "45", "image": "https://shop.example/a.jpg"},
     )

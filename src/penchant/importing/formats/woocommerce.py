@@ -63,13 +63,14 @@ _ATTRIBUTE = re.compile(r"attribute(\d+)(name|values)")
 _ATTRIBUTE_COLUMNS = 4
 """Columns of an attribute: its name, its values, and whether it is shown and global."""
 
-_COMMA = re.compile(r"(?<!\\),")
-"""A comma inside of a value has a backslash before it."""
+_VALUE = re.compile(r'\s*"((?:[^"]|"")*)"\s*(?=,|\Z)|((?:\\,|[^,])+)')
+"""A value of several: in quotes, or with a backslash before each comma that is its own."""
 
 
 def _values(text: str) -> list[str]:
-    values = (part.replace("\\,", ",").strip() for part in _COMMA.split(text))
-    return [part for part in values if part]
+    quoted_or_not = ((match[1] or "").replace('""', '"') or match[2] or "" for match in _VALUE.finditer(text))
+    values = (value.replace("\\,", ",").strip() for value in quoted_or_not)
+    return [value for value in values if value]
 
 
 def _keywords(category: str) -> FieldTaker:
