@@ -29,6 +29,7 @@ READING = {
     "export": "--source s --output out",
     "recommend": "--source s --out out.ndjson",
     "evaluate": "--source s --json out.json",
+    "simulate": "--source s --json out.json",
     "tune": "--source s --apply",
     "replay": "--source s --placement p --draft ../draft.json",
     "keywords variants": "--source s --output out",
