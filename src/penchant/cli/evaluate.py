@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 from rich.console import Console
@@ -27,6 +27,7 @@ from penchant.cli.histories import (
     trial_of,
     trial_options,
 )
+from penchant.cli.list_files import ListColumns, ListFile, NamedFile, read_lists, write_lists, write_split
 from penchant.cli.options import NearChoice, anew_option, figures_option, processes_option, write_figures
 from penchant.cli.progress import progress
 from penchant.cluster import StoredPlan, WorkFolder, executor_of, require_executor
@@ -40,15 +41,20 @@ from penchant.evaluation.contest import (
     MethodFigures,
     made_here,
 )
+from penchant.evaluation.foreign_lists import ForeignLists
+from penchant.evaluation.histories import SourceHistory
 from penchant.evaluation.list_work import ListWork, MethodLists, read_history
+from penchant.evaluation.metrics import RECALLED
 from penchant.evaluation.mixes import MIXES
+from penchant.evaluation.package_methods import PACKAGE_METHODS, require_packages
 from penchant.evaluation.splits import KnowledgeLimits
-from penchant.evaluation.trials import EvaluationRequest, Tell
+from penchant.evaluation.trials import EvaluationRequest, Tell, Trial, known_part
 from penchant.model import InteractionType
 from penchant.settings import start_with_one_thread
 
 WIDTH = 140
 MAX_HISTORY, MAX_LIKES = 1_000_000_000, 1_000
+new_folder = click.Path(file_okay=False, path_type=Path)
 
 
 class _Numbers(click.ParamType[tuple[int, ...]]):
@@ -119,9 +125,28 @@ class _Numbers(click.ParamType[tuple[int, ...]]):
     "--method",
     "methods",
     multiple=True,
-    type=NearChoice(contenders.METHODS),
-    help="Only this method; repeat it (default all).",
+    type=NearChoice((*contenders.METHODS, *PACKAGE_METHODS)),
+    help=f"Only this method; repeat it (default all but those of other packages: {', '.join(PACKAGE_METHODS)}).",
 )
+@click.option(
+    "--lists",
+    "list_files",
+    type=NamedFile(),
+    multiple=True,
+    help="Judge the lists of this file, too: a row for each person, piece, and rank or score (CSV, NDJSON, Parquet); "
+    "repeat it.",
+)
+@click.option("--person-column", "person", help="Its column of people, where the name does not tell.")
+@click.option("--piece-column", "piece", help="Its column of pieces.")
+@click.option("--rank-column", "rank", help="Its column of ranks, the least first.")
+@click.option("--score-column", "score", help="Its column of scores, the greatest first.")
+@click.option(
+    "--write-split",
+    "split_folder",
+    type=new_folder,
+    help="Write what is known, what is held out, and who is asked for, to make lists from; nothing is judged.",
+)
+@click.option("--write-lists", "lists_folder", type=new_folder, help="Write the lists of our methods, a file for each.")
 @click.option(
     "--memory",
     type=click.FloatRange(0.01, 1024),
@@ -161,6 +186,9 @@ def evaluate(
     people: int,
     methods: tuple[str, ...],
     memory: float,
+    list_files: tuple[ListFile, ...],
+    split_folder: Path | None,
+    lists_folder: Path | None,
     json_file: Path | None,
     anew: bool,
     processes: int | None,
@@ -171,8 +199,9 @@ def evaluate(
     Of a source (--source, with --data or --database), or of files in the shape that import takes (--folder, or
     --pieces and --interactions). Everything is ranked that the person does not know yet. Nothing is changed.
     Several numbers of --history or --known are evaluated one after the other, all pairs of them. Interrupted, the same
-    command with --json FILE goes on from there.
+    command with --json FILE goes on from there. The table has the best one first.
     """
+    columns = ListColumns(*(options.pop(name) for name in ListColumns._fields))
     cases = _limits_of(history, known)
     if cases != [None] and cold:
         raise click.UsageError("--cold goes with neither --history nor --known.")
@@ -180,6 +209,10 @@ def evaluate(
         raise click.UsageError("--calibration needs the category that it goes by: --calibration-category.")
     if as_type and mix:
         raise click.UsageError("--as goes not with --mix: name one of them.")
+    if cases != [None] and (list_files or split_folder or lists_folder):
+        raise click.UsageError("--history and --known go with neither --lists nor --write-split nor --write-lists.")
+    _require_names(list_files)
+    require_packages(methods)
     request, named = trial_of(
         options,
         asked=asked,
@@ -193,21 +226,43 @@ def evaluate(
         calibration_category=calibration_category or "",
     )
     origin = origin_of(**named)
+    if split_folder is not None:
+        _write_split(split_folder, origin, request)
+        return
     require_executor(origin.settings.cluster, processes)
-    run = _ContestRun(origin, [replace(request, limits=each) for each in cases], processes)
+    lists = _ListsBeside(list_files, columns, lists_folder)
+    run = _ContestRun(origin, [replace(request, limits=each) for each in cases], processes, lists)
     with progress() as tell:
         evaluated = run.evaluated(tell, None if str(json_file) == "-" else json_file, anew=anew)
     as_json = contest.as_json(evaluated[0] if len(evaluated) == 1 else evaluated)
     write_figures(json_file, as_json, lambda: _show(evaluated))
 
 
+class _ListsBeside(NamedTuple):
+    """Files of lists that are judged beside, how they are read, and the folder that ours are written to, if any."""
+
+    files: Sequence[ListFile]
+    columns: ListColumns
+    folder: Path | None
+
+    def read(self, history: SourceHistory) -> list[ForeignLists]:
+        return [read_lists(file, self.columns, history) for file in self.files]
+
+
 class _ContestRun:
     """Evaluations of one history, one for each request."""
 
-    def __init__(self, origin: HistoryOrigin, requests: Sequence[EvaluationRequest], processes: int | None) -> None:
+    def __init__(
+        self,
+        origin: HistoryOrigin,
+        requests: Sequence[EvaluationRequest],
+        processes: int | None,
+        lists: _ListsBeside,
+    ) -> None:
         self._origin = origin
         self._requests = requests
         self._processes = processes
+        self._lists = lists
 
     def evaluated(self, tell: Tell, out: Path | None, *, anew: bool) -> list[Evaluation]:
         """Return the evaluations; with a file that they are for, a run that was interrupted is gone on with.
@@ -222,9 +277,9 @@ class _ContestRun:
             request = {"release": __version__, "evaluation": self._digest()}
             is_begun = not anew and folder.resumable(request) is not None
             history = read_history(folder.path) if is_begun else self._origin.read()
-            contest = Contest(history, self._requests)
+            contest = Contest(history, self._requests, self._lists.read(history))
             if sum(share.end - share.begin for share in contest.shares) <= FEW:
-                return contest.evaluated(made_here(contest, tell))
+                return self._judged(contest, made_here(contest, tell))
             stack.enter_context(folder.locked())
             # Another process may have come to its end with it just now.
             stored = folder.resumable(request) if is_begun else None
@@ -244,9 +299,15 @@ class _ContestRun:
         start_with_one_thread()
         with closing(executor_of(stored.plan, folder.path, self._origin.settings.cluster, self._processes)) as executor:
             folder.fill(stored.plan, executor, lambda done, total: tell("making lists", done, total))
-        evaluated = contest.evaluated([MethodLists.decode(content) for content in folder.contents(stored.plan)])
+        evaluated = self._judged(contest, [MethodLists.decode(content) for content in folder.contents(stored.plan)])
         folder.remove()
         return evaluated
+
+    def _judged(self, contest: Contest, parts: Sequence[MethodLists]) -> list[Evaluation]:
+        if self._lists.folder is not None:
+            trial, lists = contest.lists(parts)
+            write_lists(self._lists.folder, lists, trial, self._origin.names(contest.history))
+        return contest.evaluated(parts)
 
     def _digest(self) -> str:
         """Return what tells this run from others; files count by their size and time."""
@@ -264,6 +325,25 @@ def _limits_of(history: tuple[int, ...] | None, known: tuple[int, ...] | None) -
     if history is None and known is None:
         return [None]
     return [KnowledgeLimits(history=size, likes=likes) for likes in known or (None,) for size in history or (None,)]
+
+
+def _require_names(files: Sequence[ListFile]) -> None:
+    names = {name.lower() for name in (*contenders.METHODS, *PACKAGE_METHODS)}
+    for file in files:
+        if file.name.lower() in names:
+            raise click.UsageError(f"--lists: {file.name!r} is the name of a method already; write OTHER={file.path}.")
+        names.add(file.name.lower())
+
+
+def _write_split(folder: Path, origin: HistoryOrigin, request: EvaluationRequest) -> None:
+    history = origin.read()
+    trial = Trial.of(history, request)
+    held_out = history.events.take(known_part(history, request)[1])
+    write_split(folder, trial, held_out, origin.names(history))
+    click.echo(
+        f"Wrote known.csv, held-out.csv and relevant.csv to {folder}. Make lists of {RECALLED} from known.csv for the "
+        f"{len(trial.people):,} people in relevant.csv, and judge them with the same options and --lists mine=FILE."
+    )
 
 
 def _show(evaluated: Sequence[Evaluation]) -> None:
@@ -287,7 +367,8 @@ def show(evaluated: Evaluation) -> None:
     by_category = ["KL@10"] if any(each.miscalibration10 for each in evaluated.methods) else []
     ranked = ("NDCG@10", "HR@10", "MRR@20", "Recall@20", "penchant minus it")
     table = Table("method", *ranked, "coverage", "Gini", "novelty", "ILD@10", *by_category)
-    for each in evaluated.methods:
+    methods = contest.best_first(evaluated.methods)
+    for each in methods:
         ranks = (
             _interval(each.warm_people.ndcg10),
             _mean(each.warm_people.hit_rate10),
@@ -300,10 +381,10 @@ def show(evaluated: Evaluation) -> None:
         table.add_row(each.name, *ranks, *beyond, *apart_by)
     console.print(table)
     apart = Table("Recall@20", "warm pieces", "cold pieces", "cold entries", "cold people", "seconds")
-    for each in evaluated.methods:
+    for each in methods:
         apart.add_row(each.name, *_apart(each), f"{each.seconds:.1f}")
     console.print(apart)
-    for each in evaluated.methods:
+    for each in methods:
         if each.parameters:
             console.print(f"{each.name}: {each.parameters}", highlight=False, soft_wrap=True)
     for sentence in (*evaluated.notes, *contest.conclude(evaluated)):

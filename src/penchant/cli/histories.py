@@ -1,10 +1,11 @@
 """Histories for evaluation and tuning: those of a source or of files, their options, and kernels to search with."""
 
 import contextlib
+import functools
 import itertools
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ from penchant.model import (
 )
 from penchant.service.bulk.lists import KernelChoice
 from penchant.settings import NodeSettings
-from penchant.storage import Erasure, Storage
+from penchant.storage import Erasure, Storage, user_key
 from penchant.wire import (
     PieceReading,
     decode_interaction_lines,
@@ -75,6 +76,17 @@ class HistoryOrigin:
         assert self.pieces is not None  # noqa: S101  # or there were a source
         assert self.interactions is not None  # noqa: S101  # as above
         return _read_files(self.pieces, self.interactions, given or SourceSettings())
+
+    def names(self, history: SourceHistory) -> Sequence[str]:
+        """Return the names of a history's people by their numbers; of who was erased meanwhile the key."""
+        if self.source is None:
+            return [str(key) for key in history.people]
+        with contextlib.closing(storage_of(self.settings, make=False)) as storage:
+            account_id = head_of(storage, self.account, self.source).account_id
+            with storage.sources.open_export(account_id, self.source) as export:
+                found = {each.user_id for batch in export.interactions(-UNDATED) for each in batch}
+        keys = {history.person_key(name): name for name in found}
+        return [keys.get(key, str(key)) for key in history.people]
 
 
 def history_options(function: Command) -> Command:
@@ -165,7 +177,8 @@ def read_source(storage: Storage, account: str, source: str, given: SourceSettin
             for row in batch
             if not row.deleted
         ]
-    return history_of(source, pieces, _rows_of_source(storage, account_id, source, settings), settings)
+        person_key = functools.partial(user_key, feed.head.source_id)
+    return history_of(source, pieces, _rows_of_source(storage, account_id, source, settings), settings, person_key)
 
 
 @contextlib.contextmanager

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from penchant.evaluation.histories import Knowledge, Runs, runs_of
 from penchant.evaluation.metrics import NOTHING, RECALLED
+from penchant.evaluation.package_methods import PACKAGE_METHODS
 from penchant.evaluation.served import AS_SERVED, ServedSource
 from penchant.evaluation.sessions import by_order, by_sessions, by_transitions, columns_of
 from penchant.evaluation.splits import split
@@ -262,6 +263,7 @@ FITTED: Mapping[str, FittedMethod] = {
     "SLIT": FittedMethod("decay", (1.0, 5.0, 20.0), by_order),
 }
 METHODS = ("random", POPULAR, CONTENT, PENCHANT, *FITTED)
+"""Ours, in the order in which they are reported; those of other packages follow where they are asked for."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -293,6 +295,10 @@ class Contenders:
         knowledge = self._knowledge
         if name in FITTED:
             return _fitted(knowledge, self._request, name)
+        if name in PACKAGE_METHODS:
+            method = PACKAGE_METHODS[name]
+            score = or_popular(method.fit(knowledge, self._request.split.seed), knowledge)
+            return Contender(lists=_ranking(score, knowledge), parameters=method.parameters)
         if name == "random":
             return Contender(lists=_ranking(by_chance(knowledge, self._request.split.seed), knowledge))
         if name == POPULAR:
@@ -319,10 +325,12 @@ class Contenders:
 def taking_part(knowledge: Knowledge, request: EvaluationRequest) -> tuple[list[str], list[str]]:
     """Return the methods that a request compares, and what is to be said of those that cannot take part."""
     methods, notes = list[str](), list[str]()
-    for name in METHODS:
-        if not request.includes(name):
+    asked = METHODS if request.methods is None else request.methods
+    for name in (*METHODS, *PACKAGE_METHODS):
+        if name not in asked:
             continue
-        hindrance = _hindrance(knowledge, request) if name in FITTED and FITTED[name].is_dense else None
+        fitted = FITTED.get(name) or PACKAGE_METHODS.get(name)
+        hindrance = _hindrance(knowledge, request) if fitted and fitted.is_dense else None
         if hindrance is None:
             methods.append(name)
         else:

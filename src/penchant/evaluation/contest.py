@@ -18,10 +18,12 @@ import numpy as np
 from penchant.computed import computed
 from penchant.evaluation import metrics
 from penchant.evaluation.contenders import CONTENT, FITTED, PENCHANT, POPULAR, Contenders, taking_part
+from penchant.evaluation.foreign_lists import ForeignLists
 from penchant.evaluation.histories import SourceHistory
 from penchant.evaluation.list_work import MethodLists
 from penchant.evaluation.metrics import Estimate, PieceVectors
 from penchant.evaluation.mixes import describe
+from penchant.evaluation.package_methods import PACKAGE_METHODS
 from penchant.evaluation.served import keywords_of, vectors_of
 from penchant.evaluation.splits import KnowledgeLimits
 from penchant.evaluation.trials import BATCH, EvaluationRequest, Tell, Trial, counts_of, in_batches
@@ -84,8 +86,8 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """An evaluation: of what, how it was split, and what each method made of it.
 
     ``history`` and ``known_likes`` are what little was known of the source and of people, ``asked`` of how many next
-    likes of each was asked, if so; ``shared`` counts the
-    known interactions that count for everybody. ``recorded`` is the mix or type by which these count as recorded.
+    likes of each was asked, if so; ``shared`` counts the known interactions that count for everybody. ``recorded`` is
+    the mix or type by which these count as recorded.
     """
 
     name: str
@@ -116,6 +118,16 @@ class Evaluation(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 def as_json(report: msgspec.Struct | Sequence[msgspec.Struct]) -> bytes:
     """Return a report, or several as an array, for machines, on lines for people."""
     return msgspec.json.format(encode(msgspec.to_builtins(report))) + b"\n"
+
+
+def best_first(methods: Sequence[MethodFigures]) -> list[MethodFigures]:
+    """Return methods by NDCG@10 of known people, the greatest first, those without it last; of equal ones as given."""
+
+    def figure(method: MethodFigures) -> float:
+        group = method.warm_people.ndcg10 or method.cold_people.ndcg10
+        return -1.0 if group is None else group.value
+
+    return sorted(methods, key=figure, reverse=True)
 
 
 def conclude(evaluated: Evaluation) -> list[str]:
@@ -179,8 +191,10 @@ class MethodShare(NamedTuple):
 class Contest:
     """The methods that requests compare on a history: which lists are to be made, and the figures that these give."""
 
-    def __init__(self, history: SourceHistory, requests: Sequence[EvaluationRequest]) -> None:
-        """Cut the work.
+    def __init__(
+        self, history: SourceHistory, requests: Sequence[EvaluationRequest], foreign: Sequence[ForeignLists] = ()
+    ) -> None:
+        """Cut the work; ``foreign`` are lists that are judged beside it.
 
         Raises:
             InvalidInput: as `Trial.of`.
@@ -189,6 +203,8 @@ class Contest:
         self.requests = requests
         self._keywords = dict[str, PieceVectors]()
         self._trials = [Trial.of(history, request) for request in requests]
+        # Before the work, so that a file that cannot be judged ends it at once.
+        self._foreign = [[(each.name, *each.lists(trial)) for each in foreign] for trial in self._trials]
         cases = zip(self._trials, requests, strict=True)
         self._methods = [taking_part(trial.knowledge, request) for trial, request in cases]
         self.shares = [
@@ -200,6 +216,11 @@ class Contest:
     def evaluated(self, parts: Sequence[MethodLists]) -> list[Evaluation]:
         """Return how the methods do, by the lists of all shares in their order: an evaluation for each request."""
         return [self._evaluation(case, parts) for case in range(len(self.requests))]
+
+    def lists(self, parts: Sequence[MethodLists], case: int = 0) -> tuple[Trial, dict[str, IntArray]]:
+        """Return the trial of a request, and the lists of its methods, (n_people, 20) in the order of its people."""
+        made = {name: self._parts_of(case, name, parts) for name in self._methods[case][0]}
+        return self._trials[case], {name: np.concatenate([each.lists for each in own]) for name, own in made.items()}
 
     def _evaluation(self, case: int, parts: Sequence[MethodLists]) -> Evaluation:
         history, request, trial = self.history, self.requests[case], self._trials[case]
@@ -214,7 +235,10 @@ class Contest:
             notes.append(f"What is known counts as if it had been recorded so: {describe(request.recorded)}.")
         if request.asked is not None:
             notes.append(f"Of each person's later likes no more than the first {request.asked:,} are asked for.")
-        judged = [self._judged(case, name, parts) for name in methods]
+        judged = [self._judged(case, name, self._parts_of(case, name, parts)) for name in methods]
+        for name, lists, told in self._foreign[case]:
+            judged.append(self._judged(case, name, [MethodLists(lists)]))
+            notes.append(told)
         return Evaluation(
             name=history.name,
             split=request.split.kind,
@@ -237,9 +261,9 @@ class Contest:
             notes=notes + left_out,
         )
 
-    def _judged(self, case: int, name: str, made: Sequence[MethodLists]) -> tuple[MethodFigures, FloatArray]:
+    def _judged(self, case: int, name: str, parts: Sequence[MethodLists]) -> tuple[MethodFigures, FloatArray]:
         """Return the figures of a method, and NDCG@10 of each warm person, for comparisons person by person."""
-        trial, seed, parts = self._trials[case], self.requests[case].split.seed, self._parts_of(case, name, made)
+        trial, seed = self._trials[case], self.requests[case].split.seed
         knowledge = trial.knowledge
         lists = np.concatenate([each.lists for each in parts])
         warm, cold = lists[: len(trial.warm.people)], lists[len(trial.warm.people) :]
@@ -329,7 +353,7 @@ def shares_of(case: int, methods: Sequence[str], people: int) -> list[MethodShar
     return [
         MethodShare(case, method, begin, min(people, begin + size))
         for method in ordered
-        for size in (people if method in FITTED else RANGE,)
+        for size in (people if method in FITTED or method in PACKAGE_METHODS else RANGE,)
         for begin in range(0, people, size)
     ]
 

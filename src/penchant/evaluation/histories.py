@@ -1,7 +1,7 @@
 """Histories: the pieces of a source and who did what with them, as columns; and what of it is known to methods."""
 
 from array import array
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -46,14 +46,21 @@ class SourceHistory:
     """A source and what happened in it; ``ids`` begin with those of ``pieces``, ascending.
 
     Ids after these are of pieces that are gone, or not there yet: people interacted with them, but they are in no list.
+    ``people`` are the keys of people by their numbers; ``person_key`` gives that of a name.
     """
 
     name: str
     pieces: Sequence[IndexedPiece]
     ids: Sequence[str]
     events: Events
-    person_count: int
+    people: Sequence[Hashable]
+    person_key: Callable[[str], Hashable]
     settings: SourceSettings
+
+    @property
+    def person_count(self) -> int:
+        """How many people there are."""
+        return len(self.people)
 
     @property
     def piece_count(self) -> int:
@@ -62,7 +69,11 @@ class SourceHistory:
 
 
 def history_of(
-    name: str, pieces: Iterable[IndexedPiece], rows: Iterable[Row], settings: SourceSettings
+    name: str,
+    pieces: Iterable[IndexedPiece],
+    rows: Iterable[Row],
+    settings: SourceSettings,
+    person_key: Callable[[str], Hashable] = str,
 ) -> SourceHistory:
     """Return the history of these pieces, whose ids are distinct, and interactions in the order of recording."""
     ordered = sorted(pieces, key=lambda piece: piece.id)
@@ -87,7 +98,8 @@ def history_of(
             times=np.array(columns[3], dtype=np.int64),
             portions=np.array(columns[4], dtype=np.int8),
         ),
-        person_count=len(people),
+        people=list(people),
+        person_key=person_key,
         settings=settings,
     )
 

@@ -54,10 +54,6 @@ class EvaluationRequest:
     calibration: float = 0.0
     calibration_category: str = ""
 
-    def includes(self, method: str) -> bool:
-        """Return whether a method is asked for."""
-        return self.methods is None or method in self.methods
-
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class JudgedPeople:

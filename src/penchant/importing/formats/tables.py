@@ -60,6 +60,8 @@ _ROLE_NAMES = {
     "time": "timestamp time ts date datetime createdat eventtime eventtimestamp eventdate occurredat recordedat "
     "unixtime unixreviewtime unixtimestamp timestampms epoch when visittime watchedat viewedat clickedat purchasedat "
     "ratedat orderdate purchasedate reviewdate",
+    "rank": "rank position",
+    "score": "score prediction predictedrating weight rating",
 }
 _NAMES = {"id": ID_NAMES} | {role: names.split() for role, names in _ROLE_NAMES.items()}
 """Names of the columns of each role, as they are compared, the likeliest first."""
@@ -346,8 +348,11 @@ def find_roles(columns: Sequence[str], file: InputFile, options: ImportOptions) 
         UnreadableFile: a column is missing, or was named and is not there.
     """
     # A table with a column of people is one of interactions, unless the person who imports it says otherwise.
-    user = None if file.role is DraftKind.PIECE else _find(columns, options.user_column, "user")
-    action, rating = (_find(columns, options.type_column, "type"), _find(columns, options.rating_column, "rating"))
+    user = None if file.role is DraftKind.PIECE else find_column(columns, options.user_column, "user")
+    action, rating = (
+        find_column(columns, options.type_column, "type"),
+        find_column(columns, options.rating_column, "rating"),
+    )
     is_interaction = user is not None or file.role is DraftKind.INTERACTION
     if options.user is not None and file.role is None:
         is_interaction = is_interaction or not (action is None and rating is None and ANY not in options.types)
@@ -355,14 +360,14 @@ def find_roles(columns: Sequence[str], file: InputFile, options: ImportOptions) 
         option = "--user-column, or say with --user NAME whose all rows are"
         raise _missing(file, columns, "users", option)
     # In a table of interactions "id" is most likely that of the row: other names of a piece's id go first.
-    piece_id = _find(columns, options.id_column, "id", first=1 if is_interaction else 0)
-    piece_id = piece_id or _find(columns, options.id_column, "id")
+    piece_id = find_column(columns, options.id_column, "id", first=1 if is_interaction else 0)
+    piece_id = piece_id or find_column(columns, options.id_column, "id")
     if piece_id is None:
         raise _missing(file, columns, "ids", "--id-column")
     if is_interaction:
         chosen = options.type_column, options.rating_column, options.time_column
         require_columns(file, filter(None, chosen), columns)
-    time = _find(columns, options.time_column, "time") if is_interaction and not options.without_times else None
+    time = find_column(columns, options.time_column, "time") if is_interaction and not options.without_times else None
     if time is None and is_interaction and not options.without_times:
         # Old interactions that are taken for ones of now would count as fresh taste.
         option = "--time-column, or say with --without-times that all rows happen when imported"
@@ -370,7 +375,7 @@ def find_roles(columns: Sequence[str], file: InputFile, options: ImportOptions) 
     return Roles(
         kind=DraftKind.INTERACTION if is_interaction else DraftKind.PIECE,
         id=piece_id,
-        label=_find(columns, options.label_column, "label"),
+        label=find_column(columns, options.label_column, "label"),
         user=user,
         type=action,
         rating=rating,
@@ -378,7 +383,7 @@ def find_roles(columns: Sequence[str], file: InputFile, options: ImportOptions) 
     )
 
 
-def _find(columns: Sequence[str], chosen: str | None, role: str, first: int = 0) -> str | None:
+def find_column(columns: Sequence[str], chosen: str | None, role: str, first: int = 0) -> str | None:
     """Return the column of a role: the chosen one if it is there, or the likeliest by its name, from the ``first``."""
     if chosen is not None:
         return chosen if chosen in columns else None
