@@ -119,6 +119,28 @@ def test_a_source_gives_the_figures_of_its_files(some_films: Path, tmp_path: Pat
     assert ours[0] == pytest.approx(ours[1], abs=0.01)
 
 
+def test_lists_of_a_source_come_back_from_files_with_the_same_figures(some_films: Path, tmp_path: Path) -> None:
+    data = ["--data", str(tmp_path / "data"), "--source", "films"]
+    files = [f"--{name}={some_films / name}.ndjson" for name in ("pieces", "interactions")]
+    assert command("import", *data, "--shift-times", *files).returncode == 0
+    words = ["evaluate", *data, "--people", "50", "--method", "Popular"]
+
+    split = command(*words, "--write-split", str(tmp_path / "split"))
+    written = command(*words, "--write-lists", str(tmp_path / "ours"))
+    judged = command(*words, "--lists", f"theirs={tmp_path / 'ours' / 'popular.csv'}", "--json", "-")
+
+    assert judged.returncode == 0, (split.stderr, written.stderr, judged.stderr)
+    ours, theirs = json.loads(judged.stdout)["methods"]
+    assert (ours["warmPeople"], ours["gini10"]) == (theirs["warmPeople"], theirs["gini10"])
+    known, held_out, relevant = (
+        (tmp_path / "split" / f"{name}.csv").read_text().splitlines()[1:] for name in ("known", "held-out", "relevant")
+    )
+    pairs = {tuple(line.split(",")[:2]) for line in held_out}
+    assert len(known) + len(held_out) == 5_000
+    assert {tuple(line.split(",")) for line in relevant} <= pairs
+    assert len({line.split(",")[0] for line in relevant}) == 50 == ours["warmPeople"]["people"]
+
+
 def test_settings_of_a_file_are_gone_by(tmp_path: Path) -> None:
     folder = written(tmp_path / "files", PIECES, EVENTS)
     settings = tmp_path / "settings.json"

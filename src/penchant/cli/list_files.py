@@ -8,13 +8,13 @@ FOLDER/METHOD.csv                userId, contentId, rank: lists of a method of o
 import contextlib
 import csv
 import io
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
-import msgspec
 import numpy as np
 
 from penchant.cli.output import output_file
@@ -23,7 +23,7 @@ from penchant.evaluation.histories import TYPES, Events, SourceHistory
 from penchant.evaluation.metrics import NOTHING
 from penchant.evaluation.trials import Trial
 from penchant.importing import Files, InputFile
-from penchant.importing.files import TableRow, UnreadableFile, json_problem, printable
+from penchant.importing.files import TableRow, UnreadableFile, printable
 from penchant.importing.formats.tables import find_column
 from penchant.importing.frames import open_frame
 from penchant.index import IntArray
@@ -87,11 +87,11 @@ def _rows(file: InputFile) -> Iterator[TableRow]:
 
 
 def _objects(files: Files, file: InputFile) -> Iterator[TableRow]:
-    for number, line in files.lines(file):
-        try:
-            yield TableRow(number, msgspec.json.decode(line, type=dict[str, Any]))
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise UnreadableFile(f"{file}, line {number}: {json_problem(line)}") from error
+    for entry in files.entries(file):
+        is_row = isinstance(entry.value, dict)
+        yield TableRow(
+            entry.line, entry.value if is_row else {}, None if is_row else entry.problem or "Found no object."
+        )
 
 
 def _entries(file: InputFile, rows: Iterator[TableRow], columns: ListColumns) -> Iterator[ListEntry]:
@@ -99,10 +99,11 @@ def _entries(file: InputFile, rows: Iterator[TableRow], columns: ListColumns) ->
     first = next(rows, None)
     if first is None:
         raise UnreadableFile(f"{file}: there is no list in it.")
-    found = _find_columns(file, list(first.values), columns)
-    for number, row in enumerate(_chained(first, rows)):
+    found: ListColumns | None = None
+    for number, row in enumerate(itertools.chain([first], rows)):
         if row.problem:
             raise UnreadableFile(f"{file}, line {row.line}: {row.problem}")
+        found = found or _find_columns(file, list(row.values), columns)
         person, piece = (row.values.get(name or "") for name in (found.person, found.piece))
         if person in ("", None) or piece in ("", None):
             raise UnreadableFile(f"{file}, line {row.line}: no person or no piece in {printable(str(row.values))}.")
@@ -144,11 +145,6 @@ def _number(file: InputFile, row: TableRow, column: str) -> float:
         if math.isfinite(number):
             return number
     raise UnreadableFile(f"{file}, line {row.line}: {value!r} in the column {column} is no number.")
-
-
-def _chained(first: TableRow, rows: Iterator[TableRow]) -> Iterator[TableRow]:
-    yield first
-    yield from rows
 
 
 def write_split(folder: Path, trial: Trial, held_out: Events, names: Sequence[str]) -> None:

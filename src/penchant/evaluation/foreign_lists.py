@@ -111,9 +111,13 @@ class ForeignLists:
             parts.append(f"{short:,} have less than {RECALLED} entries")
         if level:
             parts.append(f"{level:,} have entries of equal rank or score, which go by id")
-        parts += [f"{count:,} entries {what} are left out" for what, count in left_out.items() if count]
+        gone = [f"{count:,} {what}" for what, count in left_out.items() if count]
         if self.strangers:
-            parts.append(f"{len(self.strangers):,} people are not in the source ({_examples(self.strangers)})")
+            gone.append(
+                f"those of {len(self.strangers):,} people who are not in the source ({_examples(self.strangers)})"
+            )
+        if gone:
+            parts.append(f"left out: {', '.join(gone)}")
         return f"{self.name}: {', '.join(parts)}."
 
     def _nobody(self, trial: Trial) -> str:

@@ -31,7 +31,7 @@ class PackageMethod(NamedTuple):
     @property
     def parameters(self) -> str:
         """What is to be said of its parameters."""
-        return f"{self.package} {version(self.package)}, its defaults, all likes"
+        return f"{self.package} {version(self.package)}, its defaults for likes, all likes"
 
 
 def require_packages(methods: Iterable[str]) -> None:
