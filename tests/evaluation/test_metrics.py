@@ -30,6 +30,16 @@ def test_ndcg_by_hand() -> None:
     assert found[0] == pytest.approx((1 / math.log2(3) + 1 / 2) / best)
 
 
+def test_lists_of_ids_are_the_same_lists_in_numbers() -> None:
+    lists, relevant = metrics.number_lists([["d", "a"], ["s"], []], [{"a"}, ["s", "d", "s"], ["x"]], length=2)
+
+    hits = metrics.hits_of(lists, relevant)
+
+    assert lists.shape == (3, 2)
+    assert hits.tolist() == [[False, True], [True, False], [False, False]]
+    assert [len(each) for each in relevant] == [1, 2, 1]
+
+
 @given(rows=LISTS)
 def test_ndcg_and_recall_are_those_of_the_definition(rows: list[tuple[list[int], list[int]]]) -> None:
     lists = np.asarray([listed for listed, _ in rows])
@@ -147,3 +157,4 @@ def test_hit_rate_and_reciprocal_rank_by_hand() -> None:
     assert metrics.hit_rate(hits).tolist() == [1, 0, 1]
     assert metrics.hit_rate(hits, entries=1).tolist() == [0, 0, 1]
     assert metrics.reciprocal_rank(hits).tolist() == [0.5, 0, 1]
+    assert metrics.reciprocal_rank(hits, entries=1).tolist() == [0, 0, 1]

@@ -28,7 +28,8 @@ from penchant.cli.histories import (
     trial_options,
 )
 from penchant.cli.list_files import ListColumns, ListFile, NamedFile, read_lists, write_lists, write_split
-from penchant.cli.options import NearChoice, anew_option, figures_option, processes_option, write_figures
+from penchant.cli.options import NearChoice, anew_option, figures_option, new_file, processes_option, write_figures
+from penchant.cli.output import output_file
 from penchant.cli.progress import progress
 from penchant.cluster import StoredPlan, WorkFolder, executor_of, require_executor
 from penchant.evaluation import contenders, contest, trials
@@ -43,6 +44,7 @@ from penchant.evaluation.contest import (
 )
 from penchant.evaluation.foreign_lists import ForeignLists
 from penchant.evaluation.histories import SourceHistory
+from penchant.evaluation.interval_plots import IntervalPanel, draw_intervals
 from penchant.evaluation.list_work import ListWork, MethodLists, read_history
 from penchant.evaluation.metrics import RECALLED
 from penchant.evaluation.mixes import MIXES
@@ -169,6 +171,7 @@ class _Numbers(click.ParamType[tuple[int, ...]]):
     "--calibration-category",
     help="The category by which lists are to keep the shares of tastes, and by which that of all is judged.",
 )
+@click.option("--plot", type=new_file, help="File for a plot of NDCG@10 and Recall@20 with their intervals, as SVG.")
 @figures_option
 @anew_option
 @processes_option("--processes")
@@ -189,6 +192,7 @@ def evaluate(
     list_files: tuple[ListFile, ...],
     split_folder: Path | None,
     lists_folder: Path | None,
+    plot: Path | None,
     json_file: Path | None,
     anew: bool,
     processes: int | None,
@@ -236,6 +240,9 @@ def evaluate(
         evaluated = run.evaluated(tell, None if str(json_file) == "-" else json_file, anew=anew)
     as_json = contest.as_json(evaluated[0] if len(evaluated) == 1 else evaluated)
     write_figures(json_file, as_json, lambda: _show(evaluated))
+    if plot is not None:
+        with output_file(plot) as file:
+            file.write(_plot(evaluated))
 
 
 class _ListsBeside(NamedTuple):
@@ -396,6 +403,24 @@ def _show_beside(evaluated: Sequence[Evaluation]) -> None:
     for each in evaluated:
         table.add_row(_known(each), *(_interval(method.warm_people.ndcg10) for method in each.methods))
     Console(width=WIDTH).print(table)
+
+
+def _plot(evaluated: Sequence[Evaluation]) -> bytes:
+    panels = [
+        IntervalPanel(
+            f"{title}: {_named(each)}",
+            {
+                method.name: (figure.value, figure.low, figure.high)
+                for method in contest.best_first(each.methods)
+                if (figure := getattr(method.warm_people, member)) is not None
+            },
+        )
+        for each in evaluated
+        for title, member in (("NDCG@10", "ndcg10"), ("Recall@20", "recall20"))
+    ]
+    first = evaluated[0]
+    title = f"{first.name}: {first.warm_people_asked:,} people, held out by {first.split}; means and 95 % intervals"
+    return draw_intervals(title, panels, contenders.PENCHANT)
 
 
 def _named(evaluated: Evaluation) -> str:

@@ -1,10 +1,12 @@
 """Metrics: figures of lists against what people did afterwards, and intervals of their means.
 
+Lists and what is relevant are numbers (`number_lists` makes them of ids), of which `hits_of` says what met.
+
 Intervals are by the bootstrap over people (Efron 1979), with the same draws for all that is compared.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Hashable, Sequence
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -22,6 +24,22 @@ DRAWS = 1_000
 CONFIDENCE = 0.95
 _CHUNK = 2_000_000
 """Counts held at once."""
+
+
+def number_lists(
+    lists: Sequence[Sequence[Hashable]], relevant: Sequence[Collection[Hashable]], length: int = RECALLED
+) -> tuple[IntArray, list[IntArray]]:
+    """Return lists of ids, best first, as numbers, (n_people, length), and what is relevant for each person.
+
+    Longer lists are cut, shorter ones filled with `NOTHING`; equal ids have equal numbers, in both.
+    """
+    numbers = dict[Hashable, int]()
+    rows = np.full((len(lists), length), NOTHING, dtype=np.int64)
+    for row, own in enumerate(lists):
+        for rank, piece in enumerate(own[:length]):
+            rows[row, rank] = numbers.setdefault(piece, len(numbers))
+    pieces = [sorted({numbers.setdefault(piece, len(numbers)) for piece in own}) for own in relevant]
+    return rows, [np.asarray(own, dtype=np.int64) for own in pieces]
 
 
 def hits_of(lists: IntArray, relevant: Sequence[IntArray]) -> BoolArray:
@@ -59,9 +77,10 @@ def hit_rate(hits: BoolArray, entries: int = RANKED) -> FloatArray:
     return np.where(hits[:, :entries].any(axis=1), 1.0, 0.0)
 
 
-def reciprocal_rank(hits: BoolArray) -> FloatArray:
+def reciprocal_rank(hits: BoolArray, entries: int = RECALLED) -> FloatArray:
     """Return of each list 1 / the rank of its first relevant entry, 0 where it has none; its mean is MRR."""
-    inverses: FloatArray = np.where(hits.any(axis=1), 1 / (hits.argmax(axis=1) + 1), 0.0)
+    shown = hits[:, :entries]
+    inverses: FloatArray = np.where(shown.any(axis=1), 1 / (shown.argmax(axis=1) + 1), 0.0)
     return inverses
 
 
