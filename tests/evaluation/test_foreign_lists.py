@@ -10,7 +10,7 @@ from msgspec import structs
 from evaluation.conftest import drawn, evaluate, made
 from penchant.errors import InvalidInput
 from penchant.evaluation.contest import Contest, best_first, made_here
-from penchant.evaluation.foreign_lists import ForeignLists, ListEntry
+from penchant.evaluation.foreign_lists import ForeignEntry, ForeignLists
 from penchant.evaluation.histories import SourceHistory
 from penchant.evaluation.list_work import MethodLists
 from penchant.evaluation.metrics import NOTHING
@@ -21,11 +21,11 @@ METHODS = ("popular", "item-kNN")
 REQUEST = EvaluationRequest(split=SplitRule(cold=0.1), methods=METHODS)
 
 
-def entries_of(contest: Contest, method: str, parts: Sequence[MethodLists]) -> Iterator[ListEntry]:
+def entries_of(contest: Contest, method: str, parts: Sequence[MethodLists]) -> Iterator[ForeignEntry]:
     trial, lists = contest.lists(parts)
     for person, own in zip(trial.people.tolist(), lists[method], strict=True):
         for rank, piece in enumerate(own[own != NOTHING].tolist()):
-            yield ListEntry(str(contest.history.people[person]), contest.history.ids[piece], rank)
+            yield ForeignEntry(str(contest.history.people[person]), contest.history.ids[piece], rank)
 
 
 def test_our_lists_from_a_file_have_the_figures_of_our_method() -> None:
@@ -52,7 +52,7 @@ def small() -> SourceHistory:
 
 def lists_of(history: SourceHistory, *entries: tuple[str, str, float]) -> tuple[list[list[str]], str]:
     trial = Trial.of(history, EvaluationRequest(split=SplitRule()))
-    lists, told = ForeignLists.of("mine", [ListEntry(*each) for each in entries], history).lists(trial)
+    lists, told = ForeignLists.of("mine", [ForeignEntry(*each) for each in entries], history).lists(trial)
     assert [history.people[person] for person in trial.people] == ["u", "w"]
     return [[history.ids[piece] for piece in own[own != NOTHING]] for own in lists], told
 
@@ -86,7 +86,7 @@ def test_lists_longer_than_ours_are_cut_after_what_is_left_out() -> None:
     history = drawn(10, 60, 12)
     trial = Trial.of(history, EvaluationRequest(split=SplitRule()))
     person = trial.people[0]
-    entries = [ListEntry(str(history.people[person]), piece, rank) for rank, piece in enumerate(history.ids)]
+    entries = [ForeignEntry(str(history.people[person]), piece, rank) for rank, piece in enumerate(history.ids)]
 
     lists, _ = ForeignLists.of("all", entries, history).lists(trial)
 

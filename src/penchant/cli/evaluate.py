@@ -189,9 +189,7 @@ def evaluate(
     people: int,
     methods: tuple[str, ...],
     memory: float,
-    list_files: tuple[ListFile, ...],
     split_folder: Path | None,
-    lists_folder: Path | None,
     plot: Path | None,
     json_file: Path | None,
     anew: bool,
@@ -201,11 +199,11 @@ def evaluate(
     """Hold out a part of what people did, recommend from the rest, and count what they would have been shown.
 
     Of a source (--source, with --data or --database), or of files in the shape that import takes (--folder, or
-    --pieces and --interactions). Everything is ranked that the person does not know yet. Nothing is changed.
-    Several numbers of --history or --known are evaluated one after the other, all pairs of them. Interrupted, the same
-    command with --json FILE goes on from there. The table has the best one first.
+    --pieces and --interactions). Everything is ranked that the person does not know yet. Nothing is changed. Of several
+    numbers of --history or --known all pairs are evaluated. The table has the best one first. Interrupted, the same
+    command with --json FILE goes on from there.
     """
-    columns = ListColumns(*(options.pop(name) for name in ListColumns._fields))
+    lists = _lists_beside(options)
     cases = _limits_of(history, known)
     if cases != [None] and cold:
         raise click.UsageError("--cold goes with neither --history nor --known.")
@@ -213,9 +211,8 @@ def evaluate(
         raise click.UsageError("--calibration needs the category that it goes by: --calibration-category.")
     if as_type and mix:
         raise click.UsageError("--as goes not with --mix: name one of them.")
-    if cases != [None] and (list_files or split_folder or lists_folder):
+    if cases != [None] and (lists.files or split_folder or lists.folder):
         raise click.UsageError("--history and --known go with neither --lists nor --write-split nor --write-lists.")
-    _require_names(list_files)
     require_packages(methods)
     request, named = trial_of(
         options,
@@ -234,15 +231,13 @@ def evaluate(
         _write_split(split_folder, origin, request)
         return
     require_executor(origin.settings.cluster, processes)
-    lists = _ListsBeside(list_files, columns, lists_folder)
     run = _ContestRun(origin, [replace(request, limits=each) for each in cases], processes, lists)
     with progress() as tell:
         evaluated = run.evaluated(tell, None if str(json_file) == "-" else json_file, anew=anew)
-    as_json = contest.as_json(evaluated[0] if len(evaluated) == 1 else evaluated)
-    write_figures(json_file, as_json, lambda: _show(evaluated))
+    figures = evaluated[0] if len(evaluated) == 1 else evaluated
+    write_figures(json_file, contest.as_json(figures), lambda: _show(evaluated))
     if plot is not None:
-        with output_file(plot) as file:
-            file.write(_plot(evaluated))
+        _write_plot(plot, evaluated)
 
 
 class _ListsBeside(NamedTuple):
@@ -334,12 +329,16 @@ def _limits_of(history: tuple[int, ...] | None, known: tuple[int, ...] | None) -
     return [KnowledgeLimits(history=size, likes=likes) for likes in known or (None,) for size in history or (None,)]
 
 
-def _require_names(files: Sequence[ListFile]) -> None:
+def _lists_beside(options: dict[str, Any]) -> _ListsBeside:
+    """Return what the options say of lists, which are taken out of them."""
+    columns = ListColumns(*(options.pop(name) for name in ListColumns._fields))
+    lists = _ListsBeside(options.pop("list_files"), columns, options.pop("lists_folder"))
     names = {name.lower() for name in (*contenders.METHODS, *PACKAGE_METHODS)}
-    for file in files:
+    for file in lists.files:
         if file.name.lower() in names:
             raise click.UsageError(f"--lists: {file.name!r} is the name of a method already; write OTHER={file.path}.")
         names.add(file.name.lower())
+    return lists
 
 
 def _write_split(folder: Path, origin: HistoryOrigin, request: EvaluationRequest) -> None:
@@ -405,7 +404,7 @@ def _show_beside(evaluated: Sequence[Evaluation]) -> None:
     Console(width=WIDTH).print(table)
 
 
-def _plot(evaluated: Sequence[Evaluation]) -> bytes:
+def _write_plot(path: Path, evaluated: Sequence[Evaluation]) -> None:
     panels = [
         IntervalPanel(
             f"{title}: {_named(each)}",
@@ -420,7 +419,8 @@ def _plot(evaluated: Sequence[Evaluation]) -> bytes:
     ]
     first = evaluated[0]
     title = f"{first.name}: {first.warm_people_asked:,} people, held out by {first.split}; means and 95 % intervals"
-    return draw_intervals(title, panels, contenders.PENCHANT)
+    with output_file(path) as file:
+        file.write(draw_intervals(title, panels, contenders.PENCHANT))
 
 
 def _named(evaluated: Evaluation) -> str:

@@ -18,7 +18,7 @@ import click
 import numpy as np
 
 from penchant.cli.output import output_file
-from penchant.evaluation.foreign_lists import ForeignLists, ListEntry
+from penchant.evaluation.foreign_lists import ForeignEntry, ForeignLists
 from penchant.evaluation.histories import TYPES, Events, SourceHistory
 from penchant.evaluation.metrics import NOTHING
 from penchant.evaluation.trials import Trial
@@ -94,7 +94,7 @@ def _objects(files: Files, file: InputFile) -> Iterator[TableRow]:
         )
 
 
-def _entries(file: InputFile, rows: Iterator[TableRow], columns: ListColumns) -> Iterator[ListEntry]:
+def _entries(file: InputFile, rows: Iterator[TableRow], columns: ListColumns) -> Iterator[ForeignEntry]:
     """Yield the entries of a table; without ranks and scores the order of the rows counts."""
     first = next(rows, None)
     if first is None:
@@ -112,7 +112,7 @@ def _entries(file: InputFile, rows: Iterator[TableRow], columns: ListColumns) ->
             place = _number(file, row, found.rank)
         elif found.score is not None:
             place = -_number(file, row, found.score)
-        yield ListEntry(str(person), str(piece), place)
+        yield ForeignEntry(str(person), str(piece), place)
 
 
 def _find_columns(file: InputFile, names: Sequence[str], told: ListColumns) -> ListColumns:

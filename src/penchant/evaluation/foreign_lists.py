@@ -20,7 +20,7 @@ UNKNOWN = -1
 """The number of a person or a piece that a history does not have."""
 
 
-class ListEntry(NamedTuple):
+class ForeignEntry(NamedTuple):
     """An entry of a list; of one person's the one with the least ``place`` comes first."""
 
     person: str
@@ -39,7 +39,7 @@ class ForeignLists:
     strangers: Sequence[str]
 
     @classmethod
-    def of(cls, name: str, entries: Iterable[ListEntry], history: SourceHistory) -> "ForeignLists":
+    def of(cls, name: str, entries: Iterable[ForeignEntry], history: SourceHistory) -> "ForeignLists":
         """Return entries by the numbers that a history gives people and pieces."""
         people: dict[Hashable, int] = {key: number for number, key in enumerate(history.people)}
         pieces = {piece: number for number, piece in enumerate(history.ids[: history.piece_count])}
