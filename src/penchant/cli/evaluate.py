@@ -230,7 +230,6 @@ def evaluate(
     if split_folder is not None:
         _write_split(split_folder, origin, request)
         return
-    require_executor(origin.settings.cluster, processes)
     run = _ContestRun(origin, [replace(request, limits=each) for each in cases], processes, lists)
     with progress() as tell:
         evaluated = run.evaluated(tell, None if str(json_file) == "-" else json_file, anew=anew)
@@ -261,6 +260,7 @@ class _ContestRun:
         processes: int | None,
         lists: _ListsBeside,
     ) -> None:
+        require_executor(origin.settings.cluster, processes)
         self._origin = origin
         self._requests = requests
         self._processes = processes
