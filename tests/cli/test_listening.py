@@ -157,7 +157,7 @@ def test_the_unit_does_not_start_again_what_the_settings_prevent() -> None:
         ("keys lsit", "Did you mean 'list'?"),
         ("import --sorce s", "--source"),
         ("import --from cvs --source s x", "'cvs' is unknown. Did you mean csv?"),
-        ("evaluate --method item-knn", "'item-knn' is unknown. Did you mean item-kNN?"),
+        ("evaluate --method itemknn", "'itemknn' is unknown. Did you mean item-kNN"),
     ),
 )
 def test_what_is_mistyped_is_told_with_the_nearest_name(words: str, near: str, refused: Running) -> None:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import click
 import numpy as np
 
-from penchant.cli.output import output_file
+from penchant.cli.output import OutputFailed, output_file
 from penchant.evaluation.foreign_lists import ForeignEntry, ForeignLists
 from penchant.evaluation.histories import TYPES, Events, SourceHistory
 from penchant.evaluation.metrics import NOTHING
@@ -187,7 +187,10 @@ def write_lists(folder: Path, lists: Mapping[str, IntArray], trial: Trial, names
 
 
 def _write(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputFailed(str(path.parent), error) from error
     with output_file(path) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
         writer = csv.writer(text, lineterminator="\n")

@@ -43,16 +43,14 @@ json_lines_option = click.option("--json", "as_json", is_flag=True, help="One JS
 class NearChoice(click.Choice[str]):
     """One of many names, in any case; of one that is not among them the nearest are told first."""
 
-    def __init__(self, names: Sequence[str]) -> None:
-        super().__init__(names, case_sensitive=False)
-
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the name as it is written."""
         names = {name.lower(): name for name in self.choices}
-        near = [names[name] for name in difflib.get_close_matches(str(value).lower(), names)]
-        if near and str(value).lower() not in names:
+        given = str(value).lower()
+        near = [names[name] for name in difflib.get_close_matches(given, names)]
+        if near and given not in names:
             self.fail(f"{value!r} is unknown. Did you mean {' or '.join(near)}?", param, ctx)
-        return super().convert(value, param, ctx)
+        return super().convert(names.get(given, value), param, ctx)
 
 
 def processes_option(name: str) -> Callable[[Command], Command]:
