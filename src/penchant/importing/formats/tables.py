@@ -97,7 +97,7 @@ def read_csv(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Dra
 
 def _require_heading(file: InputFile, columns: Sequence[str], options: ImportOptions) -> None:
     """Raise `UnreadableFile` where what stands in the first line is no name of a column, but a row."""
-    ids = options.id_column in columns if options.id_column else _find(columns, None, "id")
+    ids = options.id_column in columns if options.id_column else find_column(columns, None, "id")
     if not ids and not options.columns and any(is_number(column) or _is_moment(column) for column in columns):
         raise UnreadableFile(
             f"{file}: line 1 looks like a row, not like a heading ({printable(', '.join(columns))}); say what the "
