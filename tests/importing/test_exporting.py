@@ -18,7 +18,7 @@ from databases import connection_beside, opened_file
 from factories import piece
 from importing.conftest import Folder, run
 from penchant.cli import commands
-from penchant.importing import ExportParts, StoredTarget, export_lines
+from penchant.importing import ExportParts, Import, ImportOptions, StoredTarget, export_lines
 from penchant.storage import Storage, source_id
 from penchant.storage.hashing import account_id
 from penchant.storage.schema import marks, metadata
@@ -108,13 +108,15 @@ def test_export_import_export_gives_equal_bytes(
     rows: list[dict[str, Any]] = [piece(each, "x", each, extras={"\u0000": [None, 1.50, each]}) for each in ids]
     rows += [{"whitelist": listed}, {"settings": SETTINGS}, *interactions, *interactions]
     rows += [{"preferences": {"userId": each, "keywords": {"genre": {each: -0.5}}, "hidden": [each]}} for each in ids]
-    rows += [{"placement": PLACEMENT}]
+    rows += [{"placement": PLACEMENT}, {"draft": {"name": "d", "edits": {"blacklist": ["x"]}}}]
     Folder(folders[0]).write("a.ndjson", *map(json.dumps, rows))
     with closing(opened_file(path / "data")) as storage:
         run("ndjson", Folder(folders[0]), target(storage))
         first = exported(storage)
         (folders[1] / "b.ndjson").write_bytes(first)
-        work = run("ndjson", Folder(folders[1]), target(storage, "t"))
+        work = Import("ndjson", Folder(folders[1]).files(), ImportOptions(), target=target(storage, "t"))
+        work.check_first(path, lambda _done: None)
+        work.run(lambda _done: None)
 
         assert exported(storage, source="t") == first
         assert work.tally.duplicates == 0

@@ -277,3 +277,35 @@ def test_a_file_of_nobody_is_no_empty_file(folder: Folder, target: StoredTarget)
 
     with pytest.raises(Refused, match=r"a\.csv: interactions alone that are left out: '0' stands for nobody \(2\)"):
         run("csv", folder, target)
+
+
+def _checked_first(folder: Folder, target: StoredTarget, room: Path | None) -> Import:
+    work = Import("ndjson", folder.files(), ImportOptions(), target=target)
+    work.check_first(room, lambda _done: None)
+    return work
+
+
+def test_what_was_checked_first_is_stored_without_reading_again(
+    folder: Folder, target: StoredTarget, tmp_path: Path
+) -> None:
+    opinion = '{"userId":"u","type":"Click","contentId":"a"}'
+    file = folder.write("a.ndjson", '{"id":"a","categories":{},"more":1}', opinion)
+
+    work = _checked_first(folder, target, tmp_path)
+    file.unlink()
+    work.run(lambda _done: None)
+
+    assert (work.tally.created, work.tally.interactions, work.tally.rows) == (1, 1, 2)
+    assert [(each.field, each.count) for each in work.notes.all_left_out()] == [("more", 1)]
+
+
+def test_without_room_for_what_was_checked_files_are_read_again(
+    folder: Folder, target: StoredTarget, tmp_path: Path
+) -> None:
+    folder.write("a.ndjson", '{"id":"a","categories":{},"more":1}')
+
+    work = _checked_first(folder, target, tmp_path / "not there")
+    work.run(lambda _done: None)
+
+    assert work.tally.created == 1
+    assert [(each.field, each.count) for each in work.notes.all_left_out()] == [("more", 1)]

@@ -316,7 +316,8 @@ class _SampleRequest(NamedTuple):
 class _Goal(NamedTuple):
     """Where an import goes, and where it notes how far it is; neither of a dry run.
 
-    ``reading`` gives the source as it is after the import, where it lies in a database that is at hand.
+    ``reading`` gives the source as it is after the import, where it lies in a database that is at hand; ``folder`` is
+    that of the data, where there is one.
     """
 
     target: Target | None
@@ -324,6 +325,7 @@ class _Goal(NamedTuple):
     limits: PieceLimits = DEFAULT_LIMITS
     asking: _SampleRequest | None = None
     reading: Callable[[], AbstractContextManager[JudgedSource | None]] = nullcontext
+    folder: Path | None = None
 
 
 @click.command(name="import")
@@ -357,7 +359,8 @@ def import_files(*, location: DataLocation, **options: Any) -> None:
             reading = functools.partial(_judged, storage, settings, account, arguments.source)
             checkpoints = Path(settings.data) / CHECKPOINTS
             asking = _asking(storage, settings, account)
-            goal = _Goal(target, checkpoints, settings.piece_limits, asking, reading)
+            folder = Path(settings.data)
+            goal = _Goal(target, checkpoints, settings.piece_limits, asking, reading, folder)
         report = _import(arguments, goal, console)
         if arguments.vocabulary is not None:
             _add_vocabulary(arguments.vocabulary, arguments.source, goal.target, console)
@@ -408,7 +411,7 @@ def _import(arguments: ImportArguments, goal: _Goal, console: Console) -> Import
     _prepare(work, arguments, goal, console)
     if goal.target is not None and not (arguments.skip_invalid or arguments.no_check or work.resumed_at):
         # An import that goes on was checked when it began, and its files are still the same.
-        _check_all(arguments, goal, console)
+        _check_all(work, arguments, goal, console)
 
     def report() -> ImportReport:
         seconds = round(time.monotonic() - begun, 3)
@@ -499,23 +502,22 @@ def _verdict(work: Import, arguments: ImportArguments, goal: _Goal) -> ImportVer
     return None
 
 
-def _check_all(arguments: ImportArguments, goal: _Goal, console: Console) -> None:
+def _check_all(work: Import, arguments: ImportArguments, goal: _Goal, console: Console) -> None:
     """Read and check everything before anything is stored, so that a bad file leaves nothing half imported.
 
     Raises:
         InvalidInput: a row may not be stored.
     """
-    work = Import(arguments.format, Files(arguments.files), arguments.options, target=None, limits=goal.limits)
     with progress_bar(console, f"{arguments.source}: checking") as move:
-        work.run(_teller(f"{arguments.source}: checking", move))
-    count = work.tally.invalid_rows
+        checked = work.check_first(goal.folder, _teller(f"{arguments.source}: checking", move))
+    count = checked.tally.invalid_rows
     if not count:
         return
     if arguments.as_json:
-        click.echo(encode(_report(work, arguments, dry_run=True)))
+        click.echo(encode(_report(checked, arguments, dry_run=True)))
     raise InvalidInput(
         f"{amount(count, 'rows')} may not be stored, so nothing is: mend them, or leave them out with --skip-invalid.",
-        faults=[Fault(pointer=each.where, detail=each.told) for each in work.tally.faults],
+        faults=[Fault(pointer=each.where, detail=each.told) for each in checked.tally.faults],
     )
 
 

@@ -1,12 +1,17 @@
 """Checks of drafts, by the very checks of requests: a batch at a time, and row by row where one has a fault."""
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+import pickle
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import IO, Any, TypeVar
 
 from penchant.errors import Fault, PenchantError
 from penchant.importing.drafts import Draft, DraftKind
+from penchant.importing.files import Position
 from penchant.importing.report import InvalidRow, Notes
 from penchant.model import EncodedPiece, PieceLimits
 from penchant.wire import (
@@ -25,6 +30,8 @@ Read = TypeVar("Read")
 
 MAX_NAMED_IGNORED = 100
 """Left-out members that one submission names: from here on each piece is looked at by itself."""
+MAX_KEPT_BYTES = 4 * 1024**3
+"""What checked batches may take on disk; of larger imports the files are read twice."""
 _SINGLE: Mapping[DraftKind, Callable[[bytes], Any]] = {
     DraftKind.WHITELIST: decode_list,
     DraftKind.BLACKLIST: decode_list,
@@ -41,10 +48,57 @@ class CheckedBatch:
     """What of a batch may be stored, as requests have what is of its kind, and why the other rows may not."""
 
     kind: DraftKind
+    rows: int
     items: Sequence[Any]
     superseded: int
     invalid: Sequence[InvalidRow]
     invalid_rows: int
+
+
+class KeptBatches:
+    """Batches that were checked, in a file without a name until they are stored, so that none is read a second time."""
+
+    def __init__(self, folder: Path | None) -> None:
+        """Begin with none; ``folder`` has room for what the rows of all files become, ``None`` is the system's."""
+        self._file: IO[bytes] | None = None
+        try:
+            self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  # open until `close`, or it is given up
+        except OSError:
+            self.close()
+
+    def keep(self, batch: CheckedBatch, position: Position) -> None:
+        """Add a batch, and how far the files were read for it; where there is no room, none is kept."""
+        if self._file is None:
+            return
+        try:
+            pickle.dump((batch, position), self._file, pickle.HIGHEST_PROTOCOL)
+            is_full = self._file.tell() > MAX_KEPT_BYTES
+        except OSError:
+            is_full = True
+        if is_full:
+            self.close()
+
+    @property
+    def are_whole(self) -> bool:
+        """Whether everything is there that was added."""
+        return self._file is not None
+
+    def read(self) -> Iterator[tuple[CheckedBatch, Position]]:
+        """Yield the batches in their order, once; one is in memory at a time."""
+        if self._file is None:
+            return
+        with closing(self):
+            end = self._file.tell()
+            self._file.seek(0)
+            while self._file.tell() < end:
+                yield pickle.load(self._file)  # noqa: S301  # nobody else can open a file without a name
+
+    def close(self) -> None:
+        """Give up what was kept."""
+        file, self._file = self._file, None
+        if file is not None:
+            with suppress(OSError):
+                file.close()
 
 
 def check(drafts: Sequence[Draft], now: int, notes: Notes, limits: PieceLimits = DEFAULT_LIMITS) -> CheckedBatch:
@@ -69,6 +123,7 @@ def check(drafts: Sequence[Draft], now: int, notes: Notes, limits: PieceLimits =
     ranks = {(draft.file, draft.line): rank for rank, draft in enumerate(drafts)}
     return CheckedBatch(
         kind=kind,
+        rows=len(drafts),
         items=items,
         superseded=superseded,
         invalid=sorted(invalid, key=lambda each: ranks[each.file, each.line]),

@@ -29,7 +29,8 @@ def is_measure(text: str) -> bool:
 
 def is_number(text: str) -> bool:
     """Return whether a text is a number or a price, without a unit: ``80s`` and ``3d`` are none."""
-    return len(text) <= _MEASURE_LETTERS and _NUMBER.fullmatch(text) is not None
+    # Most are words, and no number begins with a letter.
+    return not text[:1].isalpha() and len(text) <= _MEASURE_LETTERS and _NUMBER.fullmatch(text) is not None
 
 
 @functools.lru_cache(maxsize=1 << 12)

@@ -78,9 +78,13 @@ class PieceBuilder:
 
     def keywords(self, field: str, category: str, values: Iterable[Any]) -> None:
         """Take texts as keywords of a category, each once."""
-        named = (name_of(value) if isinstance(value, dict) else value for value in values)
-        texts = (plain_name(value) if isinstance(value, str) else value for value in named)
-        self.weights(field, category, dict.fromkeys(value for value in texts if self._is_keyword(field, value)))
+        taken: dict[str, int | None] = {}
+        for value in values:
+            named = name_of(value) if isinstance(value, dict) else value
+            text = plain_name(named) if isinstance(named, str) else named
+            if self._is_keyword(field, text):
+                taken[plain_name(text)] = None
+        self._add(field, category, taken)
 
     def qualities(
         self, field: str, category: str, values: Iterable[Any], is_left: Callable[[str], bool] = is_measure
@@ -104,15 +108,20 @@ class PieceBuilder:
 
     def weights(self, field: str, category: str, weights: Mapping[str, int | None]) -> None:
         """Take keywords with their weights, cut at the greatest one; ``None`` is no weight."""
-        if name_problem(category.strip()):
-            self.leave(field, "no name of a category")
-            return
-        category = self._notes.category(category.strip())
         taken = {
             plain_name(keyword): weight if weight is None else min(weight, MAX_WEIGHT)
             for keyword, weight in weights.items()
             if weight is None or self._is_keyword(field, keyword)
         }
+        self._add(field, category, taken)
+
+    def _add(self, field: str, category: str, taken: Mapping[str, int | None]) -> None:
+        """Add keywords to a category, if it may be one."""
+        category = category.strip()
+        if name_problem(category):
+            self.leave(field, "no name of a category")
+            return
+        category = self._notes.category(category)
         if taken:
             self._categories.setdefault(category, {}).update(taken)
             self._take(field, f"categories/{category}")

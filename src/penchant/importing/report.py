@@ -205,12 +205,16 @@ class Notes:
 
     def mapped(self, file: str, field: str, to: str, count: int = 1) -> None:
         """Note that a field was taken over in a row."""
-        key = self._bounded_key(self._mapped, (file, field, to), "")
+        key = file, field, to
+        if key not in self._mapped:
+            key = self._bounded_key(self._mapped, key, "")
         self._mapped[key] = self._mapped.get(key, 0) + count
 
     def left_out(self, file: str, field: str, reason: str, line: int, count: int = 1) -> None:
         """Note that a field or value was not taken over in a row, or in several."""
-        key = self._bounded_key(self._left_out, (file, field, reason), "further fields were left out")
+        key = file, field, reason
+        if key not in self._left_out:
+            key = self._bounded_key(self._left_out, key, "further fields were left out")
         counted = self._left_out.get(key)
         if counted is None:
             self._left_out[key] = [count, line]
@@ -218,9 +222,10 @@ class Notes:
             counted[0] += count
 
     def _bounded_key(self, known: Mapping[_Key, Any], key: _Key, otherwise: str) -> _Key:
-        """Return under which key something is counted: its own, or past the bound one for further files or fields."""
-        if key in known:
-            return key
+        """Return under which key something new is counted: its own, or past the bound one for further files or fields.
+
+        Called once for each key, not for each field of each row.
+        """
         if len(known) < MAX_ENTRIES:
             self._seen.add(key[1:])
             return key

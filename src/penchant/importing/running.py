@@ -13,13 +13,14 @@ and the checkpoint.
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from penchant.errors import Fault, InvalidInput, PenchantError
-from penchant.importing.checking import CheckedBatch, check
+from penchant.importing.checking import CheckedBatch, KeptBatches, check
 from penchant.importing.checkpoint import Checkpoint, CheckpointFile
 from penchant.importing.drafts import PICTURE_NAMES, Draft, DraftKind, extras_of, interaction_members, stable_event_id
 from penchant.importing.files import Files, Position, UnreadableFile, printable
@@ -106,6 +107,9 @@ class Import:
         self._created_at = ""
         self._shift_ms = 0
         self._oldest: int | None = None
+        self._kept: KeptBatches | None = None
+        self._stored_from: KeptBatches | None = None
+        self._position: Position | None = None
 
     def resume(self, file: CheckpointFile, fingerprint: str) -> int | None:
         """Note from now on how far it is, and go on where an earlier run of the same import was.
@@ -124,6 +128,21 @@ class Import:
         """Move the times of all interactions."""
         self._shift_ms = milliseconds
 
+    def check_first(self, folder: Path | None, tell: Callable[[ImportProgress], None]) -> "Import":
+        """Read and check everything, and return what that found; `run` then stores it, and reads no file again.
+
+        Checked batches are kept in ``folder`` meanwhile, or where the system keeps passing files. Without room there
+        `run` does read again.
+        """
+        first = Import(self._name, Files(self._files.all), self._options, target=None, limits=self._limits)
+        with ExitStack() as stack:
+            first._kept = kept = stack.enter_context(closing(KeptBatches(folder)))
+            first.run(tell)
+            if kept.are_whole and not first.tally.invalid_rows:
+                self.notes, self._stored_from = first.notes, kept
+                stack.pop_all()
+        return first
+
     def run(self, tell: Callable[[ImportProgress], None]) -> None:
         """Import everything that is not imported yet.
 
@@ -132,8 +151,11 @@ class Import:
             UnreadableFile: nothing in the files is of the format.
         """
         self._skip(tell)
-        for batch in _batches(self._drafts):
-            self._take(batch)
+        for checked, position in self._checked_batches():
+            self._position = position
+            self._take(checked)
+            if self._kept is not None:
+                self._kept.keep(checked, position)
             tell(self._progress())
         if not self.tally.rows:
             raise _nothing_recognised(self._name, self._files)
@@ -152,18 +174,27 @@ class Import:
                 break
 
     def _progress(self) -> ImportProgress:
-        return ImportProgress(position=self._files.position, rows=self.tally.rows, skipped=self.resumed_at)
+        position = self._position or self._files.position
+        return ImportProgress(position=position, rows=self.tally.rows, skipped=self.resumed_at)
 
-    def _take(self, batch: Sequence[Draft]) -> None:
+    def _checked_batches(self) -> Iterator[tuple[CheckedBatch, Position]]:
+        """Yield what is still to be stored: what was checked first, or what the files hold."""
+        if self._stored_from is not None:
+            yield from self._stored_from.read()
+            return
+        for batch in _batches(self._drafts):
+            checked = check(batch, time.time_ns() // 1_000_000, self.notes, self._limits)
+            yield checked, self._files.position
+
+    def _take(self, checked: CheckedBatch) -> None:
         now = time.time_ns() // 1_000_000
-        checked = check(batch, now, self.notes, self._limits)
         self._note_invalid(checked)
         if checked.invalid_rows and not self._skip_invalid and self._target is not None:
             raise _stopped(checked.invalid[0], checked.invalid_rows)
         if checked.kind is DraftKind.PIECE and not self.tally.rows:
             self._set_up(checked.items)
         self._store(checked, now)
-        self.tally.rows += len(batch)
+        self.tally.rows += checked.rows
         self._save()
 
     def source_settings(self) -> SourceSettings:
