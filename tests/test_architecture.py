@@ -16,7 +16,7 @@ MAX_FUNCTION_LINES = 60
 MOST_FILES = 25
 """Files in a folder that can be overlooked at once."""
 LEVELS = (
-    {"attributes", "bounded_cache", "computed", "covers", "errors", "vocabulary", "words"},
+    {"attributes", "bounded_cache", "computed", "covers", "errors", "pickling", "vocabulary", "words"},
     {"model"},
     {"clock", "owned_folders", "settings", "telemetry", "tracing"},
     {"wire", "index", "profiles", "ranking", "experiments", "storage"},

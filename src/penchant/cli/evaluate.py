@@ -181,7 +181,6 @@ def evaluate(
     calibration: float,
     calibration_category: str | None,
     cold: float,
-    asked: int | None,
     as_type: str | None,
     mix: str | None,
     history: tuple[int, ...] | None,
@@ -205,18 +204,16 @@ def evaluate(
     """
     lists = _lists_beside(options)
     cases = _limits_of(history, known)
-    if cases != [None] and cold:
-        raise click.UsageError("--cold goes with neither --history nor --known.")
     if calibration and not calibration_category:
         raise click.UsageError("--calibration needs the category that it goes by: --calibration-category.")
     if as_type and mix:
         raise click.UsageError("--as goes not with --mix: name one of them.")
-    if cases != [None] and (lists.files or split_folder or lists.folder):
-        raise click.UsageError("--history and --known go with neither --lists nor --write-split nor --write-lists.")
+    if cases != [None]:
+        _require_limitable(is_cold=cold > 0, foreign=lists.files or split_folder or lists.folder)
     require_packages(methods)
     request, named = trial_of(
         options,
-        asked=asked,
+        asked=options.pop("asked"),
         recorded=as_type or mix or "",
         people=people,
         cold=cold,
@@ -237,6 +234,14 @@ def evaluate(
     write_figures(json_file, contest.as_json(figures), lambda: _show(evaluated))
     if plot is not None:
         _write_plot(plot, evaluated)
+
+
+def _require_limitable(*, is_cold: bool, foreign: object) -> None:
+    """Raise `click.UsageError` where a young source cannot be judged so."""
+    if is_cold:
+        raise click.UsageError("--cold goes with neither --history nor --known.")
+    if foreign:
+        raise click.UsageError("--history and --known go with neither --lists nor --write-split nor --write-lists.")
 
 
 class _ListsBeside(NamedTuple):

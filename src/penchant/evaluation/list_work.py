@@ -5,11 +5,9 @@ other numbers of rows and threads: so an item is what it is however many process
 with one thread.
 """
 
-import copyreg
 import pickle
 from collections.abc import Callable
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
@@ -19,6 +17,7 @@ from penchant.cluster import Files, Work, WorkPlan
 from penchant.evaluation.histories import SourceHistory
 from penchant.evaluation.metrics import RECALLED
 from penchant.index import IntArray
+from penchant.pickling import new_pickler
 from penchant.service.bulk.lists import KernelChoice
 
 FILE = "trial"
@@ -70,10 +69,7 @@ class ListWork(NamedTuple):
     def write_plan(self, count: int, folder: Path) -> WorkPlan:
         """Write the file, and return the plan of so many items."""
         with (folder / FILE).open("wb") as file:
-            pickler = pickle.Pickler(file, protocol=5)
-            # Pieces have their weights as views of dictionaries, of which pickle knows nothing.
-            pickler.dispatch_table = {**copyreg.dispatch_table, MappingProxyType: _reduce_view}
-            pickler.dump(tuple(self))
+            new_pickler(file).dump(tuple(self))
         return WorkPlan(work="penchant.evaluation.list_work:prepare", files=(FILE,), count=count, size=1)
 
     @classmethod
@@ -96,11 +92,3 @@ def prepare(files: Files) -> Work:
     stored.kernels.use()
     maker = stored.maker(stored.history, stored.request)
     return lambda item, _end: maker.make(item).encode()
-
-
-def _reduce_view(view: MappingProxyType[Any, Any]) -> tuple[Any, ...]:
-    return _view_of, (dict(view),)
-
-
-def _view_of(members: dict[Any, Any]) -> MappingProxyType[Any, Any]:
-    return MappingProxyType(members)

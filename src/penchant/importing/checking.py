@@ -14,6 +14,7 @@ from penchant.importing.drafts import Draft, DraftKind
 from penchant.importing.files import Position
 from penchant.importing.report import InvalidRow, Notes
 from penchant.model import EncodedPiece, PieceLimits
+from penchant.pickling import new_pickler
 from penchant.wire import (
     DEFAULT_LIMITS,
     Submission,
@@ -71,7 +72,7 @@ class KeptBatches:
         if self._file is None:
             return
         try:
-            pickle.dump((batch, position), self._file, pickle.HIGHEST_PROTOCOL)
+            new_pickler(self._file).dump((batch, position))
             is_full = self._file.tell() > MAX_KEPT_BYTES
         except OSError:
             is_full = True
