@@ -214,14 +214,14 @@ CASES: dict[str, tuple[str, tuple[str, ...]]] = {
         "columns called dcterms:…",
         ("--from", "csv", "--label-column", "dcterms:title", "--keywords", "subject=dcterms:subject:|"),
     ),
-    "sep.csv": ("a spreadsheet's `sep=;`", ("--from", "csv")),
+    "sep.csv": ("a spreadsheet's `sep=;`, in Latin-1", ("--from", "csv", "--encoding", "windows-1252")),
     "dup.csv": ("two columns of one name", ("--from", "csv")),
     "pod.xml": ("a podcast", ("--from", "feed")),
     "pod2.xml": ("a feed with a corrected entry, newest first", ("--from", "feed")),
     "atom.xml": ("Atom with a corrected entry", ("--from", "feed")),
     "auth.xml": ("MARC: two books, an authority, a holding", ("--from", "marcxml")),
-    "author.xml": ("MARC: authors", ("--from", "marcxml")),
-    "marc.xml": ("MARC: books", ("--from", "marcxml")),
+    "author.xml": ("a feed, addresses of authors", ("--from", "feed")),
+    "marc.xml": ("MARC: two libraries' books of one number", ("--from", "marcxml")),
     "alma.xml": ("MARC as Alma writes it", ("--from", "marcxml")),
     "oai_dc.xml": ("OAI, Dublin Core", ("--from", "oai_dc")),
     "onix.xml": ("ONIX, availability", ("--from", "onix")),
@@ -266,15 +266,20 @@ def outcome(source: Path, words: tuple[str, ...], build: Path) -> str:
         ).stdout.splitlines()
     rows = [json.loads(line) for line in lines]
     pieces = [row for row in rows if "categories" in row]
-    parts = [f"{len(pieces)} pieces"] if pieces else []
+    parts = [amount(len(pieces), "piece")] if pieces else []
     keys = {str(key) for row in pieces for each in row["categories"].values() for key in keywords(each)}
     parts += [" · ".join(sorted(keys))] if keys else []
     filters = {f"{name} {value}" for row in pieces for name, value in row["filters"].items()}
     parts += sorted(filters)
     people = [row["userId"] for row in rows if "userId" in row]
-    parts += [f"{len(people)} interactions of {', '.join(sorted(set(people)))}"] if people else []
+    parts += [f"{amount(len(people), 'interaction')} of {', '.join(sorted(set(people)))}"] if people else []
     told_out = sum(each["count"] for each in report["leftOut"]) + report["invalidRows"]
     return "; ".join(parts or ["nothing"]) + (f" ({told_out} told as left out)" if told_out else "")
+
+
+def amount(count: int, what: str) -> str:
+    """Return a number of things in words."""
+    return f"{count} {what}{'s' * (count != 1)}"
 
 
 def keywords(value: Any) -> list[Any]:
