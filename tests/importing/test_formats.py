@@ -10,7 +10,7 @@ from penchant.errors import Refused
 from penchant.importing import KeywordColumn
 from penchant.importing.drafts import NO_TIME, type_named, type_of_rating
 from penchant.importing.moments import read_moment
-from penchant.importing.placeholders import is_never
+from penchant.importing.placeholders import is_never, is_nobody
 from penchant.model import InteractionType
 
 
@@ -343,7 +343,12 @@ def test_what_ends_in_1970_is_over_and_a_work_may_be_of_that_day() -> None:
     assert is_never("1601-01-01", of_work=True)
 
 
-@pytest.mark.parametrize("word", ("", "null", "undefined", "(not set)", "false", "0", "None", "NaN", "anonymous"))
+def test_people_are_told_from_words_for_nobody() -> None:
+    assert all(map(is_nobody, (r"\N", "<NA>", "nil", " N/A ", "NaT", "(null)")))
+    assert not any(map(is_nobody, ("na", "Nan Goldin", "00", "10", "nobody")))
+
+
+@pytest.mark.parametrize("word", ("", "null", "undefined", "(not set)", "false", "0", "None", "NaN", "anonymous", "NA"))
 @pytest.mark.parametrize("format_name", ("csv", "recbole", "movielens", "goodbooks", "gorse", "recombee", "metarank"))
 def test_a_placeholder_is_no_person_in_any_format(folder: Folder, format_name: str, word: str) -> None:
     rows = {

@@ -169,6 +169,16 @@ def test_csv_columns_are_known_by_their_names(folder: Folder) -> None:
     assert second["id"] == "2"
 
 
+@pytest.mark.parametrize("heading", ("", '""', "Unnamed: 0"))
+def test_numbers_of_rows_of_a_data_frame_are_left_out_of_csv(folder: Folder, heading: str) -> None:
+    folder.write("a.csv", f"{heading},id,title", "0,a,A", "1,b,B", "note,c,C")
+
+    assert folder.read("csv") == [
+        drafted("a", "A"), drafted("b", "B"), drafted("c", "C", extras={heading.strip('"') or "column 1": "note"}),
+    ]  # fmt: skip
+    assert folder.left_out()["a.csv", heading.strip('"') or "column 1"] == ("numbers of rows of a data frame", 2, 2)
+
+
 def test_csv_columns_can_be_chosen(folder: Folder) -> None:
     folder.write("shop.csv", "sku;text;g;c", "1;Name;x,y;p/q", "2;Name;x;")
 

@@ -7,7 +7,10 @@ tastes of all strangers. Databases and languages write their first moment where 
 
 from typing import Any
 
-_NOTHING = frozenset({"", "null", "undefined", "(not set)", "(other)", "none", "nan"})
+_NOTHING = frozenset({
+    "", "null", "(null)", "<null>", "\\n", "undefined", "(not set)", "(other)", "none", "nil", "nan", "nat", "<na>",
+    "n/a",
+})  # fmt: skip
 """Words for no value, in small letters."""
 _NOBODY = _NOTHING | {"0", "0.0", "false", "anonymous"}
 """Words for no person: 0 is whoever is logged out of WordPress."""
@@ -52,7 +55,9 @@ def _is_word(value: Any, words: frozenset[str]) -> bool:
     # Each row comes here, and no word ends in a digit but 0.
     if len(text) > _MOST_LETTERS or text[-1:] in _DIGITS:
         return False
-    return text.strip().lower() in words
+    text = text.strip()
+    # R writes NA; in small letters it may be a name.
+    return text == "NA" or text.lower() in words
 
 
 def is_never(day: str, *, of_work: bool = False) -> bool:

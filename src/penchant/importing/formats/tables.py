@@ -46,8 +46,8 @@ _WITH_COMMA = re.compile(r"-?\d{1,3}(?:\.?\d{3})*,\d+\Z", re.ASCII)
 _EMPTY = ("", None)
 """What an empty cell holds."""
 _NUMBERED = re.compile(r"_\d+\Z")
-_ROW_NUMBERS = re.compile(r"__index_level_\d+__\Z")
-"""Columns in which data frames write the numbers of their rows."""
+_ROW_NUMBERS = re.compile(r"(?:__index_level_\d+__|column 1|Unnamed: 0(?:\.\d+)?)\Z")
+"""Columns in which data frames write the numbers of their rows: in CSV the first one, without a heading."""
 
 
 _ROLE_NAMES = {
@@ -215,7 +215,7 @@ def _taker(column: str, table: Table, options: ImportOptions) -> FieldTaker | No
     if name in _CATEGORIES and not options.keywords:
         return partial(_take_named, _CATEGORIES[name])
     if _ROW_NUMBERS.match(column):
-        return _leave_row_number
+        return partial(_take_row_number, options)
     return PieceBuilder.description if name in DESCRIPTION_NAMES else None
 
 
@@ -239,8 +239,11 @@ def _take_named(category: str, builder: PieceBuilder, column: str, value: Any) -
     builder.qualities(column, category, keywords, is_number)
 
 
-def _leave_row_number(builder: PieceBuilder, column: str, _value: Any) -> None:
-    builder.leave(column, "numbers of rows of a data frame")
+def _take_row_number(options: ImportOptions, builder: PieceBuilder, column: str, value: Any) -> None:
+    if str(value).isdecimal():
+        builder.leave(column, "numbers of rows of a data frame")
+    else:
+        _take_other(options, builder, column, value)
 
 
 def _take_other(options: ImportOptions, builder: PieceBuilder, column: str, value: Any) -> None:
