@@ -162,6 +162,12 @@ def test_a_zone_that_nobody_knows_is_a_problem_in_clear_words(folder: Folder) ->
     assert "'20261101201530 XYZ', a zone without an offset" in problem.detail
 
 
+def test_a_start_that_stands_for_no_time_is_a_problem(folder: Folder) -> None:
+    (problem,) = read(folder, programme("19700101000000 +0000", "<title>A</title>"))
+
+    assert (problem.pointer, problem.detail) == ("start", "Found '19700101000000 +0000', which stands for no time.")
+
+
 def test_programmes_without_title_or_time_are_problems_with_their_lines(folder: Folder) -> None:
     folder.write("guide.xml", "<tv>", programme("20261101"), programme("soon", "<title>A</title>"), "</tv>")
 

@@ -19,6 +19,7 @@ NOTATIONS = (
     '[{"name": "Film noir"}, {"name": "Crime, true"}, {"name": "it\'s"}]',
     "[{'name': Film noir, 'id': 1}, {'name': 'Crime, true'}, {'name': 'it\\'s'}]",
     "['Film noir', None, 'Crime, true', NULL, nan, \"it's\"]",
+    f"({PYTHON[1:-1]},)",
 )
 """One list as JSON, Python, DuckDB, numpy, PostgreSQL and Python's sets write it, as texts, as objects, with holes."""
 
@@ -32,7 +33,9 @@ def test_a_list_is_the_same_in_every_notation(notation: str) -> None:
     assert read_list(f" {notation}\n") == ["Film noir", "Crime, true", "it's"]
 
 
-@pytest.mark.parametrize("text", ("", "[", "[a", "[a] and [b]", "[,]", "['a' b]", "['a]", "[" * 20 + "a" + "]" * 20))
+@pytest.mark.parametrize(
+    "text", ("", "[", "[a", "[a] and [b]", "[,]", "['a' b]", "['a]", "('a' b)", "(a, b)", "[" * 20 + "a" + "]" * 20)
+)
 def test_texts_that_only_begin_or_end_with_a_bracket_are_no_lists(text: str) -> None:
     assert read_list(text) is None
 

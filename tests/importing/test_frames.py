@@ -63,6 +63,13 @@ def test_whole_numbers_keep_every_digit(folder: Folder) -> None:
     assert [piece["id"] for piece in read(folder, id=ids)] == [str(2**64 - 1), str(2**63)]
 
 
+def test_decimals_with_a_fraction_keep_every_digit(folder: Folder) -> None:
+    number = "123456789012345678901234567890.5"
+    ids = pa.array([Decimal(f"{number}0"), Decimal(number[:-1] + "00")], pa.decimal128(38, 2))
+
+    assert [each["id"] for each in read(folder, id=ids)] == [number, number[:-2]]
+
+
 def test_times_are_cut_to_milliseconds_and_infinity_is_no_end(folder: Folder) -> None:
     until = pa.array([1795855195123456789, None], pa.int64()).view(pa.timestamp("ns", "Europe/Paris"))
     ever = pa.array([2**63 - 1, 10**15], pa.int64()).view(pa.timestamp("us"))

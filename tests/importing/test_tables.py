@@ -265,13 +265,14 @@ def test_moments_of_frames_and_what_they_have_nothing_of_are_read_from_ndjson(fo
         '{"userId":"u","type":"Click","contentId":"a","timestamp":"2026-11-01 10:00:00+00"}',
         '{"userId":"u","type":"Click","contentId":"a","timestamp":"2026-11-01 10:00:00.123456-03:30"}',
         '{"userId":"u","type":"Click","contentId":"a","timestamp":"long ago"}',
+        '{"userId":"u","type":"Click","contentId":"a","timestamp":"1970-01-01 00:00:00"}',
     )
 
     piece, *clicks = folder.read("ndjson")
 
     assert piece["categories"] == {"genre": ["x", {"key": "y"}]}
     assert piece["filters"] == {"availableFrom": "2026-11-01T10:00:00.000Z"}
-    moments = ["2026-11-01T10:00:00.000Z", "2026-11-01T13:30:00.123Z", "long ago"]
+    moments = ["2026-11-01T10:00:00.000Z", "2026-11-01T13:30:00.123Z", "long ago", "1970-01-01 00:00:00"]
     assert [click["timestamp"] for click in clicks] == moments
 
 

@@ -328,6 +328,16 @@ def test_names_of_other_vocabularies_stay_as_they_are(folder: Folder) -> None:
     assert folder.read("schema.org")[0]["label"] == "Rope"
 
 
+def test_what_only_describes_a_thing_is_no_piece(folder: Folder) -> None:
+    graph = [
+        {"@id": "urn:1", "@type": "Movie", "name": "Rope", "inLanguage": {"@id": "_:b0"}},
+        {"@id": "_:b0", "@type": "Language", "name": "English"},
+    ]
+    folder.write("a.jsonld", json.dumps({"@context": "https://schema.org/", "@graph": graph}))
+
+    assert [each["id"] for each in folder.read("schema.org")] == ["urn:1"]
+
+
 def test_a_thing_without_a_name_is_told(folder: Folder) -> None:
     folder.write("a.jsonld", json.dumps([MOVIE, {"@type": "Book", "isbn": "1"}]))
     folder.read("schema.org")

@@ -304,7 +304,8 @@ def _decimal(value: Decimal) -> float | int | str | None:
     if value == value.to_integral_value():
         return _integer(int(value))
     number = float(value)
-    return number if Decimal(repr(number)) == value else format(value.normalize(), "f")
+    # Not normalised: that would round to the 28 digits of a context.
+    return number if Decimal(repr(number)) == value else format(value, "f").rstrip("0").rstrip(".")
 
 
 def _integer(value: int) -> int | str:

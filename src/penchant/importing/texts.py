@@ -100,6 +100,8 @@ def read_list(text: str) -> list[Any] | None:
     The cell's own brackets decide: JSON, what Python, numpy and DuckDB write, and arrays of PostgreSQL. ``[untitled]``
     is a list of one, as DuckDB writes it; ``[a] and [b]`` is a text. Numbers are texts, with all their digits.
     """
+    if text[:1] == "(" and _TUPLE.fullmatch(text):
+        text = f"[{text[1:-1].rstrip(', ')}]"
     if not text or _BRACKETS.get(text[0]) != text[-1]:
         stripped = text.strip()
         return None if len(stripped) == len(text) else read_list(stripped)
@@ -107,6 +109,9 @@ def read_list(text: str) -> list[Any] | None:
     return None if found is None else [name_of(each) for each in found]
 
 
+_QUOTED = r"""(?:'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+")"""
+_TUPLE = re.compile(rf"\({_QUOTED}(?:, ?{_QUOTED})*+,?\)")
+"""A tuple of texts as Python writes it."""
 _KEPT_LETTERS = 500
 """Letters of lists that are remembered: most rows of a table have one that stood in another row, too."""
 

@@ -105,6 +105,8 @@ class _Guide:
             stop = _moment(element.get("stop", "") or element.get("start", ""))
         except ValueError as error:
             return RowProblem("start", str(error))
+        if not start:
+            return RowProblem("start", f"Found {shown(element.get('start'))}, which stands for no time.")
         key = _id(element, self._unit)
         # Told here, since ids of any length would be kept until the pieces are read.
         if problem := id_problem(key):
@@ -178,7 +180,9 @@ def _id(programme: Element, unit: str) -> str:
 
 
 def _moment(text: str) -> str:
-    """Return a time of XMLTV (``20261101201500 +0100``) as RFC 3339; without an offset or zone it is UTC.
+    """Return a time of XMLTV (``20261101201500 +0100``) as RFC 3339; "" for one that stands for none.
+
+    Without an offset or zone it is UTC.
 
     Raises:
         ValueError: it is no such time.

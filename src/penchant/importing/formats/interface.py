@@ -104,7 +104,7 @@ def _without_nothing(value: Any) -> Any:
 def _moment(value: Any) -> Any:
     """Return a time as tables may have it as requests do; what is none stays as it is, and is a fault of its row."""
     with contextlib.suppress(ValueError):
-        return value if not isinstance(value, str) or _REQUESTED.match(value) else read_moment(value)
+        return value if not isinstance(value, str) or _REQUESTED.match(value) else read_moment(value) or value
     return value
 
 

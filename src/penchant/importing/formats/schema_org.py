@@ -91,7 +91,9 @@ _PART_NAMES = (
     "DataFeed Brand WebPage CollectionPage ItemPage AboutPage ContactPage FAQPage QAPage SearchResultsPage "
     "ProfilePage CheckoutPage MedicalWebPage Question Answer Comment Review Rating AggregateRating Offer "
     "AggregateOffer WPHeader WPFooter WPSideBar WPAdBlock SiteNavigationElement WebPageElement SearchAction "
-    "HowToStep HowToSection PostalAddress ContactPoint SpeakableSpecification PropertyValue DefinedTerm"
+    "HowToStep HowToSection PostalAddress ContactPoint SpeakableSpecification PropertyValue DefinedTerm "
+    "DefinedTermSet CategoryCode CategoryCodeSet Language Country QuantitativeValue MonetaryAmount PriceSpecification "
+    "UnitPriceSpecification OfferShippingDetails MerchantReturnPolicy NutritionInformation GeoCoordinates"
 )
 _PARTS = frozenset(_PART_NAMES.split())
 """Types of things that describe others, or are parts of pages, and are no pieces."""
