@@ -1,12 +1,14 @@
 """The dashboard's map: the catalogue as a picture, with a table of its areas beside it."""
 
 import re
+import threading
 import time
 from typing import Any
 
 import pytest
 
 from factories import piece
+from penchant.index import likeness_map
 from penchant.service import maps as service_maps
 from penchant.web.dashboard import mapping as map_picture
 from serving import Service
@@ -103,15 +105,20 @@ def test_of_many_pieces_the_areas_hold_the_links(mapped: Visitor, monkeypatch: p
 @pytest.mark.slow
 @pytest.mark.usefixtures("alone")
 def test_who_comes_early_is_told(mapped: Visitor, filled: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    gate = threading.Event()
     monkeypatch.setattr(service_maps, "WAIT_S", 0)
+    monkeypatch.setattr(service_maps, "likeness_map", lambda *given: likeness_map(*given) if gate.wait(60) else None)
     filled.submit("m", piece("war-0", "love"))
 
     first = mapped.get("map", source="m", looks="8")
     assert "The map is being made" in first.text
     assert first.headers["refresh"].endswith("looks=9")
+    gate.set()
     assert "Area 1" in shown(mapped).text
+    gate.clear()
     filled.submit("m", piece("war-0", "sea"))
     former = mapped.get("map", source="m")
+    gate.set()
     assert "The source has changed since" in former.text
     assert "Area 1" in former.text
     assert "refresh" not in former.headers
