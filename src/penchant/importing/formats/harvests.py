@@ -84,26 +84,27 @@ def read(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
                 if text_of(item):
                     notes.further_pages(file.name, _TOKEN, line)
                 continue
-            piece_id = _id_of(item, options)
-            draft = _record(item, piece_id, where, options, notes)
+            parts = {local_name(element.tag): element for element in item.iter()}
+            piece_id = _id_of(parts, options)
+            draft = _record(parts, piece_id, where, options, notes)
             # All datestamps of a server are equally long, and in UTC.
-            stamp = next((text_of(each) for each in item.iter() if local_name(each.tag) == "datestamp"), None)
+            stamp = child_text(parts["header"], "datestamp") if "header" in parts else None
             if draft is not None and (draft.problem or known.admits(draft, piece_id, stamp)):
                 yield draft
 
 
-def _id_of(item: Element, options: ImportOptions) -> str:
+def _id_of(parts: Mapping[str, Element], options: ImportOptions) -> str:
     """Return the id of a record: that of its header, or the field that was chosen; nothing where there is none."""
-    parts = {local_name(element.tag): element for element in item.iter()}
     header, core = parts.get("header"), parts.get(_DC)
     if header is not None and options.id_column is None:
         return child_text(header, _ID)
     return "" if core is None else child_text(core, options.id_column or _ID)
 
 
-def _record(item: Element, piece_id: str, where: tuple[str, int], options: ImportOptions, notes: Notes) -> Draft | None:
+def _record(
+    parts: Mapping[str, Element], piece_id: str, where: tuple[str, int], options: ImportOptions, notes: Notes
+) -> Draft | None:
     """Return the piece of a record, or its problem; ``None``, which is noted, for one that was deleted."""
-    parts = {local_name(element.tag): element for element in item.iter()}
     header, core = parts.get("header"), parts.get(_DC)
     if header is not None and header.get("status") == "deleted":
         notes.left_out(where[0], _RECORD, _GONE, where[1])
