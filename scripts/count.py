@@ -41,19 +41,25 @@ def words(text: str) -> int:
     return len(text.split())
 
 
+def sources_of(root: Path) -> list[Path]:
+    """Return the files of all packages of a checkout, or of the one that there was."""
+    folders = [*root.glob("packages/*/src")] or [root / "src"]
+    return sorted(path for folder in folders for path in folder.rglob("*.py"))
+
+
 def counts(root: Path) -> dict[str, str]:
     """Return what is counted of a checkout, by what it is called."""
-    source = {path: path.read_text() for path in sorted((root / "src" / "penchant").rglob("*.py"))}
+    source = {path: path.read_text() for path in sources_of(root)}
     tests = [path.read_text() for path in sorted((root / "tests").rglob("*.py"))]
     documents = [*root.glob("*.md"), *(root / "docs").rglob("*.md")]
     folders = Counter(path.parent for path in source)
     fullest, files = folders.most_common(1)[0]
     everyday = sum((names(text) for text in source.values()), Counter[str]())
     return {
-        "lines of src/penchant": str(sum(text.count("\n") for text in source.values())),
+        "lines of all src": str(sum(text.count("\n") for text in source.values())),
         "  of these code": str(sum(map(code_lines, source.values()))),
         "files": str(len(source)),
-        "most files in a folder": f"{files} ({fullest.relative_to(root / 'src' / 'penchant')})",
+        "most files in a folder": f"{files} ({fullest.relative_to(root)})",
         "lines of tests": str(sum(text.count("\n") for text in tests)),
         "words of documents": str(sum(words(path.read_text()) for path in documents)),
         "everyday words as names": " ".join(f"{each} {everyday[each]}" for each in EVERYDAY),

@@ -81,6 +81,11 @@ programmes:['2030-11-01T20:00:00Z', '2030-11-01T22:00:00Z'].map((at, n) => ({cha
 }
 
 
+def sources_of(build: Path) -> str:
+    """Return where the packages of a build lie, or the one that there was."""
+    return os.pathsep.join(map(str, [*build.glob("packages/*/src")] or [build / "src"]))
+
+
 def write_all(folder: Path) -> None:
     """Have each tool write its files, and a list of them."""
     folder.mkdir(parents=True)
@@ -291,7 +296,7 @@ def keywords(value: Any) -> list[Any]:
 
 def penchant(build: Path, *words: str) -> "subprocess.CompletedProcess[str]":
     """Run the command of a build."""
-    environment = os.environ | {"PYTHONPATH": str(build / "src"), "COLUMNS": "400"}
+    environment = os.environ | {"PYTHONPATH": sources_of(build), "COLUMNS": "400"}
     return subprocess.run(
         [sys.executable, "-m", "penchant", *words], capture_output=True, text=True, check=False, env=environment
     )

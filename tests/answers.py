@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from penchant.index import (
+from penchant.model import SourceSettings
+from penchant.wire import decode_stored_piece
+from penchant_engine.index import (
     Audience,
     AudienceWeights,
     BlendFactors,
@@ -21,9 +23,8 @@ from penchant.index import (
     build_weights,
     term_table,
 )
-from penchant.index.people.order import OwnLikes
-from penchant.model import DAY_MS, Algorithm, IndexedPiece, InteractionType, OrderUse, SourceSettings, Term
-from penchant.wire import decode_stored_piece
+from penchant_engine.index.people.order import OwnLikes
+from penchant_engine.model import DAY_MS, Algorithm, IndexedPiece, InteractionType, OrderUse, Term
 
 EVERYTHING = Filter(moment=1)
 TERMS = [Term(category, keyword) for category in ("deep/er", "genre", "none", "tag") for keyword in "abcde"]

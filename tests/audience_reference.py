@@ -2,7 +2,7 @@
 
 Pieces are JSON objects as submitted, with the day of their availability in ``day``; interactions have ``userId``,
 ``contentId``, ``type``, perhaps ``value``, and ``at`` (milliseconds) or ``day``, in the order of recording. Exact sums
-are integers and fractions. Nothing of `penchant.index`, `profiles` or `ranking` is used.
+are integers and fractions. Nothing of `penchant_engine.index`, `profiles` or `ranking` is used.
 """
 
 import math

@@ -5,14 +5,14 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-import penchant.index
-from penchant.index.compiled import engine
-from penchant.index.compiled.samples import SERVED, Kind
+import penchant_engine.index
 from penchant.live.compiling import is_compiled, load_kernels
+from penchant_engine.index.compiled import engine
+from penchant_engine.index.compiled.samples import SERVED, Kind
 
 
 def _fingerprint() -> str:
-    files = sorted(Path(penchant.index.__file__).parent.rglob("*.py"))
+    files = sorted(Path(penchant_engine.index.__file__).parent.rglob("*.py"))
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
 
 

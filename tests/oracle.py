@@ -1,6 +1,6 @@
 """The interface page's definitions by full scan, in plain Python: slow, obvious, independent of the index.
 
-Pieces are JSON objects as submitted; nothing of `penchant.index`, `profiles` or `ranking` is used.
+Pieces are JSON objects as submitted; nothing of `penchant_engine.index`, `profiles` or `ranking` is used.
 """
 
 import math

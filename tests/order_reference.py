@@ -1,6 +1,6 @@
 """What people like soon after what, by the words of the interface page, in plain Python: slow, and independent of it.
 
-A person's likes are a dictionary from piece to `Like`. Nothing of `penchant.index` is used.
+A person's likes are a dictionary from piece to `Like`. Nothing of `penchant_engine.index` is used.
 """
 
 import math

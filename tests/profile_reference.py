@@ -1,6 +1,6 @@
 """Reference of a person's profile and likes, by the definition: dictionaries by name, one interaction after the other.
 
-`penchant.index.people.person` makes the same of arrays, and is compared with this bit by bit.
+`penchant_engine.index.people.person` makes the same of arrays, and is compared with this bit by bit.
 """
 
 import itertools
@@ -8,18 +8,18 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-from penchant.model import (
+from penchant.model import SourceSettings
+from penchant_engine.model import (
     GREATEST_SCORE,
     HALF,
     SEEN_TYPES,
     InteractionType,
-    SourceSettings,
     StoredInteraction,
     Term,
     counted_portion,
     grades_of_weight,
 )
-from penchant.profiles import piece_values
+from penchant_engine.profiles import piece_values
 
 
 def taste(

@@ -9,11 +9,12 @@ import msgspec
 
 from penchant.bootstrap import open_services
 from penchant.live.views import View
-from penchant.model import FULL_PLAN, InteractionType, NewInteraction
+from penchant.model import FULL_PLAN, NewInteraction
 from penchant.service import Services
 from penchant.service.access import Access
 from penchant.settings import CurrentSettings, NodeSettings
 from penchant.wire import Receipt, decode_submission
+from penchant_engine.model import InteractionType
 
 
 class Tenant:

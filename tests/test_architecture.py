@@ -3,7 +3,10 @@
 import ast
 import functools
 import re
+import sys
+import tomllib
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -11,15 +14,23 @@ import pytest
 
 import penchant.errors
 
+TOP = Path(__file__).parents[1]
+PACKAGES = {path.parent.name: path for path in sorted(TOP.glob("packages/*/pyproject.toml"))}
+"""The pyproject.toml of each package, by its name."""
+ROOTS = [next((path.parent / "src").iterdir()) for path in PACKAGES.values()]
 ROOT = Path(penchant.__file__).parent
 MAX_FUNCTION_LINES = 60
+IMPORTED_AS = {"markdown_it_py": "markdown_it"}
+"""What a distribution is imported as where that is another name."""
+MAY_KNOW_FILES = {"moments"}
+"""Modules of the engine that are no pure ones: what they know is said in their docstrings."""
 MOST_FILES = 25
 """Files in a folder that can be overlooked at once."""
 LEVELS = (
-    {"attributes", "bounded_cache", "computed", "covers", "errors", "pickling", "vocabulary", "words"},
+    {"covers", "errors", "pickling", "vocabulary", "words"},
     {"model"},
     {"clock", "owned_folders", "settings", "telemetry", "tracing"},
-    {"wire", "index", "profiles", "ranking", "experiments", "storage"},
+    {"wire", "experiments", "storage", "findings", "likeness"},
     {"live", "cluster"},
     {"importing"},
     {"service"},
@@ -30,17 +41,35 @@ LEVELS = (
     {"__main__"},
     {"client"},
 )
+ENGINE_LEVELS = (
+    {"bounded_cache", "computed", "errors", "moments", "steps"},
+    {"attributes", "model"},
+    {"index", "profiles", "ranking"},
+    {"catalogue"},
+    {"lists"},
+)
 CLIENT_IMPORTS = {"client", "errors", "wire"}
 """The client stands apart: nobody imports it, and it shares only what is written over HTTP."""
 LATE_IMPORTS = {"redis", "opentelemetry", "scipy", "sparse_dot_topn", "psycopg", "llvmlite"}
-LATE_IMPORTS |= {"pyarrow", "pandas", "polars", "penchant", "jinja2", "ray", "rdflib"}
+LATE_IMPORTS |= {"pyarrow", "pandas", "polars", "penchant", "penchant_engine", "jinja2", "ray", "rdflib"}
 """What a function may import: packages of extras, and slow ones that most commands do without, kernels among these."""
 ERRORS = {name for name, value in vars(penchant.errors).items() if isinstance(value, type)}
 MIRRORS = ("client/errors.py", "client/problems.py")
 """The client mirrors the service's errors under their names."""
 PARTICIPLE = re.compile(r"(?!Feed|Seed|String)[A-Z][a-z]+(?:ed|ing|own|eld|ought)")
-FILES = [path for path in sorted(ROOT.rglob("*.py")) if "versions" not in path.parts]
-NAMES = [str(path.relative_to(ROOT)) for path in FILES]
+FILES = [path for root in ROOTS for path in sorted(root.rglob("*.py")) if "versions" not in path.parts]
+
+
+def root_of(path: Path) -> Path:
+    return next(root for root in ROOTS if root in path.parents)
+
+
+def name_of(path: Path) -> str:
+    root = root_of(path)
+    return str(path.relative_to(root if root == ROOT else root.parent))
+
+
+NAMES = [name_of(path) for path in FILES]
 
 
 @functools.cache
@@ -64,16 +93,17 @@ def functions_of(path: Path) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
 
 
 def part_of(path: Path) -> str:
-    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+    return path.relative_to(root_of(path)).parts[0].removesuffix(".py")
 
 
-def level_of(part: str) -> int:
-    return next(number for number, parts in enumerate(LEVELS) if part in parts)
+def level_of(part: str, levels: Sequence[set[str]]) -> int:
+    return next(number for number, parts in enumerate(levels) if part in parts)
 
 
 def imported_parts(path: Path) -> set[str]:
-    """Return which of the project's parts a file imports."""
-    found = re.findall(r"^ *(?:from|import) penchant(?:\.(\w+)| import (.+))", text_of(path), re.MULTILINE)
+    """Return which parts of its own package a file imports."""
+    own = root_of(path).name
+    found = re.findall(rf"^ *(?:from|import) {own}(?:\.(\w+)| import (.+))", text_of(path), re.MULTILINE)
     return {part for one, several in found for part in (one or several).split(", ")} - {"__version__"}
 
 
@@ -85,10 +115,36 @@ def test_what_takes_the_square_of_a_text_is_called_where_the_text_is_cut_first()
 
 
 def test_a_part_imports_itself_and_lower_levels_only() -> None:
+    by_root = {ROOT.name: LEVELS, "penchant_engine": ENGINE_LEVELS}
     for name, path in zip(NAMES, FILES, strict=True):
-        part = part_of(path)
+        part, levels = part_of(path), by_root[root_of(path).name]
         for imported in imported_parts(path) if part not in {"__init__", "demo"} else ():
-            assert imported == part or level_of(imported) < level_of(part), f"{name} imports {imported}"
+            assert imported == part or level_of(imported, levels) < level_of(part, levels), f"{name} imports {imported}"
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_package_imports_what_its_pyproject_names(package: str) -> None:
+    named = tomllib.loads(PACKAGES[package].read_text())["project"]["dependencies"]
+    needed = {re.split(r"[^\w-]", each)[0].replace("-", "_") for each in named}
+    needed = {IMPORTED_AS.get(name, name) for name in needed} | {package.replace("-", "_")} | sys.stdlib_module_names
+    for path in (path for path in FILES if root_of(path).name == package.replace("-", "_")):
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                names = [each.name for each in node.names] if isinstance(node, ast.Import) else [node.module or ""]
+                # What may be missing, or takes long, is imported where it is used.
+                late = LATE_IMPORTS if node.col_offset else set()
+                strangers = {name.split(".")[0] for name in names} - needed - late
+                assert not strangers, f"{name_of(path)} imports {strangers}"
+
+
+def test_all_packages_are_of_one_version() -> None:
+    versions = {
+        re.findall(r'^__version__ = "(.+)"$', (root / "__init__.py").read_text(), re.MULTILINE)[0] for root in ROOTS
+    }
+    pins = {pin for path in PACKAGES.values() for pin in re.findall(r'"penchant-\w+==(.+?)"', path.read_text())}
+
+    assert len(versions) == 1
+    assert pins <= versions
 
 
 def test_the_client_stands_apart() -> None:
@@ -132,7 +188,7 @@ def test_only_extras_and_slow_packages_are_imported_in_functions_one_for_each_wi
         (r"\b(?:from|import) httpx\b", "client/"),
         (r"\b(?:from|import) click\b", "cli/"),
         (r"\b(?:from|import) granian\b", "cli/"),
-        (r"[\"'](?:Click|Bookmark|RateDislike)[\"']", "model.py"),
+        (r"[\"'](?:Click|Bookmark|RateDislike)[\"']", "penchant_engine/model.py"),
     ),
 )
 def test_each_thing_lives_in_its_room(pattern: str, homes: str) -> None:
@@ -147,7 +203,7 @@ def test_each_thing_lives_in_its_room(pattern: str, homes: str) -> None:
 
 @pytest.mark.slow
 def test_no_module_is_needed_by_what_it_needs() -> None:
-    modules = {".".join(("penchant", *path.relative_to(ROOT).with_suffix("").parts)): path for path in FILES}
+    modules = {".".join(path.relative_to(root_of(path).parent).with_suffix("").parts): path for path in FILES}
     modules = {name.removesuffix(".__init__"): path for name, path in modules.items()}
     needs: dict[str, set[str]] = {}
     for name, path in modules.items():
@@ -160,14 +216,17 @@ def test_no_module_is_needed_by_what_it_needs() -> None:
 
 
 def test_a_room_can_be_overlooked() -> None:
-    files = Counter(path.parent.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.py"))
+    files = Counter(path.parent.relative_to(TOP).as_posix() for root in ROOTS for path in root.rglob("*.py"))
 
     assert {folder: count for folder, count in files.items() if count > MOST_FILES} == {}
 
 
-@pytest.mark.parametrize("part", ("index", "profiles.py", "ranking.py", "experiments.py"))
-def test_pure_parts_know_no_clock_thread_or_file(part: str) -> None:
-    for path in [ROOT / part] if part.endswith(".py") else sorted((ROOT / part).glob("*.py")):
+PURE = [ROOT / "experiments.py", *(path for path in FILES if root_of(path).name == "penchant_engine")]
+
+
+@pytest.mark.parametrize("path", PURE, ids=name_of)
+def test_pure_parts_know_no_clock_thread_or_file(path: Path) -> None:
+    if part_of(path) not in MAY_KNOW_FILES and "compiled" not in path.parts:
         imports = {
             alias.name for node in ast.walk(tree_of(path)) if isinstance(node, ast.Import) for alias in node.names
         }
@@ -191,7 +250,7 @@ def test_no_two_rooms_are_called_utilities() -> None:
 
 
 def test_decisions_are_short_the_newest_first_and_what_code_cites_exists() -> None:
-    page = (ROOT.parents[1] / "docs" / "decisions.md").read_text()
+    page = (TOP / "docs" / "decisions.md").read_text()
     entries = re.findall(r"^- (.*(?:\n  .*)*)", page, re.MULTILINE)
     numbers = [int(number) for number in re.findall(r"^- \*\*D(\d+)\. ", page, re.MULTILINE)]
     cited = {int(number) for path in FILES for number in re.findall(r"\bD(\d+)\s+of docs/decisions\.md", text_of(path))}
@@ -204,7 +263,7 @@ def test_decisions_are_short_the_newest_first_and_what_code_cites_exists() -> No
 
 
 def test_a_word_of_the_glossary_has_one_meaning() -> None:
-    glossary = (ROOT.parents[1] / "docs" / "glossary.md").read_text()
+    glossary = (TOP / "docs" / "glossary.md").read_text()
     rows = re.findall(r"^- \*\*(.+?)\*\*: (.+)$", glossary, re.MULTILINE)
     words = [word for word, _ in rows]
 
@@ -213,7 +272,7 @@ def test_a_word_of_the_glossary_has_one_meaning() -> None:
 
 
 def test_the_architecture_is_short_and_draws_every_part() -> None:
-    page = (ROOT.parents[1] / "ARCHITECTURE.md").read_text()
+    page = (TOP / "ARCHITECTURE.md").read_text()
     diagram = page.split("```")[1]
     parts = {part_of(path) for path in FILES} - {"__init__"}
 
@@ -222,10 +281,12 @@ def test_the_architecture_is_short_and_draws_every_part() -> None:
 
 
 def test_what_contributing_points_to_is_there() -> None:
-    page = (ROOT.parents[1] / "CONTRIBUTING.md").read_text()
+    page = (TOP / "CONTRIBUTING.md").read_text()
     pointers = re.findall(r"`([a-z_/]+\.py)(?:: (\w+))?`", page)
     homes = {
-        path: next((folder for folder in (ROOT, ROOT.parents[1]) if (folder / path).is_file()), None)
+        path: next(
+            (folder for folder in (*ROOTS, *(root.parent for root in ROOTS), TOP) if (folder / path).is_file()), None
+        )
         for path, _ in pointers
     }
 

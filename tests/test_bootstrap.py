@@ -14,14 +14,14 @@ from penchant.bootstrap import METRICS_FOLDER, METRICS_LOCK, kernel_folder, shar
 from penchant.bootstrap.processes import building_apart, stand_in_search
 from penchant.cli.keys import make_key
 from penchant.errors import StorageUnavailable, UnknownSource
-from penchant.index.layout import LikenessNorms, SparseRows
-from penchant.index.people.weights import StandInQuery
 from penchant.live.election import Election
 from penchant.live.segment_files import SEGMENT
 from penchant.model import EncodedPiece
 from penchant.service.bulk import stand_ins as stand_in_ranges
 from penchant.settings import METRICS_VARIABLE, CurrentSettings, NodeSettings, metrics_folder
 from penchant.storage import DeleteSource, SubmitPieces
+from penchant_engine.index.layout import LikenessNorms, SparseRows
+from penchant_engine.index.people.weights import StandInQuery
 
 
 @pytest.fixture(autouse=True)

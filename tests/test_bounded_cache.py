@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penchant.bounded_cache import BoundedCache
+from penchant_engine.bounded_cache import BoundedCache
 
 KEYS = st.integers(0, 4)
 LIMIT = 10

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from penchant.model import Term
-from penchant.ranking import (
+from penchant_engine.model import Term
+from penchant_engine.ranking import (
     CALIBRATION,
     DIVERSITY,
     LOOK_AHEAD,

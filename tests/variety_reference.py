@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from penchant.model import Term
-from penchant.ranking import RankedPiece
+from penchant_engine.model import Term
+from penchant_engine.ranking import RankedPiece
 
 Terms = frozenset[Term]
 Vector = Mapping[Term, int]

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from penchant.model import Term
-from penchant.ranking import ArrangedList, Diversity, ListOrder, PieceKeywords, QuotaCount, WorkBudget, arranged
+from penchant_engine.model import Term
+from penchant_engine.ranking import ArrangedList, Diversity, ListOrder, PieceKeywords, QuotaCount, WorkBudget, arranged
 
 LISTED = 30
 Keywords = Callable[[int], list[tuple[str, int]]]

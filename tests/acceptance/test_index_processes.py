@@ -13,11 +13,11 @@ import pytest
 
 from acceptance.processes import children_of, holders_of, wait_until
 from acceptance.servers import Server, command
-from penchant.index import Filter, Snapshot
 from penchant.live.builder import LEAST_CHANGES, SMALLEST_FILE
 from penchant.live.following import apply_feed
-from penchant.model import Algorithm
 from penchant.storage import ContentFeed, Storage, open_storage
+from penchant_engine.index import Filter, Snapshot
+from penchant_engine.model import Algorithm
 
 pytestmark = [
     pytest.mark.stress,

@@ -13,15 +13,15 @@ import numpy as np
 import pytest
 
 from kernel_cache import KERNELS
-from penchant.index import build_segment, build_weights
-from penchant.index.compiled import engine
-from penchant.index.compiled.samples import SERVED
-from penchant.index.layout import LikeMatrix
-from penchant.index.people.likes import like_matrix
-from penchant.index.people.order import order_of, successor_rows
-from penchant.index.people.weights import AudienceWeights
 from penchant.live.compiling import load_kernels
-from penchant.model import IndexedPiece
+from penchant_engine.index import build_segment, build_weights
+from penchant_engine.index.compiled import engine
+from penchant_engine.index.compiled.samples import SERVED
+from penchant_engine.index.layout import LikeMatrix
+from penchant_engine.index.people.likes import like_matrix
+from penchant_engine.index.people.order import order_of, successor_rows
+from penchant_engine.index.people.weights import AudienceWeights
+from penchant_engine.model import IndexedPiece
 
 pytestmark = pytest.mark.slow
 

@@ -9,9 +9,9 @@ import pytest
 
 from kernel_cache import KERNELS
 from penchant.bench import catalogue
-from penchant.index.compiled import engine
-from penchant.index.compiled.samples import KINDS
 from penchant.live.compiling import load_kernels
+from penchant_engine.index.compiled import engine
+from penchant_engine.index.compiled.samples import KINDS
 from serving import Service, ok
 
 pytestmark = pytest.mark.slow

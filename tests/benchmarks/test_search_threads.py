@@ -15,7 +15,8 @@ import pytest
 from answers import placed_taste
 from kernel_cache import KERNELS
 from penchant.bench import catalogue
-from penchant.index import (
+from penchant.live.compiling import load_kernels
+from penchant_engine.index import (
     NO_ATTRIBUTES,
     BlendFactors,
     BlendQuery,
@@ -28,13 +29,12 @@ from penchant.index import (
     best_of,
     term_key,
 )
-from penchant.index.arrays import starts_of
-from penchant.index.assembling import SegmentColumns, assemble, list_rows
-from penchant.index.compiled import engine
-from penchant.index.compiled.engine import SearchThreads
-from penchant.index.compiled.samples import KINDS
-from penchant.live.compiling import load_kernels
-from penchant.model import Algorithm, Term
+from penchant_engine.index.arrays import starts_of
+from penchant_engine.index.assembling import SegmentColumns, assemble, list_rows
+from penchant_engine.index.compiled import engine
+from penchant_engine.index.compiled.engine import SearchThreads
+from penchant_engine.index.compiled.samples import KINDS
+from penchant_engine.model import Algorithm, Term
 
 pytestmark = pytest.mark.slow
 

@@ -39,24 +39,18 @@ from penchant.cli.histories import kernels_for, read_source
 from penchant.evaluation.histories import Knowledge, SourceHistory
 from penchant.evaluation.metrics import NOTHING, RECALLED, compared, estimate, hits_of, ndcg, recall
 from penchant.evaluation.served import snapshot_of
-from penchant.index import Audience, AudienceWeights, FloatArray, IntArray, InteractionArrays, figures_of_person
 from penchant.live.views import View
 from penchant.live.word_writer import WordWriter
-from penchant.model import (
-    DAY_MS,
-    MAX_PIECES_PER_SUBMISSION,
-    Algorithm,
-    InteractionType,
-    SourceSettings,
-    StoredInteraction,
-)
-from penchant.service.lists.personal import PersonalRanking
-from penchant.service.lists.requests import PersonalRequest, SimilarRequest
-from penchant.service.lists.similar import SimilarRanking
+from penchant.model import MAX_PIECES_PER_SUBMISSION, SourceSettings
 from penchant.settings import NodeSettings
 from penchant.storage import SourceHead, SubmitPieces, open_storage
 from penchant.wire import decode_submission, encode_settings, encode_word_rule
-from penchant.words import CATEGORY, WordRule, running_words
+from penchant.words import WordRule, running_words
+from penchant_engine.index import Audience, AudienceWeights, FloatArray, IntArray, InteractionArrays, figures_of_person
+from penchant_engine.lists.personal import PersonalRanking
+from penchant_engine.lists.requests import PersonalRequest, SimilarRequest
+from penchant_engine.lists.similar import SimilarRanking
+from penchant_engine.model import DAY_MS, WORDS_CATEGORY, Algorithm, InteractionType, StoredInteraction
 
 JUDGED_LIKES = 15
 """Likes of a piece that similar content is asked for."""
@@ -350,7 +344,7 @@ class Table:
     def beside(self, service: Service) -> None:
         """Print the figures of lists by tags and by words of several weights, the first of which is none."""
         for weight in WEIGHTS:
-            weights = {CATEGORY: weight}
+            weights = {WORDS_CATEGORY: weight}
             found = {
                 algorithm.value: self._judge.similar(service.similar(algorithm, weights)) for algorithm in Algorithm
             }

@@ -10,8 +10,9 @@ from penchant.cli.tune import TunedSource
 from penchant.errors import Refused, UnknownSource
 from penchant.evaluation.metrics import Estimate
 from penchant.evaluation.tuning import TuningResult
-from penchant.model import InteractionType, SourceSettings
+from penchant.model import SourceSettings
 from penchant.storage import Storage, SubmitPieces, open_storage
+from penchant_engine.model import InteractionType
 
 DEFAULTS = SourceSettings()
 

@@ -18,9 +18,6 @@ from penchant.client import errors
 from penchant.client.flows import MAX_BODY_BYTES, MAX_INTERACTIONS, MAX_PIECES
 from penchant.client.methods import Methods
 from penchant.client.requests import Algorithm, Basis, ListingRequest, Pages, Request
-from penchant.model import Algorithm as ServedAlgorithm
-from penchant.model import Basis as ServedBasis
-from penchant.model import InteractionType
 from penchant.settings import NodeSettings
 from penchant.web.parameters import MAX_LISTED_INTERACTIONS
 from penchant.web.problems import KINDS
@@ -36,6 +33,9 @@ from penchant.wire.samples import SAMPLES as SAMPLES_OF_ANSWERS
 from penchant.wire.settings import AttributeSettings
 from penchant.wire.settings import Settings as SourceSettings
 from penchant.wire.words import AliasSettings, VocabularySettings, WordSettings
+from penchant_engine.model import Algorithm as ServedAlgorithm
+from penchant_engine.model import Basis as ServedBasis
+from penchant_engine.model import InteractionType
 from serving import Service
 
 BLEND = {"content": 1, "audience": 2, "popularity": 3}

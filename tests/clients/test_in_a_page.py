@@ -15,7 +15,7 @@ from acceptance.servers import Server, command
 from penchant.client import sign_user
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "browser.md"
-WORKS = Path(__file__).parents[2] / "src" / "penchant" / "demo" / "works" / "pieces.ndjson"
+WORKS = Path(__file__).parents[2] / "packages" / "penchant" / "src" / "penchant" / "demo" / "works" / "pieces.ndjson"
 
 pytestmark = [
     pytest.mark.slow,

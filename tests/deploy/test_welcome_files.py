@@ -37,7 +37,8 @@ def test_both_forges_check_the_same() -> None:
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=str)
 def test_unit_and_full_run_on_every_python_from_the_oldest_on(workflow: Path) -> None:
-    oldest = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
+    project = tomllib.loads((ROOT / "packages" / "penchant" / "pyproject.toml").read_text())["project"]
+    oldest = project["requires-python"]
 
     for name in ("unit", "full"):
         versions = jobs_of(workflow)[name]["strategy"]["matrix"]["python"]

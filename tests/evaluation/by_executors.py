@@ -12,8 +12,9 @@ from penchant.evaluation.list_work import ListWork, MethodLists
 from penchant.evaluation.splits import SplitRule
 from penchant.evaluation.trials import EvaluationRequest
 from penchant.evaluation.tuning import CandidateLists, TuningRequest, TuningTrial, gather_here, tune
-from penchant.model import Blend, SourceSettings
+from penchant.model import SourceSettings
 from penchant.service.bulk.lists import KernelChoice
+from penchant_engine.model import Blend
 
 NO_KERNELS = KernelChoice("", ())
 ExecutorOf = Callable[[WorkPlan, Path], Executor]

@@ -9,7 +9,8 @@ import pytest
 from penchant.evaluation.contest import Contest, Evaluation, made_here
 from penchant.evaluation.histories import SourceHistory, history_of
 from penchant.evaluation.trials import EvaluationRequest
-from penchant.model import DAY_MS, WHOLE, IndexedPiece, InteractionType, SourceSettings, Term
+from penchant.model import SourceSettings
+from penchant_engine.model import DAY_MS, WHOLE, IndexedPiece, InteractionType, Term
 
 
 def made(rows: Sequence[tuple[str, str, str, int]], pieces: Sequence[str], **settings: Any) -> SourceHistory:

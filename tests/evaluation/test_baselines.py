@@ -10,8 +10,8 @@ from penchant.evaluation import contenders
 from penchant.evaluation.histories import Knowledge, SourceHistory, relevant_pieces
 from penchant.evaluation.metrics import NOTHING
 from penchant.evaluation.splits import RELEVANT, SplitRule, split
-from penchant.index import FloatArray, IntArray
 from penchant.model import SourceSettings
+from penchant_engine.index import FloatArray, IntArray
 
 EVERYBODY = np.arange(30)
 

@@ -12,7 +12,8 @@ from penchant.evaluation.closed_loop import CONDITIONS, Crowd, LoopFigures, Loop
 from penchant.evaluation.histories import SourceHistory, history_of
 from penchant.evaluation.line_plots import LinePanel, draw_panels
 from penchant.evaluation.true_tastes import draw_tastes, most_met
-from penchant.model import DAY_MS, WHOLE, Algorithm, IndexedPiece, InteractionType, SourceSettings, Term
+from penchant.model import SourceSettings
+from penchant_engine.model import DAY_MS, WHOLE, Algorithm, IndexedPiece, InteractionType, Term
 
 PIECES, GENRES = 60, 6
 REQUEST = LoopRequest(condition=CONDITIONS["cold30"], people=48, days=4, probes=12)

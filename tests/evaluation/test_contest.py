@@ -16,8 +16,9 @@ from penchant.evaluation.histories import TYPES, Knowledge, SourceHistory, histo
 from penchant.evaluation.served import AS_SERVED, ServedSource
 from penchant.evaluation.splits import SplitRule, split
 from penchant.evaluation.trials import EvaluationRequest
-from penchant.model import DAY_MS, WHOLE, Algorithm, IndexedPiece, InteractionType, SourceSettings
+from penchant.model import SourceSettings
 from penchant.wire import decode_stored_piece, encode, format_timestamp
+from penchant_engine.model import DAY_MS, WHOLE, Algorithm, IndexedPiece, InteractionType
 from serving import Service
 
 pytestmark = pytest.mark.slow

@@ -9,7 +9,8 @@ from penchant.evaluation.histories import NUMBERS, SourceHistory, history_of
 from penchant.evaluation.mixes import MIXES
 from penchant.evaluation.splits import RELEVANT, SplitRule
 from penchant.evaluation.trials import EvaluationRequest, Trial
-from penchant.model import IndexedPiece, InteractionType, SourceSettings
+from penchant.model import SourceSettings
+from penchant_engine.model import IndexedPiece, InteractionType
 
 CLICK, LIKE = InteractionType.CLICK, InteractionType.RATE_LIKE
 REQUEST = EvaluationRequest(split=SplitRule())

@@ -16,8 +16,8 @@ from penchant.evaluation.histories import Knowledge, SourceHistory
 from penchant.evaluation.served import ServedSource
 from penchant.evaluation.splits import Kind, KnowledgeLimits, SplitRule, split
 from penchant.evaluation.trials import EvaluationRequest, Trial, known_part
-from penchant.index import BoolArray
-from penchant.model import DAY_MS, InteractionType, OrderUse
+from penchant_engine.index import BoolArray
+from penchant_engine.model import DAY_MS, InteractionType, OrderUse
 
 KINDS = st.sampled_from(["time", "random", "cut"])
 PIECES = [f"p{number}" for number in range(8)]

@@ -26,7 +26,8 @@ from penchant.evaluation.tuning import (
     tune,
     weight_faults,
 )
-from penchant.model import DAY_MS, WHOLE, Blend, IndexedPiece, InteractionType, OrderUse, SourceSettings, Term
+from penchant.model import SourceSettings
+from penchant_engine.model import DAY_MS, WHOLE, Blend, IndexedPiece, InteractionType, OrderUse, Term
 
 QUICK = TuningRequest(trial=EvaluationRequest(split=SplitRule(), people=60), candidates=8, seconds=60, test_people=240)
 CLICKED = replace(QUICK, trial=replace(QUICK.trial, relevant=(InteractionType.CLICK,)))

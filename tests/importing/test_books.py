@@ -11,7 +11,7 @@ import pytest
 
 from importing.conftest import Folder, drafted, opinions_in
 from penchant.errors import Refused
-from penchant.model import InteractionType
+from penchant_engine.model import InteractionType
 
 GOODREADS = (
     "Book Id,Title,Author,Author l-f,Additional Authors,ISBN,ISBN13,My Rating,Average Rating,Publisher,Binding,"

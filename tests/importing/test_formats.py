@@ -11,7 +11,7 @@ from penchant.importing import KeywordColumn
 from penchant.importing.drafts import NO_TIME, type_named, type_of_rating
 from penchant.importing.moments import read_moment
 from penchant.importing.placeholders import is_never, is_nobody
-from penchant.model import InteractionType
+from penchant_engine.model import InteractionType
 
 
 def test_movielens_films_have_genres_year_and_counted_tags(folder: Folder) -> None:

@@ -11,7 +11,7 @@ from penchant.errors import Refused
 from penchant.importing import KeywordColumn, checkpoint_name, fingerprint, parse_column, parse_type
 from penchant.importing.drafts import RowProblem
 from penchant.importing.report import MAX_ENTRIES
-from penchant.model import InteractionType
+from penchant_engine.model import InteractionType
 
 
 def test_names_and_bytes_that_no_terminal_should_see_are_not_shown(folder: Folder) -> None:

@@ -11,9 +11,10 @@ from client.answering import Answer, answering
 from penchant.errors import InvalidInput, PenchantError, Refused
 from penchant.importing import RemoteTarget
 from penchant.importing.remote import MAX_PAUSE_S, TRIES
-from penchant.model import EncodedPiece, InteractionType, ListKind, NewInteraction, SourceSettings
+from penchant.model import EncodedPiece, ListKind, NewInteraction, SourceSettings
 from penchant.wire import decode_exported_placement, decode_stated_preferences
 from penchant.words import WordRule
+from penchant_engine.model import InteractionType
 
 
 def said(status: int, value: Any) -> Answer:

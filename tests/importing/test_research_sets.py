@@ -8,7 +8,7 @@ import pytest
 
 from importing.conftest import Folder, drafted
 from penchant.errors import Refused
-from penchant.model import InteractionType
+from penchant_engine.model import InteractionType
 
 
 def test_recbole_columns_are_what_their_heading_says(folder: Folder) -> None:

@@ -9,7 +9,7 @@ from importing.conftest import Folder, drafted
 from penchant.errors import Refused
 from penchant.importing import DraftKind, Files, ImportOptions, InputFile, KeywordColumn, gather
 from penchant.importing.formats import read_drafts
-from penchant.model import InteractionType
+from penchant_engine.model import InteractionType
 
 
 @pytest.mark.parametrize("delimiter", (",", ";", "\t", "|"))

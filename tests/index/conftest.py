@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from kernel_cache import KERNELS
-from penchant.index.compiled import engine
-from penchant.index.compiled.samples import SERVED, Kind
 from penchant.live.compiling import load_kernels
+from penchant_engine.index.compiled import engine
+from penchant_engine.index.compiled.samples import SERVED, Kind
 
 Kernels = Mapping[Kind, Mapping[str, engine.Kernel]]
 

@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 import audience_reference
 import oracle
 from answers import rows_of_likes, snapshot_of
-from penchant.index import Audience, AudienceWeights, Tally, build_weights
-from penchant.index.people import tally
-from penchant.index.people.figures import FullLike
-from penchant.index.people.likes import Likes
-from penchant.index.people.popularity import PieceCounts, PieceNumbers
-from penchant.index.strings import Strings
-from penchant.model import DAY_MS, DEFAULT_INTERACTION_WEIGHTS, WHOLE, InteractionType, OrderUse, SourceSettings
+from penchant.model import SourceSettings
+from penchant_engine.index import Audience, AudienceWeights, Tally, build_weights
+from penchant_engine.index.people import tally
+from penchant_engine.index.people.figures import FullLike
+from penchant_engine.index.people.likes import Likes
+from penchant_engine.index.people.popularity import PieceCounts, PieceNumbers
+from penchant_engine.index.strings import Strings
+from penchant_engine.model import DAY_MS, DEFAULT_INTERACTION_WEIGHTS, WHOLE, InteractionType, OrderUse
 from strategies import examples
 
 PEOPLE = st.sampled_from(["u1", "u2", "u3", "u4", "u5"])

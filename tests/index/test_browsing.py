@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from answers import snapshot_of, stored
-from penchant.index import CategoryCount, Snapshot, TermCount, categories, pieces_having, terms_beginning
-from penchant.model import IndexedPiece, Term
+from penchant_engine.index import CategoryCount, Snapshot, TermCount, categories, pieces_having, terms_beginning
+from penchant_engine.model import IndexedPiece, Term
 from strategies import CATALOGUES, KEYWORDS, PIECE_IDS, PIECES
 
 BEGINNINGS = st.frozensets(st.sampled_from(["", "a", "b", "ab", "é", "A"]), min_size=1, max_size=3)

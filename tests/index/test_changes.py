@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from answers import TERMS, all_answers, similar, snapshot_of, stored
-from penchant.index import Segment, Snapshot, snapshot
 from penchant.live.array_files import Stamp, read_file, write_file
 from penchant.live.segment_files import SEGMENT
+from penchant_engine.index import Segment, Snapshot, snapshot
 from strategies import CATALOGUES, CATEGORY_WEIGHTS, CHANGES, examples
 
 STAMP = Stamp(*range(len(Stamp._fields)))

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penchant.index import EventPages, Likes, Tally
-from penchant.index.people import event_pages, likes
-from penchant.model import DAY_MS, WHOLE, InteractionType, SourceSettings, event_code
+from penchant.model import SourceSettings
+from penchant_engine.index import EventPages, Likes, Tally
+from penchant_engine.index.people import event_pages, likes
+from penchant_engine.model import DAY_MS, WHOLE, InteractionType, event_code
 from strategies import examples
 
 EVENTS = st.lists(

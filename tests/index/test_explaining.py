@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from answers import placed_taste
-from penchant.index import (
+from penchant_engine.index import (
     NO_SHARES,
     BlendFactors,
     LikeShare,
@@ -23,8 +23,8 @@ from penchant.index import (
     tellable,
     term_table,
 )
-from penchant.index.people.explaining import MAX_NAMED_TERMS
-from penchant.model import Algorithm, IndexedPiece, Term
+from penchant_engine.index.people.explaining import MAX_NAMED_TERMS
+from penchant_engine.model import Algorithm, IndexedPiece, Term
 
 WAR, LOVE, SEA = (Term("theme", keyword) for keyword in ("war", "love", "sea"))
 BLENDING = BlendFactors(0.1, 0.8, 0.1, total=1.0)

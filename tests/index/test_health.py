@@ -7,9 +7,9 @@ from hypothesis import given
 
 from answers import snapshot_of
 from index.test_browsing import changed, counted
-from penchant.index import Filter, FlatCategory, Reach, Snapshot, TermCount, variants, vocabulary
-from penchant.index.health import normal_form
-from penchant.model import MAX_TAKE, IndexedPiece, Term
+from penchant.findings import FlatCategory, Reach, normal_form, variants, vocabulary
+from penchant_engine.index import Filter, Snapshot, TermCount
+from penchant_engine.model import MAX_TAKE, IndexedPiece, Term
 
 EVERYTHING = Filter(moment=1)
 

@@ -5,8 +5,10 @@ import random
 import pytest
 
 from answers import snapshot_of
-from penchant.index import KappaFall, Tally, kappa_fall
-from penchant.model import DAY_MS, InteractionType, SourceSettings
+from penchant.findings import KappaFall, kappa_fall
+from penchant.model import SourceSettings
+from penchant_engine.index import Tally
+from penchant_engine.model import DAY_MS, InteractionType
 
 TODAY, SETTINGS = 20_000, SourceSettings()
 PIECES = [{"id": f"p{number:02d}", "categories": {"theme": [f"t{number % 4}"]}} for number in range(40)]

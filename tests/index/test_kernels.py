@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penchant.index import strings
-from penchant.index.building import build_segment
-from penchant.index.compiled import engine, exact
-from penchant.index.compiled.engine import SearchThreads
-from penchant.index.layout import (
+from penchant_engine.index import strings
+from penchant_engine.index.building import build_segment
+from penchant_engine.index.compiled import engine, exact
+from penchant_engine.index.compiled.engine import SearchThreads
+from penchant_engine.index.layout import (
     COUNT,
     DOT,
     FARTHEST,
@@ -28,9 +28,9 @@ from penchant.index.layout import (
     Taste,
     TasteDots,
 )
-from penchant.index.segment import Segment
-from penchant.index.strings import Strings
-from penchant.model import IndexedPiece, Term
+from penchant_engine.index.segment import Segment
+from penchant_engine.index.strings import Strings
+from penchant_engine.model import IndexedPiece, Term
 from strategies import examples
 
 

@@ -6,9 +6,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penchant.index import LikeCounts, Likes, Strings, Tally
-from penchant.index.layout import LikeMatrix
-from penchant.model import DAY_MS, InteractionType, SourceSettings
+from penchant.model import SourceSettings
+from penchant_engine.index import LikeCounts, Likes, Strings, Tally
+from penchant_engine.index.layout import LikeMatrix
+from penchant_engine.model import DAY_MS, InteractionType
 from strategies import examples
 
 SETTINGS = SourceSettings()

@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 
 from answers import snapshot_of
 from index.test_browsing import changed, counted
-from penchant.index import GROUPS, SIDE, LikenessMap, Snapshot, likeness, likeness_map, sampled_ids
-from penchant.model import IndexedPiece
+from penchant import likeness
+from penchant.likeness import GROUPS, SIDE, LikenessMap, likeness_map, sampled_ids
+from penchant_engine.index import Snapshot
+from penchant_engine.model import IndexedPiece
 from strategies import examples
 
 

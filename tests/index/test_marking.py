@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from filters_reference import ATTRIBUTES, EXTRAS, FILTERS, holds
-from penchant.attributes import Attribute, AttributeFilter, AttributeType, mark_of, numbered
-from penchant.index import Filter, Snapshot, Strings, has_attributes, mark
-from penchant.index.masks import MAX_MASKS
 from penchant.live.array_files import Stamp, read_file, write_file
 from penchant.live.segment_files import SEGMENT
-from penchant.model import IndexedPiece
 from penchant.wire import decode_filter, decode_stored_marks, decode_stored_piece
+from penchant_engine.attributes import Attribute, AttributeFilter, AttributeType, mark_of, numbered
+from penchant_engine.index import Filter, Snapshot, Strings, has_attributes, mark
+from penchant_engine.index.masks import MAX_MASKS
+from penchant_engine.model import IndexedPiece
 from strategies import examples
 
 NAMED = {key: Attribute(AttributeType(each["type"]), each["pointer"]) for key, each in ATTRIBUTES.items()}

@@ -16,7 +16,8 @@ import order_reference
 from answers import rows_of_likes, snapshot_of
 from audience_reference import Reference
 from order_reference import Like, Order, factors_of, ranks_of
-from penchant.index import (
+from penchant.model import SourceSettings
+from penchant_engine.index import (
     Audience,
     AudienceWeights,
     IntArray,
@@ -31,18 +32,17 @@ from penchant.index import (
     figures_of_person,
     people_table,
 )
-from penchant.index.compiled import engine
-from penchant.index.layout import LikeMatrix
-from penchant.index.people import order
-from penchant.index.people.figures import SourceFigures
-from penchant.index.people.likes import like_matrix
-from penchant.index.people.order import RECENCY, OwnLikes, direction_of, like_factors, order_of, successor_rows
-from penchant.model import (
+from penchant_engine.index.compiled import engine
+from penchant_engine.index.layout import LikeMatrix
+from penchant_engine.index.people import order
+from penchant_engine.index.people.figures import SourceFigures
+from penchant_engine.index.people.likes import like_matrix
+from penchant_engine.index.people.order import RECENCY, OwnLikes, direction_of, like_factors, order_of, successor_rows
+from penchant_engine.model import (
     DEFAULT_INTERACTION_WEIGHTS,
     IndexedPiece,
     InteractionType,
     OrderUse,
-    SourceSettings,
     StoredInteraction,
     Term,
 )

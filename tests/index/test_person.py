@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 import profile_reference
 from answers import snapshot_of, stored
-from penchant.index import (
+from penchant.model import SourceSettings
+from penchant_engine.index import (
     IntArray,
     InteractionArrays,
     Snapshot,
@@ -18,9 +19,9 @@ from penchant.index import (
     profile_of_person,
     strongest_terms,
 )
-from penchant.index.compiled import engine
-from penchant.index.people.person import CountedPreferences, facts_of_pieces
-from penchant.model import DAY_MS, InteractionType, Preferences, SourceSettings, StoredInteraction, Term, most_likes
+from penchant_engine.index.compiled import engine
+from penchant_engine.index.people.person import CountedPreferences, facts_of_pieces
+from penchant_engine.model import DAY_MS, InteractionType, Preferences, StoredInteraction, Term, most_likes
 from strategies import CATALOGUES, CATEGORY_WEIGHTS, PIECE_IDS, examples
 
 TODAY = 1_000

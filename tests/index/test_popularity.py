@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from answers import snapshot_of
-from penchant.index import Snapshot, Strings, Tally
-from penchant.index.people.figures import FullLike
-from penchant.index.people.popularity import HALF_LIFE_DAYS, PieceCounts, PopularityMeter, shares_of
-from penchant.model import DAY_MS, InteractionType, SourceSettings
+from penchant.model import SourceSettings
+from penchant_engine.index import Snapshot, Strings, Tally
+from penchant_engine.index.people.figures import FullLike
+from penchant_engine.index.people.popularity import HALF_LIFE_DAYS, PieceCounts, PopularityMeter, shares_of
+from penchant_engine.model import DAY_MS, InteractionType
 
 PIECES = [f"p{number}" for number in range(4)]
 LIKES = st.lists(st.tuples(st.sampled_from("uvwxyz"), st.sampled_from(PIECES), st.integers(0, 200)), min_size=1)

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penchant.index import (
+from penchant.model import SourceSettings
+from penchant_engine.index import (
     Audience,
     BlendFactors,
     BlendQuery,
@@ -20,11 +21,11 @@ from penchant.index import (
     Popularity,
     best_of,
 )
-from penchant.index.compiled import engine
-from penchant.index.layout import PersonPairs
-from penchant.index.people import order
-from penchant.index.people.person import CountedPreferences, ValuedRows, taste_of_values
-from penchant.model import NO_PREFERENCES, OrderUse, SourceSettings
+from penchant_engine.index.compiled import engine
+from penchant_engine.index.layout import PersonPairs
+from penchant_engine.index.people import order
+from penchant_engine.index.people.person import CountedPreferences, ValuedRows, taste_of_values
+from penchant_engine.model import NO_PREFERENCES, OrderUse
 from people_tables import made, table_of, weights_of
 from strategies import examples
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from answers import EVERYTHING, snapshot_of, stored
-from penchant.index import (
+from penchant_engine.index import (
     Audience,
     AudienceWeights,
     MeanQuery,
@@ -17,7 +17,7 @@ from penchant.index import (
     Snapshot,
     best_of,
 )
-from penchant.index.strings import Strings
+from penchant_engine.index.strings import Strings
 
 UNIT = 1 << 20
 IDS = ["a", "above", "gone", "less", "q"]

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 import oracle
 from answers import snapshot_of, stored
 from penchant.errors import UnknownPiece
-from penchant.index import Filter, Snapshot
-from penchant.index.segment import MAX_NORMS
-from penchant.model import Algorithm
+from penchant_engine.index import Filter, Snapshot
+from penchant_engine.index.segment import MAX_NORMS
+from penchant_engine.model import Algorithm
 from strategies import CATALOGUES, CATEGORY_WEIGHTS, CHANGES
 
 EVERYTHING = Filter(moment=1)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from answers import TERMS, placed_taste, snapshot_of, stored
-from penchant.index import (
+from penchant_engine.index import (
     BlendFactors,
     BlendQuery,
     Filter,
@@ -23,10 +23,10 @@ from penchant.index import (
     key_of,
     offer_of,
 )
-from penchant.index.boosting import PiecePosition, count_ahead
-from penchant.index.part import MAX_TASTES
-from penchant.index.people.popularity import Popularity
-from penchant.model import Algorithm
+from penchant_engine.index.boosting import PiecePosition, count_ahead
+from penchant_engine.index.part import MAX_TASTES
+from penchant_engine.index.people.popularity import Popularity
+from penchant_engine.model import Algorithm
 from strategies import CATALOGUES, CATEGORY_WEIGHTS, PIECES
 
 SHOWN = Filter(moment=1, blacklisted=frozenset({"p3", "p5"}))

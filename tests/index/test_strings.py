@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penchant.index import strings
-from penchant.index.strings import Strings, mark_numbers, mark_of, unite_tables
+from penchant_engine.index import strings
+from penchant_engine.index.strings import Strings, mark_numbers, mark_of, unite_tables
 
 TABLES = st.lists(st.sets(st.text(max_size=3), max_size=12).map(sorted), max_size=4)
 

@@ -9,14 +9,13 @@ import msgspec
 import pytest
 
 from databases import prepare_file
-from penchant.index import Snapshot
 from penchant.live import builder as building
 from penchant.live import counting, segment_files
 from penchant.live.array_files import ArrayFiles, PublishedFile
 from penchant.live.builder import Builder
 from penchant.live.following import apply_feed
 from penchant.live.segment_files import SegmentFiles
-from penchant.model import EncodedPiece, InteractionType, NewInteraction, SourceSettings
+from penchant.model import EncodedPiece, NewInteraction, SourceSettings
 from penchant.storage import (
     Command,
     DeletePieces,
@@ -30,6 +29,8 @@ from penchant.storage import (
 )
 from penchant.telemetry import Metrics
 from penchant.wire import encode_settings
+from penchant_engine.index import Snapshot
+from penchant_engine.model import InteractionType
 
 
 def numbered(number: int) -> dict[str, Any]:

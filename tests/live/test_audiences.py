@@ -16,8 +16,6 @@ from hypothesis import strategies as st
 from clocks import DAY_CLOCK
 from live.conftest import Sources, newest_file
 from penchant.errors import PreviewTooLarge
-from penchant.index.people import tally
-from penchant.index.people.figures import FullLike
 from penchant.live import counting
 from penchant.live.audience_files import LikesFiles
 from penchant.live.builder import LikesBuilder, builder_lock
@@ -31,10 +29,13 @@ from penchant.live.counting import (
     Audiences,
     StoredLikes,
 )
-from penchant.model import DAY_MS, DEFAULT_INTERACTION_WEIGHTS, InteractionType, SourceSettings
+from penchant.model import SourceSettings
 from penchant.storage import DeleteSource
 from penchant.storage.hashing import user_key
 from penchant.telemetry import Metrics
+from penchant_engine.index.people import tally
+from penchant_engine.index.people.figures import FullLike
+from penchant_engine.model import DAY_MS, DEFAULT_INTERACTION_WEIGHTS, InteractionType
 from strategies import examples
 
 TODAY = int(DAY_CLOCK()) // 86_400

@@ -13,8 +13,6 @@ from hypothesis import strategies as st
 from answers import stored
 from clocks import TickingClock
 from live.conftest import Sources, newest_file
-from penchant.attributes import Attribute, AttributeType
-from penchant.index import Snapshot
 from penchant.live import builder as building
 from penchant.live import following
 from penchant.live.array_files import PublishedFile, stamp_of
@@ -23,6 +21,8 @@ from penchant.live.segment_files import SegmentFiles
 from penchant.model import ListKind, SourceSettings
 from penchant.storage import ClearPieces, DeleteSource, ReplaceList, source_reader
 from penchant.telemetry import Metrics
+from penchant_engine.attributes import Attribute, AttributeType
+from penchant_engine.index import Snapshot
 from strategies import examples
 
 NUMBERS = st.lists(st.integers(0, 15), max_size=6)

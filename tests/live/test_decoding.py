@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penchant.attributes import Attribute, AttributeType
-from penchant.index import Strings, build_segment
 from penchant.live.decoding import PieceReader
 from penchant.storage import PieceChange
 from penchant.wire import decode_stored_piece, decode_submission
+from penchant_engine.attributes import Attribute, AttributeType
+from penchant_engine.index import Strings, build_segment
 from strategies import examples
 
 TEXT = st.characters(codec="utf-8", exclude_categories=["C"])

@@ -6,9 +6,7 @@ from pathlib import Path
 import pytest
 
 from live.conftest import Sources, newest_file
-from penchant.attributes import Attribute, AttributeType
 from penchant.errors import StorageUnavailable
-from penchant.index import Segment
 from penchant.live import following
 from penchant.live.array_files import stamp_of
 from penchant.live.builder import Builder
@@ -16,6 +14,8 @@ from penchant.live.segment_files import SegmentFiles
 from penchant.model import SourceSettings
 from penchant.storage import source_reader
 from penchant.telemetry import Metrics
+from penchant_engine.attributes import Attribute, AttributeType
+from penchant_engine.index import Segment
 
 CHUNK = 4
 

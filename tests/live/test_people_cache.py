@@ -16,24 +16,27 @@ from msgspec import Raw
 from clocks import DAY_CLOCK, SetClock
 from factories import piece
 from penchant.bootstrap import open_services
-from penchant.index import snapshot
-from penchant.index.people import person
 from penchant.live import counting, people_cache, recent_changes
 from penchant.live.counting import AudienceRequest, Audiences, StoredLikes
 from penchant.live.heads import SourceWatch
 from penchant.live.people_cache import PeopleCache
 from penchant.live.recent_changes import RecentChanges
 from penchant.live.views import View
-from penchant.model import DAY_MS, FULL_PLAN, InteractionType, ListKind, NewInteraction, SourceSettings
+from penchant.model import FULL_PLAN, ListKind, NewInteraction, SourceSettings
 from penchant.service import Services
 from penchant.service.access import Access
 from penchant.service.lists import inputs
+from penchant.service.lists.answers import content_of
 from penchant.service.lists.inputs import LiveInputs
-from penchant.service.lists.personal import KEPT_BYTES, LARGEST_KEPT_BYTES, MOST_KEPT, PersonalLists, PersonalRanking
-from penchant.service.lists.requests import PersonalRequest
+from penchant.service.lists.kept_lists import KEPT_BYTES, LARGEST_KEPT_BYTES, MOST_KEPT, PersonalLists
 from penchant.settings import CurrentSettings, NodeSettings
 from penchant.telemetry import Metrics
 from penchant.wire import decode_preferences, decode_submission, encode, stored_retention_days
+from penchant_engine.index import snapshot
+from penchant_engine.index.people import person
+from penchant_engine.lists.personal import PersonalRanking
+from penchant_engine.lists.requests import PersonalRequest
+from penchant_engine.model import DAY_MS, InteractionType
 from strategies import CATEGORY_WEIGHTS, PIECE_IDS, PIECES, SAID, examples
 
 USERS = ("kim", "lee", "é")
@@ -145,7 +148,7 @@ class Scene:
         remembered, anew = (PersonalRanking(view, request, now, each, audience) for each in (figures, stored))
         key = (request.include_seen, request.fill, request.exclude, request.take)
         encoded = await self.lists.encoded(remembered, key, self.services.lists.answer)
-        return (encoded.content, encoded.listed), (Raw(encode(anew.content())), anew.next_marks)
+        return (encoded.content, encoded.listed), (Raw(encode(content_of(anew))), anew.next_marks)
 
     async def counts(self) -> tuple[list[list[float]], list[list[float]]]:
         """Return how many people like each piece as it was counted step by step, and out of all that is stored."""

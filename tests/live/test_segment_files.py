@@ -11,12 +11,12 @@ from hypothesis import HealthCheck, given, settings
 
 from answers import all_answers, snapshot_of, stored
 from penchant.errors import StorageUnavailable
-from penchant.index import Segment, Snapshot, Tally
-from penchant.index.building import build_segment
 from penchant.live.array_files import ALIGNMENT, PREFIX, DamagedFile, PublishedFile, Stamp, read_file, write_file
 from penchant.live.audience_files import KeptDays, LikesFiles
 from penchant.live.segment_files import SEGMENT, SegmentFiles
 from penchant.storage import SourceHead
+from penchant_engine.index import Segment, Snapshot, Tally
+from penchant_engine.index.building import build_segment
 from strategies import CATALOGUES
 
 STAMP = Stamp(source_id=7, created_at=5, incarnation=1, epoch=2, version=3)

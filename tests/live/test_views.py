@@ -15,8 +15,6 @@ import pytest
 
 from live.conftest import Sources
 from penchant.errors import IndexNotReady, NotYetVisible, StorageUnavailable, UnknownSource
-from penchant.index import Filter, Snapshot
-from penchant.index.compiled import engine
 from penchant.live import audience_files, audience_follower, counting, segment_files
 from penchant.live.audience_files import LikesFiles, StoredWeights
 from penchant.live.audience_follower import AudienceFollower
@@ -26,9 +24,11 @@ from penchant.live.database import AsyncStorage
 from penchant.live.election import Election
 from penchant.live.segment_files import SegmentFiles, Segments
 from penchant.live.views import View, ViewLimits, Views
-from penchant.model import Algorithm
 from penchant.storage import DeletePieces, DeleteSource
 from penchant.telemetry import Metrics
+from penchant_engine.index import Filter, Snapshot
+from penchant_engine.index.compiled import engine
+from penchant_engine.model import Algorithm
 
 pytestmark = pytest.mark.usefixtures("small_files")
 

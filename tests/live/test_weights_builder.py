@@ -9,9 +9,6 @@ import numpy as np
 import pytest
 
 from live.conftest import Sources, newest_file
-from penchant.index.compiled import engine
-from penchant.index.people import order
-from penchant.index.people.weights import STAND_INS, FoundStandIns, StandInQuery
 from penchant.live import counting, weighing
 from penchant.live.audience_files import LikesFiles, StoredWeights, WeightsFiles
 from penchant.live.builder import LikesBuilder, WeightsBuilder, builder_lock, index_builders
@@ -19,9 +16,12 @@ from penchant.live.counting import StoredLikes
 from penchant.live.database import AsyncStorage
 from penchant.live.segment_files import Segments
 from penchant.live.views import ViewLimits, Views
-from penchant.model import DAY_MS
 from penchant.storage import DeleteSource
 from penchant.telemetry import Metrics
+from penchant_engine.index.compiled import engine
+from penchant_engine.index.people import order
+from penchant_engine.index.people.weights import STAND_INS, FoundStandIns, StandInQuery
+from penchant_engine.model import DAY_MS
 
 LIMITS = ViewLimits(min_version_timeout_s=60, stale_reads_s=60)
 

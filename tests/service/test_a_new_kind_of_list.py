@@ -8,14 +8,15 @@ from typing import Any
 
 import pytest
 
-from penchant.index import IntArray, Part, PartQuery, ScanQuery
-from penchant.model import DAY_MS, PlacementKind
-from penchant.ranking import SCORE_SCALE
+from penchant.model import PlacementKind
 from penchant.service.lists.inputs import ListInputs
 from penchant.service.lists.kinds import KINDS, ListWish, RankingKind
-from penchant.service.lists.ranking import ListRanking
-from penchant.service.lists.requests import PlainRequest
-from penchant.wire import AnonymousResult, PartShare, PlacedWhy
+from penchant_engine.index import IntArray, Part, PartQuery, ScanQuery
+from penchant_engine.lists.ranking import ListRanking
+from penchant_engine.lists.reasons import PartReason, Reasons
+from penchant_engine.lists.requests import PlainRequest
+from penchant_engine.model import DAY_MS
+from penchant_engine.ranking import SCORE_SCALE
 from serving import Service, ok
 
 PAGE = Path(__file__).parents[2] / "docs" / "placements.md"
@@ -31,14 +32,10 @@ class OldestRanking(ListRanking[PlainRequest]):
         """What the list is searched by."""
         return ScanQuery(_days)
 
-    def result(self, *, explain: bool = False) -> AnonymousResult:  # noqa: ARG002  # its answer has no reasons
-        """Return the list."""
-        return AnonymousResult(id=None, content=self.content())
-
-    def why(self, piece_id: str, *, listed: bool) -> PlacedWhy:  # noqa: ARG002  # one reason for all
+    def why(self, piece_id: str, *, listed: bool) -> Reasons:  # noqa: ARG002  # one reason for all
         """Return that the piece has an age."""
         key = self.key(piece_id) or 0
-        return PlacedWhy(parts=[PartShare(part="oldest", share=1 - key / self.zero)], rules=[])
+        return Reasons((), parts=[PartReason("oldest", 1 - key / self.zero)])
 
 
 def _days(part: Part, rows: IntArray) -> tuple[IntArray, IntArray]:

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from penchant import experiments
-from penchant.model import InteractionType
 from penchant.service.placements.results import VariantTally, arms_of, courses_of, tallies_of
 from penchant.storage.placement_counts import GROUPS, POSITIONS, SHOWN, SUCCEEDED, CountsTable
+from penchant_engine.model import InteractionType
 
 NAMES = {"base", "b", "c"}
 

@@ -10,13 +10,13 @@ import pytest
 from acceptance.processes import wait_until
 from factories import piece
 from penchant.errors import Overloaded, PreviewTooLarge
-from penchant.index.segment import MAX_NORMS
 from penchant.live import audience_follower
-from penchant.model import InteractionType
 from penchant.service import shares
-from penchant.service.lists.requests import PersonalRequest, SimilarRequest
 from penchant.settings import NodeSettings
 from penchant.wire import decode_preview
+from penchant_engine.index.segment import MAX_NORMS
+from penchant_engine.lists.requests import PersonalRequest, SimilarRequest
+from penchant_engine.model import InteractionType
 from tenants import Tenant, tenant_of
 
 

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from answers import snapshot_of
-from penchant.index import Tally
 from penchant.live.views import View
-from penchant.model import DAY_MS, InteractionType, SourceSettings
+from penchant.model import SourceSettings
 from penchant.service import health as service_health
 from penchant.service.health import (
     KEPT_OF_ACCOUNT,
@@ -24,6 +23,8 @@ from penchant.service.health import (
 )
 from penchant.storage import SourceHead
 from penchant.telemetry import Metrics
+from penchant_engine.index import Tally
+from penchant_engine.model import DAY_MS, InteractionType
 
 
 def view_of(pieces: list[dict[str, Any]], *, source: int = 1, version: int = 1, account: int = 1) -> View:

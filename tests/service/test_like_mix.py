@@ -2,9 +2,10 @@
 
 import pytest
 
-from penchant.index import FullLike
-from penchant.model import WHOLE, InteractionType, SourceSettings
+from penchant.model import SourceSettings
 from penchant.service.like_mix import mix_of_likes, mix_sentence
+from penchant_engine.index import FullLike
+from penchant_engine.model import WHOLE, InteractionType
 
 SETTINGS = SourceSettings()
 SHARED = "A like counts by its grade: here "

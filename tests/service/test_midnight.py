@@ -13,16 +13,18 @@ from factories import piece
 from penchant.clock import Clock
 from penchant.errors import QuotaExceeded
 from penchant.live.views import View
-from penchant.model import DAY_MS, Plan, SourceSettings
+from penchant.model import Plan, SourceSettings
 from penchant.service import Services
 from penchant.service.access import Access
+from penchant.service.lists.answers import content_of
 from penchant.service.lists.inputs import LiveInputs
 from penchant.service.lists.kinds import rank_personal
 from penchant.service.lists.previews import Previews
-from penchant.service.lists.requests import PersonalRequest
 from penchant.service.usage import Usage
 from penchant.settings import NodeSettings
 from penchant.wire import PreviewWish, RecommendedPiece
+from penchant_engine.lists.requests import PersonalRequest
+from penchant_engine.model import DAY_MS
 from tenants import Tenant, tenant_of
 
 MIDNIGHT_S = DAY_CLOCK() // DAY_S * DAY_S + DAY_S
@@ -51,7 +53,7 @@ async def tenant(settings: NodeSettings) -> AsyncIterator[Tenant]:
 async def recommended(services: Services, view: View, clock: Callable[[], float]) -> list[RecommendedPiece]:
     services.views.forget(view.head.account_id, "s")
     inputs = LiveInputs(services.database, services.views, clock=clock)
-    return (await rank_personal(inputs, view, PersonalRequest(user_id="u", include_seen=True))).content()
+    return content_of(await rank_personal(inputs, view, PersonalRequest(user_id="u", include_seen=True)))
 
 
 async def test_a_list_is_of_one_day(tenant: Tenant) -> None:

@@ -10,10 +10,10 @@ import pytest
 from factories import piece
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View
-from penchant.model import StoredInteraction
 from penchant.service import Services
 from penchant.service.people import InteractionSelection, People
 from penchant.settings import NodeSettings
+from penchant_engine.model import StoredInteraction
 from tenants import tenant_of
 
 Arguments = ParamSpec("Arguments")

@@ -11,7 +11,10 @@ from hypothesis import strategies as st
 
 from answers import placed_taste, stored
 from fill_reference import fill_place
-from penchant.index import (
+from penchant.live.views import View
+from penchant.model import SourceSettings
+from penchant.storage import SourceHead
+from penchant_engine.index import (
     Audience,
     AudienceWeights,
     OverlapQuery,
@@ -23,19 +26,17 @@ from penchant.index import (
     liked_terms,
     offer_of,
 )
-from penchant.index.best import Hits
-from penchant.index.masks import Filter
-from penchant.index.people.order import OwnLikes
-from penchant.live.views import View
-from penchant.model import DAY_MS, MAX_TAKE, Algorithm, SourceSettings, Term
-from penchant.ranking import RankedPiece, sunk
-from penchant.service.lists import arranging
-from penchant.service.lists import ranking as ranking_module
-from penchant.service.lists.paging import marks_of
-from penchant.service.lists.personal import PersonalRanking
-from penchant.service.lists.requests import ListDemands, PersonalRequest, SimilarRequest
-from penchant.service.lists.similar import SimilarRanking
-from penchant.storage import SourceHead
+from penchant_engine.index.best import Hits
+from penchant_engine.index.masks import Filter
+from penchant_engine.index.people.order import OwnLikes
+from penchant_engine.lists import arranging
+from penchant_engine.lists import ranking as ranking_module
+from penchant_engine.lists.marks import marks_of
+from penchant_engine.lists.personal import PersonalRanking
+from penchant_engine.lists.requests import ListDemands, PersonalRequest, SimilarRequest
+from penchant_engine.lists.similar import SimilarRanking
+from penchant_engine.model import DAY_MS, MAX_TAKE, Algorithm, Term
+from penchant_engine.ranking import RankedPiece, sunk
 from variety_reference import Tastes, Variety, chosen_one_by_one, listed_by_definition, unit_vectors
 
 LIKED = tuple(Term(category, keyword) for category, keyword in (("genre", "a"), ("tag", "b"), ("tag", "c")))

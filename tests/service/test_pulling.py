@@ -15,10 +15,10 @@ import pytest
 from databases import opened_file
 from penchant.errors import Refused
 from penchant.importing import ImportOptions, KeywordColumn
-from penchant.model import InteractionType
 from penchant.service.pulling import LEASE_MS, Puller, PullOutcome, PullRun, PullSpec, list_runs, read_spec
 from penchant.settings import NodeSettings
 from penchant.storage import DeleteSource, InteractionQuery, Storage, source_id
+from penchant_engine.model import InteractionType
 
 STORED, UNCHANGED, WITHHELD, FAILED = PullOutcome
 HEADING = "Handle,Title,Vendor,Type,Tags,Status"

@@ -8,10 +8,12 @@ from msgspec.structs import replace
 
 from factories import piece
 from penchant.live.views import View
-from penchant.service.lists.requests import SimilarRequest
-from penchant.service.lists.similar import ENTRY_BYTES, SimilarAnswers, SimilarRanking
+from penchant.service.lists.answers import result_of
+from penchant.service.lists.similar_answers import ENTRY_BYTES, SimilarAnswers
 from penchant.settings import NodeSettings
 from penchant.wire import parse_timestamp
+from penchant_engine.lists.requests import SimilarRequest
+from penchant_engine.lists.similar import SimilarRanking
 from tenants import tenant_of
 
 DAY_MS = 86_400_000
@@ -35,7 +37,7 @@ class Scene:
 
     @staticmethod
     async def _answer(ranking: SimilarRanking) -> Any:
-        return ranking.result()
+        return result_of(ranking)
 
 
 async def scene_of(settings: NodeSettings, *pieces: dict[str, Any], limit_bytes: int = 10_000) -> Scene:

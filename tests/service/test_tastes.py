@@ -7,14 +7,14 @@ import pytest
 
 from factories import piece
 from penchant.errors import Overloaded
-from penchant.index.people import person
 from penchant.live.views import View
-from penchant.model import DAY_MS, Algorithm
 from penchant.service import Services
 from penchant.service.lists import inputs
-from penchant.service.lists.requests import PersonalRequest
 from penchant.settings import NodeSettings
 from penchant.wire import StatedLikings
+from penchant_engine.index.people import person
+from penchant_engine.lists.requests import PersonalRequest
+from penchant_engine.model import DAY_MS, Algorithm
 from tenants import Tenant, tenant_of
 
 KEYWORDS = 3

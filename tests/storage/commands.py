@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from penchant.model import EncodedPiece, InteractionType, ListKind, NewInteraction
+from penchant.model import EncodedPiece, ListKind, NewInteraction
 from penchant.storage import (
     Command,
     EditList,
@@ -19,6 +19,7 @@ from penchant.storage import (
     Storage,
     SubmitPieces,
 )
+from penchant_engine.model import InteractionType
 
 WORDS = ["harbour", "lantern", "meadow", "violin", "granite", "ember", "willow", "compass", "thistle", "anchor"]
 

@@ -17,7 +17,7 @@ from penchant.errors import (
     TooManySources,
     UnknownSource,
 )
-from penchant.model import MAX_LIST_LENGTH, InteractionType, ListKind
+from penchant.model import MAX_LIST_LENGTH, ListKind
 from penchant.storage import (
     ClearPieces,
     Command,
@@ -32,6 +32,7 @@ from penchant.storage import (
     Storage,
 )
 from penchant.storage.hashing import user_key
+from penchant_engine.model import InteractionType
 from storage.commands import changes, cursor, done, editing, erasing, head, listed, of_user, submitting, watching
 from storage.conftest import Opening
 from strategies import examples

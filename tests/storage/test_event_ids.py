@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from sqlalchemy import delete, update
 from sqlalchemy.event import listen, remove
 
-from penchant.model import InteractionType, NewInteraction
+from penchant.model import NewInteraction
 from penchant.storage import EraseUser, Outcome, RecordInteractions, Storage, TakeBack
 from penchant.storage.hashing import event_key, shared_event_key, source_id
 from penchant.storage.schema import event_ids, interactions, sources
+from penchant_engine.model import InteractionType
 from storage.commands import done, erasing, of_user, submitting
 from storage.sides import Sides, moved, moved_so_far, opened
 from strategies import examples

@@ -1,7 +1,8 @@
 """All of a source is read in one transaction, on every database."""
 
-from penchant.model import InteractionType, NewInteraction
+from penchant.model import NewInteraction
 from penchant.storage import DeleteSource, RecordInteractions, Storage
+from penchant_engine.model import InteractionType
 from storage.commands import done, erasing, submitting
 
 Act = tuple[str, str, int]

@@ -5,7 +5,6 @@ import time
 import pytest
 from sqlalchemy import select, text
 
-from penchant.model import DAY_MS, StoredInteraction
 from penchant.storage import (
     DeletePieces,
     DeleteSource,
@@ -17,6 +16,7 @@ from penchant.storage import (
 )
 from penchant.storage.hashing import user_key
 from penchant.storage.schema import counters, interactions, lists, metadata, sources
+from penchant_engine.model import DAY_MS, StoredInteraction
 from storage.commands import changes, cursor, done, erasing, head, key_record, of_user, preferring, submitting, watching
 from storage.conftest import Opening
 

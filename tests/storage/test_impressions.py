@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from penchant.clock import Clock
-from penchant.model import DAY_MS, PIN, QUOTA, InteractionType, ListIdentity, NewImpression, NewInteraction
+from penchant.model import ListIdentity, NewImpression, NewInteraction
 from penchant.service.placements.impressions import ListIds
 from penchant.storage import (
     DeleteSource,
@@ -19,6 +19,7 @@ from penchant.storage import (
 )
 from penchant.storage.impression_ledger import LISTS_A_DAY
 from penchant.storage.placement_counts import LISTS, PINNED_STAGE, RAISED, SHOWN, SUCCEEDED
+from penchant_engine.model import DAY_MS, PIN, QUOTA, InteractionType
 from storage.commands import done, erasing, head, putting, submitting
 from storage.conftest import Opening
 from storage.sides import moved, moved_so_far, opened

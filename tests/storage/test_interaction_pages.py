@@ -2,11 +2,12 @@
 
 import pytest
 
-from penchant.model import TYPE_BITS, TYPE_MASK, WHOLE, InteractionType, NewInteraction
+from penchant.model import NewInteraction
 from penchant.storage import InteractionChange, RecordInteractions, Storage, interaction_pages
 from penchant.storage.hashing import piece_key
 from penchant.storage.interaction_pages import BLOCK_VERSIONS
 from penchant.storage.schema import TYPES
+from penchant_engine.model import TYPE_BITS, TYPE_MASK, WHOLE, InteractionType
 from storage.commands import done, erasing, submitting
 
 MOMENTS = {

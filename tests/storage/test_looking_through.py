@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from penchant.model import DAY_MS
 from penchant.storage import DeletePieces, DeleteSource, Storage
+from penchant_engine.model import DAY_MS
 from storage.commands import done, erasing, head, preferring, submitting, watching
 
 DAY = 20_000

@@ -15,7 +15,7 @@ from sqlalchemy import update
 
 from databases import new_database
 from penchant.errors import PenchantError, Refused, StorageIncompatible
-from penchant.model import DAY_MS, ListKind
+from penchant.model import ListKind
 from penchant.storage import (
     AddUsage,
     ClearPieces,
@@ -33,6 +33,7 @@ from penchant.storage.databases.opening import open_database
 from penchant.storage.schema import SHARED_TABLES, SOURCE_TABLES, interactions, metadata, pieces
 from penchant.storage.upkeep.copying import copy_source, standings
 from penchant.storage.upkeep.moving import PASSES
+from penchant_engine.model import DAY_MS
 from storage.commands import bodies, done, erasing, preferring, submit, submitting, watching
 from storage.sides import ACCOUNT, SOURCES, Sides, different, edit, everything, fill, moved, moved_so_far, opened
 from strategies import examples

@@ -25,10 +25,10 @@ from clocks import set_back
 from databases import connection_beside, new_database
 from penchant.bootstrap import storage_of, web_application
 from penchant.cli import commands
-from penchant.model import DAY_MS
 from penchant.settings import NodeSettings
 from penchant.storage import SessionRecord, restore
 from penchant.storage.schema import metadata
+from penchant_engine.model import DAY_MS
 
 pytestmark = pytest.mark.slow
 

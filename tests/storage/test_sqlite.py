@@ -17,9 +17,9 @@ from sqlalchemy.exc import OperationalError
 from databases import prepare_file
 from immutable import immutable
 from penchant.errors import InvalidSettings, StorageIncompatible, StorageUnavailable
-from penchant.model import InteractionType
 from penchant.storage import Storage, TakeBack, open_storage
 from penchant.storage.databases.sqlite import SqliteDatabase
+from penchant_engine.model import InteractionType
 from storage.commands import done, erasing, preferring, submitting, watching
 
 Writing: TypeAlias = "subprocess.Popen[str]"

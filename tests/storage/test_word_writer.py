@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import pytest
 
-from penchant.index import Snapshot
 from penchant.live import word_writer
 from penchant.live.following import apply_feed
 from penchant.live.word_writer import WordCursor, WordWriter, replace_settings
@@ -17,6 +16,7 @@ from penchant.storage import ReplaceSettings, SourceHead, Storage, SubmitPieces,
 from penchant.wire import decode_words, encode_settings, encode_word_rule, encode_words
 from penchant.wire.words import key_of_rule
 from penchant.words import WordRule
+from penchant_engine.index import Snapshot
 from storage.commands import cursor, done, head
 
 RULE = WordRule(members=("label",), language="none")

@@ -8,11 +8,12 @@ import pytest
 
 from factories import piece
 from penchant.clock import Clock
-from penchant.model import DAY_MS, NewImpression
+from penchant.model import NewImpression
 from penchant.service.placements.cards import LEAST_PEOPLE, MAX_SHOWN
 from penchant.service.placements.impressions import ListIds
 from penchant.storage import RecordImpressions
 from penchant.storage.impressions import SLICES
+from penchant_engine.model import DAY_MS
 from serving import Service
 
 CARD = "/s/placements/home/card"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from factories import piece
-from penchant.index import likeness_map
+from penchant.likeness import likeness_map
 from penchant.service import maps as service_maps
 from penchant.web.dashboard import mapping as map_picture
 from serving import Service

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from penchant.model import PIN, QUOTA
 from penchant.service.placements.results import CoursePoint, VariantCourse
 from penchant.web.dashboard.pictures import course_picture
+from penchant_engine.model import PIN, QUOTA
 from serving import Service
 from shown import list_id, report, show
 from visitors import HOME, Visitor, text_of, words

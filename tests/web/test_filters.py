@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from clocks import DAY_CLOCK
 from factories import piece
 from filters_reference import ATTRIBUTES, EXTRAS, FILTERS, holds
-from penchant.service.lists.similar import SimilarRanking
+from penchant.service.lists.answers import result_of
+from penchant_engine.lists.ranking import ListRanking
 from serving import Service, ok
 from strategies import examples
 
@@ -259,13 +260,12 @@ def test_a_filter_that_takes_long_is_looked_at_beside_the_event_loop(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ran: list[str] = []
-    result = SimilarRanking.result
 
-    def noted(self: SimilarRanking, *, explain: bool = False) -> Any:
+    def noted(ranking: ListRanking[Any], *, explain: bool = False) -> Any:
         ran.append(threading.current_thread().name)
-        return result(self, explain=explain)
+        return result_of(ranking, explain=explain)
 
-    monkeypatch.setattr(SimilarRanking, "result", noted)
+    monkeypatch.setattr("penchant.service.lists.serving.result_of", noted)
     service.submit("s", *[piece(f"p{n}", "x", extras={"language": "en"}) for n in range(2_000)])
     name_attributes(service, "s", LANGUAGE)
     for conditions in (1, 100):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from clocks import DAY_CLOCK
 from factories import piece
-from penchant.model import Term
+from penchant_engine.model import Term
 from serving import Service, ok
 from strategies import examples
 from variety_reference import Rules, first_list, gain_beside, unit_vectors

@@ -9,9 +9,10 @@ import pytest
 from acceptance.processes import wait_until
 from factories import piece
 from penchant.clock import Clock
-from penchant.model import DAY_MS, PIN, ListIdentity, NewImpression
+from penchant.model import ListIdentity, NewImpression
 from penchant.service.placements.impressions import ListIds
 from penchant.storage import RecordImpressions
+from penchant_engine.model import DAY_MS, PIN
 from serving import Service
 from shown import list_id, report, show
 from visitors import Visitor, text_of

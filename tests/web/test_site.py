@@ -320,7 +320,7 @@ def test_a_printed_request_becomes_a_command() -> None:
 def test_a_wheel_has_the_documents_and_serves_them(tmp_path: Path) -> None:
     built = subprocess.run(
         [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps",
-         "--no-build-isolation", "--wheel-dir", str(tmp_path), str(ROOT)],
+         "--no-build-isolation", "--wheel-dir", str(tmp_path), str(ROOT / "packages" / "penchant")],
         capture_output=True, text=True, timeout=100, check=False,
     )  # fmt: skip
     assert built.returncode == 0, built.stderr

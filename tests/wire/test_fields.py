@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from msgspec import UNSET, UnsetType
 
-from penchant.model import Blend, SourceSettings
+from penchant.model import SourceSettings
 from penchant.wire.fields import BOOLEAN, Body, Example, Label, Number, Shape, by_category, integer, number, weight
 from penchant.wire.frames import Record
 from penchant.wire.placements import PLACEMENT, ListRules
@@ -15,6 +15,7 @@ from penchant.wire.preferences import LIKINGS, PREFERENCES
 from penchant.wire.recording import SeenPiece
 from penchant.wire.settings import BLEND, PREVIEW, SETTINGS
 from penchant.wire.syntax import Faults
+from penchant_engine.model import Blend
 
 
 def faults_of(shape: Shape, value: Any) -> list[tuple[str | None, str]]:

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from penchant.attributes import Attribute, AttributeType
 from penchant.errors import InvalidInput, InvalidSyntax
 from penchant.wire import MAX_FILTER_BYTES, decode_filter, decode_settings, encode_settings, read_filter
+from penchant_engine.attributes import Attribute, AttributeType
 
 ATTRIBUTES = {kind.value: Attribute(kind, f"/{kind.value}") for kind in AttributeType}
 DEEP: dict[str, Any] = {"must": [{"must": [{"must": [{"must": [{"must": [{"must": [{"must": [{"must": []}]}]}]}]}]}]}]}

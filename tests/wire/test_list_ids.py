@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penchant.clock import Clock
-from penchant.model import MAX_TAKE, PIN, QUOTA
 from penchant.service.placements.impressions import ListIds
 from penchant.storage import SourceHead
 from penchant.wire import MAX_LIST_NAMES_BYTES, decode_list_id, encode_list_id
 from penchant.wire.list_ids import NO_RULES, position_in_list
+from penchant_engine.model import MAX_TAKE, PIN, QUOTA
 
 SECRET = b"s" * 32
 SOURCE = b"source 1"

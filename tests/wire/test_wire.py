@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penchant.errors import Fault, InvalidInput, InvalidSyntax, PenchantError, TooManyEntries
-from penchant.model import PieceLimits, SourceSettings, Term
+from penchant.model import PieceLimits, SourceSettings
 from penchant.wire import (
     decode_ids,
     decode_interaction_lines,
@@ -32,6 +32,7 @@ from penchant.wire import (
     recording,
 )
 from penchant.wire.syntax import require_syntax
+from penchant_engine.model import Term
 from strategies import examples
 
 JSON = st.recursive(

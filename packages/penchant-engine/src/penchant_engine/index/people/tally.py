@@ -1,0 +1,318 @@
+"""Tally: the fold of the interactions feed into likes, step by step as if all at once.
+
+What is new since the base lies in columns of its own, small enough to be made anew with every step:
+
+    _events   what was recorded since the last `_settle`, in the order of the feed
+       |      `_settle`: sorted in, the latest of each number stays
+    _late     `MOST_LATE` events at most: one more costs no look at all that came since the base was made
+       |      `_gather`
+    _more     what was recorded since the base was made; people and pieces that the base does not have are numbered
+       |      after its own (``_people``, ``_pieces``)
+       |      `_compact`: once there is much of it, all becomes a new base, and all numbers are new
+    _base     `Likes`, never changed; of people in ``_gone`` it still has events, which count no longer
+
+What popularity was asked of is kept in ``_counts``, of all but `_events`: of each pair that is touched the old share is
+taken off and the new one added, all of integers, so that one more interaction costs the same in a source of any size.
+
+A person who is erased and comes back gets a new number, so that older events stay erased. One thread at a time.
+"""
+
+from array import array
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from penchant_engine.index.arrays import is_first
+from penchant_engine.index.layout import IntArray
+from penchant_engine.index.people.likes import (
+    PAIR_SHIFT,
+    PERSON_SHIFT,
+    LatestEvents,
+    Likes,
+    build_likes,
+    latest_of,
+    positive_pairs,
+    words_of,
+)
+from penchant_engine.index.people.popularity import (
+    FAINT_PEOPLE,
+    HALF_LIFE_DAYS,
+    PeopleByWeight,
+    PieceCounts,
+    PieceNumbers,
+    add_people,
+    faint_people,
+    people_of,
+)
+from penchant_engine.model import DAY_MS, WHOLE, InteractionType, RankingSettings, event_code
+
+LEAST_MORE = 20_000
+MORE_SHARE = 32
+"""A new base is made after as many events as one in so many of its own, and at least `LEAST_MORE`."""
+
+MOST_LATE = 256
+"""Events that are kept apart from the thousands before them."""
+
+MAX_HALF_LIVES = 4
+"""Half-lives under which people are kept counted: that of popularity, and of what a site asks for."""
+
+_Columns: TypeAlias = "tuple[array[int], array[int], array[int]]"
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class _RunningCount:
+    """People by piece and weight under settings, on a UTC day, each counting half after the half-life."""
+
+    settings: RankingSettings
+    today: int
+    half_life_days: int
+    people: PeopleByWeight
+
+    @property
+    def oldest_day(self) -> int:
+        return self.settings.oldest_day(self.today)
+
+    def put(self, before: LatestEvents, now: LatestEvents, size: int) -> None:
+        """Count some pairs by their events of now instead of those before; there are so many pieces."""
+        self.people = dict(self.people)
+        for events, sign in ((before, -1), (now, 1)):
+            if not len(events.numbers):
+                continue
+            pairs = positive_pairs(events, self.settings, self.oldest_day)
+            counted = people_of(pairs, self.today, half_life_days=self.half_life_days)
+            add_people(self.people, pairs, sign * counted, size)
+
+
+class Tally:
+    """Counts what people do from the oldest day that counts on."""
+
+    def __init__(self, base: Likes) -> None:
+        self._events = _no_events()
+        self._begin(base)
+
+    def _begin(self, base: Likes) -> None:
+        self._base = base
+        self._kept_from = int(base.kept_from[0])
+        self._people: dict[bytes, int] = {}
+        self._pieces = PieceNumbers(base)
+        self._next_person = base.person_count
+        self._gone: set[int] = set()
+        self._more = self._late = LatestEvents.none()
+        self._counts: dict[tuple[object, ...], _RunningCount] = {}
+
+    @classmethod
+    def empty(cls, oldest_day: int) -> "Tally":
+        """Return a tally without interactions."""
+        return cls(build_likes(words_of([]), [], LatestEvents.none(), kept_from=oldest_day))
+
+    @property
+    def base(self) -> Likes:
+        """The likes beside which later events lie."""
+        return self._base
+
+    @property
+    def event_count(self) -> int:
+        """How many events there are, about."""
+        return len(self._base.pieces) + self._more_count
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory the counts take, about."""
+        return self._base.nbytes + 24 * self._more_count + 150 * (len(self._people) + len(self._pieces.added))
+
+    @property
+    def _more_count(self) -> int:
+        return len(self._more.numbers) + len(self._late.numbers)
+
+    def counts(self, oldest_day: int) -> bool:
+        """Return whether it has all interactions from this day on; one that has not is made anew."""
+        return oldest_day >= self._kept_from
+
+    def record(
+        self,
+        user_key: bytes,
+        piece_id: str,
+        kind: InteractionType,
+        occurred_at: int,
+        version: int,
+        portion: int = WHOLE,
+    ) -> None:
+        """Count an interaction at a moment in milliseconds. To be called in the order of the feed."""
+        self.record_all([(version, user_key, piece_id, kind, occurred_at, portion)])
+
+    def record_all(self, rows: Iterable[tuple[int, bytes, str, InteractionType, int, int]]) -> None:
+        """Count interactions, in the order of the feed: version, person, piece, type, moment and portion of each.
+
+        Of a source with millions of them a first count spends its time here.
+        """
+        oldest = self._kept_from * DAY_MS
+        people, added, piece_number = self._people, self._pieces.added, self._pieces.number
+        numbers, moments, versions = self._events
+        for version, user_key, piece_id, kind, occurred_at, portion in rows:
+            if occurred_at >= oldest:
+                person = people[user_key] if user_key in people else self._person(user_key)
+                piece = added[piece_id] if piece_id in added else piece_number(piece_id)
+                code = kind.code if portion == WHOLE else event_code(kind, portion)
+                numbers.append(person << PERSON_SHIFT | piece << PAIR_SHIFT | code)
+                moments.append(occurred_at)
+                versions.append(version)
+
+    def erase(self, user_key: bytes) -> None:
+        """Remove what a person has done so far; what comes later counts."""
+        # What was recorded before belongs to the old number; what comes later gets a new one.
+        self._settle()
+        person = self._people.pop(user_key, None)
+        if person is None:
+            person = self._known(user_key)
+        if person is None:
+            return
+        self._gather()
+        own = self._more.people == person
+        events = self._more.take(own)
+        # A base is never changed, so these events are only left out until the next one is made.
+        if person < self._base.person_count:
+            events = latest_of([self._base.events_of(person), events])
+            self._gone.add(person)
+        self._more = self._more.take(~own)
+        for count in self._counts.values():
+            count.put(events, LatestEvents.none(), len(self._pieces))
+
+    def popularity(
+        self, settings: RankingSettings, today: int, *, room: int | None = 1, half_life_days: int = HALF_LIFE_DAYS
+    ) -> PieceCounts:
+        """Return how many people like each piece, untouched by what is recorded later.
+
+        There may be so many times (``room``) as many events beside the base as usual before it makes a new one; any
+        number where it is ``None``. A person counts half after the half-life; 0 is for ever.
+        """
+        self._settle()
+        if room is not None and self.is_full(room=room):
+            self.compacted(settings.oldest_day(today))
+        count = self._running_count(settings, today, half_life_days)
+        if max((int(each.max(initial=0)) for each in count.people.values()), default=0) < FAINT_PEOPLE:
+            # All likes are months old. Their sums would be lost in rounding, so they are counted anew, in a finer unit.
+            pairs = positive_pairs(self._events_now(), settings, count.oldest_day)
+            people, halvings = faint_people(pairs, today, len(self._pieces), half_life_days=half_life_days)
+            return PieceCounts(self._pieces, people, len(self._pieces), halvings)
+        return PieceCounts(self._pieces, count.people, len(self._pieces))
+
+    def is_full(self, *, room: int = 1, coming: int = 0) -> bool:
+        """Return whether a new base is due after so many events more; it takes a second for some millions of them."""
+        self._settle()
+        return self._more_count + coming > room * max(LEAST_MORE, len(self._base.pieces) // MORE_SHARE)
+
+    def compacted(self, oldest_day: int | None = None) -> Likes:
+        """Return all that is counted as a base of its own, from this day on if one is given."""
+        self._settle()
+        self._kept_from = self._kept_from if oldest_day is None else max(oldest_day, self._kept_from)
+        base = self._base
+        is_old = int(base.first_day[0]) < self._kept_from
+        if is_old or self._gone or self._more_count or self._kept_from != int(base.kept_from[0]):
+            self._compact()
+        return self._base
+
+    def _events_now(self) -> LatestEvents:
+        """Return the events of the base without those of erased people, and those that came later."""
+        events = self._base.events
+        if self._gone:
+            events = events.take(~np.isin(events.people, sorted(self._gone)))
+        return latest_of([events, self._more, self._late])
+
+    def _compact(self) -> None:
+        base = self._base
+        events = self._events_now()
+        # Numbers of new people who were erased have no event, so `build_likes` leaves their words of 0 out.
+        words = np.zeros((self._next_person, 2), dtype=np.uint64)
+        words[: base.person_count] = np.stack((base.heads, base.tails), axis=1)
+        words[list(self._people.values())] = words_of(list(self._people))
+        ids = base.ids.all_encoded() + [piece_id.encode() for piece_id in self._pieces.added]
+        kept = events.take(events.moments >= self._kept_from * DAY_MS)
+        self._begin(build_likes(words, ids, kept, kept_from=self._kept_from))
+
+    def _running_count(self, settings: RankingSettings, today: int, half_life_days: int) -> _RunningCount:
+        """Return the people of all pieces, counted as a whole only once a day, and once for each base."""
+        key = (tuple(settings.interaction_weights.items()), today, settings.retention_days, half_life_days)
+        count = self._counts.get(key)
+        if count is None:
+            count = _RunningCount(settings=settings, today=today, half_life_days=half_life_days, people={})
+            count.put(LatestEvents.none(), self._base.events, len(self._pieces))
+            for person in sorted(self._gone):
+                count.put(self._base.events_of(person), LatestEvents.none(), len(self._pieces))
+            self._gather()
+            before = self._base_events_of(np.unique(self._more.numbers >> PAIR_SHIFT))
+            count.put(before, latest_of([before, self._more]), len(self._pieces))
+            # Those of yesterday and of other settings go when there are too many.
+            if len(self._counts) >= MAX_HALF_LIVES:
+                self._counts.clear()
+            self._counts[key] = count
+        return count
+
+    def _base_events_of(self, pairs: IntArray) -> LatestEvents:
+        """Return what the base has of some pairs, ascending, without people who are erased."""
+        events = self._base.events_of_pairs(pairs)
+        return events.take(~np.isin(events.people, sorted(self._gone))) if self._gone else events
+
+    def _person(self, key: bytes) -> int:
+        number = self._people.get(key)
+        if number is None:
+            number = self._known(key)
+        if number is None:
+            number = self._people[key] = self._next_person
+            self._next_person += 1
+        return number
+
+    def _known(self, key: bytes) -> int | None:
+        number = self._base.person(key)
+        return None if number in self._gone else number
+
+    def _settle(self) -> None:
+        """Bring what was recorded into `_more`."""
+        if self._events[0]:
+            # Numpy looks into the old columns without copying them: from then on they could not grow.
+            columns, self._events = self._events, _no_events()
+            new = latest_of([LatestEvents(*(np.frombuffer(column, dtype=np.int64) for column in columns))])
+            if self._counts:
+                pairs = new.numbers >> PAIR_SHIFT
+                pairs = pairs[is_first(pairs)]
+                known = [_events_of(self._more, pairs), _events_of(self._late, pairs)]
+                before = latest_of([self._base_events_of(pairs), *known])
+                now = latest_of([before, new])
+                for count in self._counts.values():
+                    count.put(before, now, len(self._pieces))
+            self._late = latest_of([self._late, new])
+            if len(self._late.numbers) > MOST_LATE:
+                self._gather()
+
+    def _gather(self) -> None:
+        """Bring what came last into `_more`."""
+        if len(self._late.numbers):
+            self._more, self._late = _merged(self._more, self._late), LatestEvents.none()
+
+
+def _events_of(events: LatestEvents, pairs: IntArray) -> LatestEvents:
+    """Return those of ascending events that are of some pairs; costs a binary search for each pair."""
+    begins, ends = (np.searchsorted(events.numbers, (pairs + step) << PAIR_SHIFT) for step in (0, 1))
+    runs = [np.arange(begin, end) for begin, end in zip(begins.tolist(), ends.tolist(), strict=True) if begin < end]
+    return events.take(np.concatenate([np.zeros(0, dtype=np.int64), *runs]))
+
+
+def _merged(events: LatestEvents, new: LatestEvents) -> LatestEvents:
+    """Return `latest_of` of both, which ascend: without sorting the many again for the sake of a few new ones."""
+    same = np.isin(events.numbers, new.numbers)
+    if same.any():
+        new, events = latest_of([events.take(same), new]), events.take(~same)
+    # What `numpy.insert` does, with one look for the places of all columns.
+    places = np.searchsorted(events.numbers, new.numbers) + np.arange(len(new.numbers))
+    is_old = np.ones(len(events.numbers) + len(new.numbers), dtype=np.bool_)
+    is_old[places] = False
+    merged = LatestEvents(*(np.empty(len(is_old), dtype=np.int64) for _ in events))
+    for column, old, late in zip(merged, events, new, strict=True):
+        column[is_old], column[places] = old, late
+    return merged
+
+
+def _no_events() -> "_Columns":
+    """Return columns for events to come; arrays of 24 bytes an event, where lists took 100."""
+    return array("q"), array("q"), array("q")

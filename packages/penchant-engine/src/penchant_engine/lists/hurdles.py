@@ -1,0 +1,125 @@
+"""Hurdles: what keeps a piece out of every list of its kind, and the one change that removes each."""
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from msgspec.structs import replace
+
+from penchant_engine.catalogue import Catalogue
+from penchant_engine.index import Availability, matches
+from penchant_engine.lists.requests import PersonalRequest, PlainRequest, SimilarRequest, moment_of
+from penchant_engine.model import DAY_MS
+from penchant_engine.moments import format_timestamp
+
+FIRST_DAY, LAST_DAY = -719_162, 2_932_896
+"""The UTC days that can be written as YYYY-MM-DD: of the years 1 to 9999."""
+
+Query = TypeVar("Query", SimilarRequest, PlainRequest, PersonalRequest)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remedy(Generic[Query]):
+    """A change of the request or of what is stored: its JSON, and the view and query that it leads to."""
+
+    remedy: Mapping[str, Any]
+    view: Catalogue
+    query: Query
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hurdle(Generic[Query]):
+    """A reason why a piece is not shown, by its stable code; ``change`` returns what takes it away, if anything can."""
+
+    code: str
+    detail: str
+    change: Callable[[], Remedy[Query] | None] = lambda: None
+
+
+def common_hurdles(
+    view: Catalogue, query: Query, piece_id: str, offer: Availability, now: int
+) -> Iterator[Hurdle[Query]]:
+    """Yield the hurdles that lists for pieces and for people have in common."""
+    if piece_id in view.blacklisted:
+        yield Hurdle(
+            code="blacklisted",
+            detail="The piece is on the blacklist.",
+            change=lambda: Remedy(remedy={"remove": "blacklist"}, view=_without(view, piece_id), query=query),
+        )
+    if piece_id in query.exclude:
+        query_with = replace(query, exclude=query.exclude - {piece_id})
+        yield Hurdle(
+            code="excluded",
+            detail="The request excludes the piece.",
+            change=lambda: Remedy(remedy={"remove": "exclude"}, view=view, query=query_with),
+        )
+    if query.catalogs is not None and not query.catalogs.intersection(offer.catalogs):
+        yield _outside(view, query, offer)
+    if query.matching is not None and not matches(view.snapshot, piece_id, query.matching):
+        yield Hurdle(
+            code="filter",
+            detail="The request's filter does not hold for the piece's attributes.",
+            change=lambda: Remedy(remedy={"remove": "filter"}, view=view, query=replace(query, matching=None)),
+        )
+    # The list's own ``now``: by a later one a window might be closed that was open for the list.
+    moment = moment_of(query.at, now)
+    if not _is_open(offer, moment):
+        yield _closed(view, query, offer, now)
+
+
+def _without(view: Catalogue, piece_id: str) -> Catalogue:
+    """Return the view as it would be without a piece on the blacklist."""
+    blacklist = tuple(each for each in view.blacklist if each != piece_id)
+    return dataclasses.replace(view, blacklist=blacklist, blacklisted=frozenset(blacklist))
+
+
+def _outside(view: Catalogue, query: Query, offer: Availability) -> Hurdle[Query]:
+    if not offer.catalogs:
+        # Whatever catalogs are requested, they cannot show it: only a request without catalogs can.
+        return Hurdle(
+            code="catalog",
+            detail="The piece is in no catalog.",
+            change=lambda: Remedy(remedy={"remove": "catalogs"}, view=view, query=replace(query, catalogs=None)),
+        )
+    query_with = replace(query, catalogs=frozenset(offer.catalogs))
+    return Hurdle(
+        code="catalog",
+        detail="The piece is in none of the catalogs asked for.",
+        change=lambda: Remedy(remedy={"catalogs": list(offer.catalogs)}, view=view, query=query_with),
+    )
+
+
+def _closed(view: Catalogue, query: Query, offer: Availability, now: int) -> Hurdle[Query]:
+    begins, ends = offer.available_from, offer.available_until
+    until = "" if ends is None else f" until {format_timestamp(ends)}"
+    detail = f"The piece is shown from {format_timestamp(begins)}{until}."
+    return Hurdle(code="window", detail=detail, change=lambda: _opening(view, query, offer, now))
+
+
+def _opening(view: Catalogue, query: Query, offer: Availability, now: int) -> Remedy[Query] | None:
+    """Return the moment nearest to that of the request at which a piece is shown, as a day; ``None`` for none."""
+    # The simplest change first: to ask for now.
+    if query.at is not None and _is_open(offer, now):
+        return Remedy(remedy={"remove": "at"}, view=view, query=replace(query, at=None))
+    for day in _days_near(offer, moment_of(query.at, now)):
+        at = day * DAY_MS + DAY_MS - 1
+        if FIRST_DAY <= day <= LAST_DAY and _is_open(offer, moment_of(at, now)):
+            remedy = {"at": format_timestamp(at)[:10]}
+            return Remedy(remedy=remedy, view=view, query=replace(query, at=at))
+    return None
+
+
+def _days_near(offer: Availability, moment: int) -> tuple[int, ...]:
+    """Return the days on which the window may be open that are nearest to a moment outside of it."""
+    first = offer.available_from // DAY_MS
+    if moment < offer.available_from:
+        # At the end of the first day; where that is today, "now" is meant by it and the next day serves.
+        return first, first + 1
+    # The last day that ends before the window does: a day stands for its last millisecond.
+    return () if offer.available_until is None else (offer.available_until // DAY_MS - 1,)
+
+
+def _is_open(offer: Availability, moment: int) -> bool:
+    ends = offer.available_until
+    return offer.available_from <= moment and (ends is None or moment < ends)

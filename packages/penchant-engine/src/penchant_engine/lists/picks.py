@@ -1,0 +1,136 @@
+"""Picks: pieces that somebody else chose, such as hits of a search or what editors want shown, ranked for a person.
+
+They are found by the search of recommendations among the chosen ones alone, so that all of them in one request stand
+in the order of recommendations. Rules of the source (whitelist, variety) do not count, since who chose knows what is
+to be shown; those of a placement do.
+"""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from operator import attrgetter
+
+import numpy as np
+from msgspec.structs import replace
+
+from penchant_engine import ranking
+from penchant_engine.catalogue import Catalogue
+from penchant_engine.computed import computed
+from penchant_engine.index import Audience, Filter, GivenPieces, PersonFigures, offer_of
+from penchant_engine.lists.arranging import Arrangement
+from penchant_engine.lists.personal import PersonalRanking
+from penchant_engine.lists.reasons import Reasons, RuleReason
+from penchant_engine.lists.requests import RankRequest
+from penchant_engine.ranking import RankedPiece
+
+UNKNOWN = "unknown-piece"
+"""The code of a piece that the source does not have."""
+
+
+class PickRanking(PersonalRanking):
+    """What a person may like of some pieces that are given in an order."""
+
+    has_whitelist = False
+
+    def __init__(
+        self,
+        view: Catalogue,
+        request: RankRequest,
+        now: int,
+        person: PersonFigures,
+        audience: Audience,
+        *,
+        is_known: bool = True,
+    ) -> None:
+        super().__init__(view, request, now, person, audience, is_known=is_known)
+        self._given = request.content
+        # As the number is written: 0.1 is a tenth, so that equal places are ties.
+        self._weight = Fraction(repr(request.weight))
+
+    @computed
+    def shown(self) -> Filter:
+        """Which pieces may be listed: those that are given."""
+        return replace(super().shown, among=GivenPieces(self._given))
+
+    @computed
+    def variety(self) -> ranking.Diversity:
+        """How the list is to be varied: as a placement says, never as the source does."""
+        return self.varied(dict(self.request.demands.most))
+
+    @computed
+    def arrangement(self) -> Arrangement:
+        """All given pieces that may be shown, or what rules of a placement make of them."""
+        if self.variety or self.request.demands:
+            return super().arrangement
+        shown = replace(self.shown, listed=self.request.listed) if self.request.listed else self.shown
+        return Arrangement(self.ranked_in(shown, len(self._given)))
+
+    def ranked_in(self, shown: Filter, count: int) -> list[RankedPiece]:
+        """Return so many of the given pieces that a filter shows, the first ones."""
+        # All of them, since the order that is asked for may put the last one first.
+        return super().ranked_in(shown, len(self._given))[:count] if self._given else []
+
+    def settled(self, ordered: list[RankedPiece]) -> list[RankedPiece]:
+        """Return given pieces between their order by s and the one in which they are given."""
+        best = super().settled(ordered)
+        if self._weight == 1:
+            return best
+        by_id = {each.id: each for each in best}
+        given = [by_id[each] for each in self._given if each in by_id]
+        ranks = {each.id: place for place, each in enumerate(best)}
+        own, other = self._weight.numerator, self._weight.denominator - self._weight.numerator
+        places = {each.id: own * ranks[each.id] + other * place for place, each in enumerate(given)}
+        # A stable sort: ties stay as given. What is pinned and was not given has its place by its pin alone.
+        others = [each for each in best if each.id not in places]
+        return [*sorted(given, key=lambda each: places[each.id]), *others]
+
+    def worth(self, piece: RankedPiece) -> int:
+        """Return what a piece counts for by the order: of picks that stand as given the less, the later they are."""
+        return super().worth(piece) if self._weight == 1 else -self._given_at.get(piece.id, len(self._given))
+
+    @computed
+    def _given_at(self) -> Mapping[str, int]:
+        return dict(zip(self._given, range(len(self._given)), strict=True))
+
+    @property
+    def left(self) -> dict[str, str]:
+        """Why each given piece that is not listed may not be shown, by its id: the code of a hurdle."""
+        missing = set(self._given).difference(map(attrgetter("id"), self.arrangement.pieces))
+        return self._obstacles(sorted(self._given_at[each] for each in missing))
+
+    def why(self, piece_id: str, *, listed: bool) -> Reasons:
+        """Return what the parts add for a piece and, of one that is listed, the place at which it is given."""
+        # Of rules only those of a placement can have moved it.
+        why = super().why(piece_id, listed=listed and bool(self.variety or self.request.demands))
+        if not listed or self._weight == 1 or piece_id not in self._given:
+            return why
+        given = RuleReason("given", position=self._given.index(piece_id))
+        return why._replace(rules=[given, *why.rules])
+
+    def _obstacles(self, left: Sequence[int]) -> dict[str, str]:
+        """Return the code of the first thing that keeps out each of the pieces given at some places."""
+        codes = {self._given[place]: UNKNOWN for place in left}
+        if not left or self.shown.among is None:
+            return codes
+        # All of them are given: by the filter without that there is mostly a mask already.
+        shown = replace(self.shown, among=None)
+        for number, part in enumerate(self.view.snapshot.parts):
+            rows = self.shown.among.rows_in(part.segment)[left]
+            # -1 looks at the last row for now.
+            here = np.flatnonzero((rows >= 0) & (part.live[rows] > 0))
+            rows = rows[here]
+            is_shown = part.allowed(shown)[rows] > 0
+            if len(excluded := part.excluded(shown)):
+                is_shown &= ~np.isin(rows, excluded)
+            hidden = np.isin(rows, self.person.hidden[number]) if self.person.hidden else is_shown & False
+            # What anybody else is shown the person has hidden or knows: of mostly many, told by their rows at once.
+            for place, is_for_others, is_hidden in zip(here.tolist(), is_shown.tolist(), hidden.tolist(), strict=True):
+                piece_id = self._given[left[place]]
+                if is_for_others:
+                    codes[piece_id] = "hidden" if is_hidden else "seen"
+                elif self.view.knows(piece_id):
+                    codes[piece_id] = self._first_hurdle(piece_id)
+        return codes
+
+    def _first_hurdle(self, piece_id: str) -> str:
+        offer = offer_of(self.view.snapshot, piece_id)
+        return UNKNOWN if offer is None else next(self.hurdles(piece_id, offer)).code

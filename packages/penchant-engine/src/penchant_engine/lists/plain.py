@@ -1,0 +1,127 @@
+"""Plain lists: what many people like and what is new, whoever asks; and what one person may take up again.
+
+Each is ranked by one measure, a scan of all pieces, and its reasons have that one part.
+"""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from penchant_engine.catalogue import Catalogue
+from penchant_engine.computed import computed
+from penchant_engine.index import (
+    Audience,
+    FloatArray,
+    PartQuery,
+    PieceCounts,
+    ScanQuery,
+    newness_scan,
+    popularity_scan,
+    score_scan,
+    shares_of,
+)
+from penchant_engine.lists.personal import popular_at
+from penchant_engine.lists.ranking import QUICK_PIECES, ListRanking, Query
+from penchant_engine.lists.reasons import PartReason, Reasons
+from penchant_engine.lists.requests import PersonalRequest, PlainRequest
+from penchant_engine.model import DAY_MS, StoredInteraction
+from penchant_engine.profiles import Revisit, revisits
+from penchant_engine.ranking import SCORE_SCALE
+
+DEFAULT_NEWNESS_DAYS = 30
+"""The half-life of what is new where the source's settings turn that off."""
+
+
+class _MeasuredRanking(ListRanking[Query]):
+    """A list by one measure."""
+
+    measure: ClassVar[str]
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether the list is made within the event loop."""
+        return not self.is_arranged and self.view.snapshot.piece_count <= QUICK_PIECES
+
+    def why(self, piece_id: str, *, listed: bool) -> Reasons:
+        """Return how much of the measure a piece has, and, of one that is listed, what moved it."""
+        rules = self._moving_rules(piece_id, listed=listed)
+        return Reasons(rules, parts=[PartReason(self.measure, self._share(piece_id))])
+
+    def _share(self, piece_id: str) -> float:
+        key = self.key(piece_id)
+        return 0.0 if key is None else (self.zero - key) / self.zero
+
+
+class PopularRanking(_MeasuredRanking[PlainRequest]):
+    """What most people like, by counts that are the audience's or of another half-life; none where nobody does."""
+
+    measure = "popular"
+
+    def __init__(
+        self, view: Catalogue, request: PlainRequest, now: int, audience: Audience, counts: PieceCounts | None
+    ) -> None:
+        super().__init__(view, request, now, audience.version)
+        self._audience = audience
+        self._counts = counts
+
+    @computed
+    def query(self) -> PartQuery:
+        """What the list is searched by."""
+        parts, audience, counts = self.view.snapshot.parts, self._audience, self._counts
+        if counts is None:
+            shares: Sequence[FloatArray] = [np.zeros(len(part.segment)) for part in parts]
+        elif counts is audience.counts:
+            # Recommendations have worked them out already, for the same parts and day.
+            shares = popular_at(self.view, self.now, audience).shares
+        else:
+            shares = shares_of(parts, counts.by_part(parts, audience.figures.grades), audience.figures.evenness)
+        return ScanQuery(popularity_scan(parts, shares))
+
+
+class NewRanking(_MeasuredRanking[PlainRequest]):
+    """What became available last."""
+
+    measure = "new"
+
+    @computed
+    def query(self) -> PartQuery:
+        """What the list is searched by."""
+        half_life = self.request.half_life_days or self.view.settings.new_piece_half_life_days
+        return ScanQuery(newness_scan(self.shown.moment, half_life or DEFAULT_NEWNESS_DAYS))
+
+
+class AgainRanking(_MeasuredRanking[PersonalRequest]):
+    """What a person began or keeps coming back to, from what that person did, newest first, and nothing else."""
+
+    measure = "again"
+    zero = SCORE_SCALE
+    has_whitelist = False
+
+    def __init__(
+        self,
+        view: Catalogue,
+        request: PersonalRequest,
+        now: int,
+        interactions: Sequence[StoredInteraction],
+    ) -> None:
+        super().__init__(view, request, now)
+        self._interactions = interactions
+
+    @computed
+    def query(self) -> PartQuery:
+        """What the list is searched by."""
+        # Beside the best one, whether that may be shown or not: a filter changes no score.
+        greatest = max((each.value for each in self.revisits.values()), default=1.0)
+        keys = {piece_id: round((1 - each.value / greatest) * SCORE_SCALE) for piece_id, each in self.revisits.items()}
+        return ScanQuery(score_scan(keys))
+
+    @computed
+    def revisits(self) -> dict[str, Revisit]:
+        """What the person began or keeps coming back to, by piece."""
+        known = revisits(self._interactions, self.view.settings, self.shown.moment // DAY_MS)
+        return {each.piece_id: each for each in known}
+
+    def _share(self, piece_id: str) -> float:
+        key = self.key(piece_id)
+        return 0.0 if key is None else 1 - key / SCORE_SCALE

@@ -1,0 +1,261 @@
+"""Processes of a service: workers that answer, the builder behind them, and how each ends with its parent.
+
+    server (supervises)
+      |-- worker, worker, ...      answer requests; try again while the database is away
+      |-- helper                   answers what workers relay, at low priority
+      `-- builder                  at low priority; decides what is to be built
+            |-- compiling          at the lowest priority; once for a machine, then ends
+            `-- forking            opens nothing, so that what it forks may open databases (D239)
+                  `-- building     one at a time, for one file, then ends
+
+Each looks twice a second whether its parent is still there, and ends by itself where it is not.
+"""
+
+import asyncio
+import contextlib
+import functools
+import gc
+import multiprocessing
+import os
+import select
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+import uvloop
+
+from penchant.bootstrap.folders import data_folder, index_folder, kernel_folder, start_log, storage_of
+from penchant.bootstrap.services import open_services, process_metrics
+from penchant.cluster import executor_of
+from penchant.errors import StorageUnavailable, UnknownSource
+from penchant.live.array_files import PublishedFile
+from penchant.live.builder import BuildKind, FileBuilder, WeightsBuilder, build_for_ever, builder_lock, index_builders
+from penchant.live.compiling import are_compiled, compile_kernels
+from penchant.service import Services
+from penchant.service.bulk.stand_ins import search_by
+from penchant.settings import CurrentSettings, NodeSettings, PublishedSettings, counting_alone, metrics_folder
+from penchant.storage import SourceHead, Storage
+from penchant.telemetry import Metrics, log_failure, logger
+from penchant.tracing import send_spans
+from penchant.web.application import Application
+from penchant.web.relay import Relay, serve_relayed
+from penchant_engine.index.people.weights import StandInSearch
+
+BUILDER_NICENESS = 10
+COMPILER_NICENESS = 19
+HELPER_NICENESS = 5
+"""How much later than the workers the helper gets a processor: their answers are the ones that others wait for."""
+_SOURCE_GONE = 3
+"""What a building process ends with whose source was deleted meanwhile."""
+_SPAWNING = multiprocessing.get_context("spawn")
+_FORKING = multiprocessing.get_context("fork")
+OPENING_PAUSE_S = 1.0
+"""Pause between the tries of a worker to open a database that is away, or a folder on a full disk."""
+SWITCH_S = 0.001
+"""How long a thread of a worker may hold the interpreter while the event loop waits for it.
+
+Python's own 5 ms, one turn after the other, is what all answers would wait for behind a tenant's heavy request.
+"""
+COLLECTING = 10_000, 20, 50
+"""When a worker looks for garbage in its three generations: by Python's own 700, 10, 10 half a hundred times as often,
+once in a hundred with nobody answered for up to 80 ms, since a decoded submission is a hundred thousand objects."""
+PARENT_CHECK_S = 0.5
+"""How often a worker looks whether the process that started it is still there, and for changed settings."""
+
+
+def web_application(
+    settings: NodeSettings, *, has_builder: bool = False, clock: Callable[[], float] = time.time
+) -> Application:
+    """Return the ASGI application of these settings; it opens the database when the server starts it."""
+    return Application(
+        functools.partial(open_services, CurrentSettings(settings), has_builder=has_builder, clock=clock),
+        settings,
+    )
+
+
+def worker_application(settings: NodeSettings, parent: int, relay: Relay | None = None) -> Application:
+    """Return the application as a worker process runs it: with logging, and ending with its parent."""
+    current = _start_process(settings, parent)
+    sys.setswitchinterval(SWITCH_S)
+    gc.set_threshold(*COLLECTING)
+    if settings.tracing_endpoint is not None:
+        send_spans(settings.tracing_endpoint)
+    return Application(
+        functools.partial(_opened_when_possible, current),
+        settings,
+        relay,
+    )
+
+
+@contextlib.asynccontextmanager
+async def _opened_when_possible(current: CurrentSettings) -> AsyncIterator[Services]:
+    """Open everything once it can be opened: a worker that ended instead would take the whole server with it.
+
+    The server opens the database itself before it starts workers, so that what is wrong from the start is told.
+    """
+    while True:
+        async with contextlib.AsyncExitStack() as opened:
+            try:
+                services = await opened.enter_async_context(open_services(current, has_builder=True))
+            except StorageUnavailable:
+                log_failure("cannot start yet")
+            else:
+                yield services
+                return
+        await asyncio.sleep(OPENING_PAUSE_S)
+
+
+def run_helper(settings: NodeSettings, parent: int, listening: socket.socket) -> None:
+    """Answer what workers relay, behind them, until this process is ended; nothing is opened before the first of it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.nice(HELPER_NICENESS)
+    application = worker_application(settings, parent)
+    select.select([listening], [], [])
+
+    async def serve() -> None:
+        ended = asyncio.Event()
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, ended.set)
+        async with application.opened():
+            await serve_relayed(application.behind_policy, listening, ended)
+
+    uvloop.run(serve())
+
+
+def run_builder(settings: NodeSettings, parent: int) -> None:
+    """Build the files of the index until this process is ended; what a builder process runs, behind those that answer.
+
+    Compiling and building are done by processes of their own, which take their memory with them when they end.
+    """
+    os.nice(BUILDER_NICENESS)
+    # Before there are threads, or a database is open.
+    with building_apart() as build, contextlib.closing(storage_of(settings)) as storage:
+        current = start_child(settings, parent)
+        if not are_compiled(kernel_folder(settings)):
+            compiling = _SPAWNING.Process(target=_compile, args=(settings, os.getpid()))
+            compiling.start()
+            # Joined in a thread, or it would stay a zombie while this one builds for ever.
+            threading.Thread(target=compiling.join, daemon=True).start()
+        metrics = process_metrics()
+        builders = builders_of(storage, settings, metrics, functools.partial(build, current))
+        lock = builder_lock(data_folder(settings))
+        build_for_ever([*builders.values()], lock, metrics, storage.upkeep.change_marks)
+
+
+@contextlib.contextmanager
+def building_apart() -> Iterator[Callable[..., None]]:
+    """Give what builds a file in a process of its own, which takes its memory with it: a `BuildKind` by settings.
+
+    Such a process is forked, so that it need not import anything, by one that is forked here.
+    It raises `UnknownSource` where the source was deleted meanwhile.
+    """
+    told, telling = _FORKING.Pipe()
+
+    def build(current: CurrentSettings, kind: str, head: SourceHead, published: PublishedFile | None) -> None:
+        try:
+            telling.send((current.now, kind, head, published))
+            ended: int = telling.recv()
+        except (EOFError, OSError):
+            # Past what goes on after an error: the builder is started again, and with it what it builds by.
+            sys.exit(1)
+        if ended == _SOURCE_GONE:
+            raise UnknownSource("The source was deleted while its file was built.")
+        # Killed for want of memory, for example: an error here, so that the builder goes on and tries again later.
+        if ended:
+            raise ChildProcessError(f"building ended with {ended}")
+
+    with telling:
+        _FORKING.Process(target=_fork_builds, args=(told, telling)).start()
+        told.close()
+        yield build
+
+
+def _fork_builds(told: Connection, telling: Connection) -> None:
+    """Build what is told, each in a process, and answer with what that ended with, until the other end is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    telling.close()
+    with counting_alone(), contextlib.suppress(EOFError):
+        while True:
+            settings, *task = told.recv()
+            building = _FORKING.Process(target=_build, args=(settings, os.getpid(), *task), daemon=True)
+            building.start()
+            if told in wait([told, building.sentinel]):
+                return
+            building.join()
+            told.send(building.exitcode)
+
+
+def builders_of(
+    storage: Storage, settings: NodeSettings, metrics: Metrics, build: BuildKind | None = None
+) -> dict[str, FileBuilder[Any]]:
+    """Return the builders of the files of a data folder by their kind, as `index_builders`."""
+    return index_builders(storage, index_folder(settings), metrics, build, kernels=kernel_folder(settings))
+
+
+def _compile(settings: NodeSettings, parent: int) -> None:
+    start_child(settings, parent)
+    # Behind what builds, too: numpy answers meanwhile, while a file that is not there yet is read by every worker.
+    os.nice(COMPILER_NICENESS - BUILDER_NICENESS)
+    compile_kernels(kernel_folder(settings))
+
+
+def _build(settings: NodeSettings, parent: int, kind: str, head: SourceHead, published: PublishedFile | None) -> None:
+    start_child(settings, parent)
+    with contextlib.closing(storage_of(settings)) as storage:
+        try:
+            builder = builders_of(storage, settings, Metrics())[kind]
+            if isinstance(builder, WeightsBuilder):
+                builder.elsewhere = stand_in_search(settings)
+            builder.build(head, published)
+        except UnknownSource:
+            sys.exit(_SOURCE_GONE)
+
+
+def stand_in_search(settings: NodeSettings) -> StandInSearch:
+    """Return what has the cluster of the settings find stand-ins; without one nobody does."""
+    if settings.cluster is None:
+        return lambda _query: None
+    return search_by(lambda plan, folder: executor_of(plan, folder, settings.cluster), kernel_folder(settings))
+
+
+def start_child(settings: NodeSettings, parent: int) -> CurrentSettings:
+    """Begin a process that works for the workers, and ends with the one that has started it; return its settings."""
+    # A terminal sends Ctrl-C to all processes; a child ends with the one that started it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return _start_process(settings, parent)
+
+
+def _start_process(settings: NodeSettings, parent: int) -> CurrentSettings:
+    """Begin a process that another one has started: with logging, following its settings, ending with it."""
+    os.umask(0o077)
+    # A forked process has the handler of the one that started it, which would only note the signal.
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    # Whoever hangs up on all processes means the one that started the others.
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    published = PublishedSettings(settings, metrics_folder())
+    # Started again after settings have changed, a worker goes by the changed ones.
+    current = CurrentSettings(published.newer() or settings)
+    start_log(current.now)
+    current.on_change(start_log)
+    threading.Thread(target=_follow_parent, args=(parent, current, published), daemon=True).start()
+    return current
+
+
+def _follow_parent(parent: int, current: CurrentSettings, published: PublishedSettings) -> None:
+    """Go by what the parent publishes, and end when it is gone, however it went."""
+    # An orphan is given another parent by the kernel.
+    while os.getppid() == parent:
+        try:
+            settings = published.newer()
+        except (OSError, ValueError):
+            logger.exception("the changed settings cannot be read")
+            settings = None
+        if settings is not None:
+            current.change(settings)
+        time.sleep(PARENT_CHECK_S)
+    # From a thread, anything milder would end only the thread.
+    os._exit(1)

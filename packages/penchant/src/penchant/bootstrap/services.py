@@ -1,0 +1,354 @@
+"""Services of a process: everything that requests need, opened, wired together, and closed in reverse.
+
+Background: what runs in a process beside requests, each task by its own interval; one table says what there is.
+"""
+
+import asyncio
+import contextlib
+import functools
+import gc
+import os
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from penchant.bootstrap.folders import data_folder, index_folder, kernel_folder, storage_of
+from penchant.bootstrap.pulls import PullSchedule
+from penchant.clock import Clock
+from penchant.errors import PenchantError, StorageUnavailable
+from penchant.live.admission import AccountLoads, Admission
+from penchant.live.audience_files import LikesFiles, WeightsFiles
+from penchant.live.builder import builder_lock
+from penchant.live.compiling import KernelCompiler
+from penchant.live.counting import StoredLikes
+from penchant.live.database import AsyncStorage, give_way
+from penchant.live.election import Election
+from penchant.live.heads import SourceWatch
+from penchant.live.people_cache import PeopleCache
+from penchant.live.segment_files import SegmentFiles, Segments
+from penchant.live.views import ViewLimits, Views
+from penchant.live.word_writer import WordTasks, WordWriter
+from penchant.service import Services
+from penchant.service.access import AccessControl
+from penchant.service.administration import Administration
+from penchant.service.browsing import SourceBrowser, SourceSearch
+from penchant.service.changes import Changes
+from penchant.service.content import Content, Curation
+from penchant.service.desk import Desk
+from penchant.service.drafts import Drafts
+from penchant.service.effects import DraftEffects
+from penchant.service.health import AudienceHealth, CatalogueHealth
+from penchant.service.lists.inclusion import PieceInclusion
+from penchant.service.lists.inputs import LiveInputs
+from penchant.service.lists.kept_lists import PersonalLists
+from penchant.service.lists.previews import Previews
+from penchant.service.lists.prospects import Prospects
+from penchant.service.lists.serving import Lists
+from penchant.service.lists.similar_answers import SimilarAnswers
+from penchant.service.maps import CatalogueMaps
+from penchant.service.measuring import GaugeUpdater
+from penchant.service.people import People
+from penchant.service.placements.cards import Cards
+from penchant.service.placements.curves import CurveCounter
+from penchant.service.placements.impressions import Impressions, ListIds
+from penchant.service.placements.lists import PlacementLists, PlacementPreviews, VariantGuard
+from penchant.service.placements.results import Results
+from penchant.service.placements.versions import Placements
+from penchant.service.rates import NodeCounts, NodeRates
+from penchant.service.shares import BodyDecoder, page_shares
+from penchant.service.usage import Usage
+from penchant.settings import (
+    CurrentSettings,
+    NodeSettings,
+    metrics_folder,
+)
+from penchant.telemetry import Metrics, log_failure
+from penchant.tracing import tracing
+from penchant.wire import stored_retention_days
+from penchant_engine.index.compiled import engine
+from penchant_engine.index.compiled.engine import SearchThreads
+
+ELECTION_INTERVAL_S = 10.0
+"""How often the other processes look whether a task that only one of them does needs a new one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackgroundTask:
+    """Work that is done again and again, ``interval_s`` after its last end; ``elected``: in the winner's process alone.
+
+    ``name`` is what failures and the time that it takes are counted under.
+    """
+
+    name: str
+    interval_s: float
+    work: Callable[[], Awaitable[object] | None]
+    elected: Election | None = None
+
+
+class Background:
+    """The tasks of a process, from `start` until `close`; one that fails is logged, counted, and tried again."""
+
+    def __init__(self, tasks: Sequence[BackgroundTask], metrics: Metrics) -> None:
+        self._tasks = tasks
+        self._metrics = metrics
+        self._running: list[asyncio.Task[None]] = []
+
+    def start(self) -> None:
+        """Begin all tasks in the running event loop."""
+        self._running = [asyncio.create_task(self._run(task), name=task.name) for task in self._tasks]
+
+    async def close(self) -> None:
+        """Cancel all tasks, half-way where they wait, and return when they have ended."""
+        for running in self._running:
+            running.cancel()
+        await asyncio.gather(*self._running, return_exceptions=True)
+
+    async def _run(self, task: BackgroundTask) -> None:
+        while True:
+            pause_s = task.interval_s
+            try:
+                # The winner keeps the lock until its process ends.
+                if task.elected is not None and not task.elected.try_win():
+                    pause_s = ELECTION_INTERVAL_S
+                else:
+                    await self._work(task)
+            except Exception:  # noqa: BLE001  # a task must survive whatever its work meets
+                log_failure("%s failed", task.name, metrics=self._metrics, where=task.name)
+            await asyncio.sleep(pause_s)
+
+    async def _work(self, task: BackgroundTask) -> None:
+        started = time.monotonic()
+        try:
+            working = task.work()
+            if working is not None:
+                await working
+        finally:
+            self._metrics.background_seconds.labels(task.name).inc(time.monotonic() - started)
+
+
+HOUSEKEEPING_PAUSE_S = 0.05
+"""Pause between chunks, so that housekeeping never holds up changes."""
+HOUSEKEEPING_LOCK = "housekeeping.lock"
+
+
+@contextlib.asynccontextmanager
+async def open_services(
+    current: CurrentSettings, *, has_builder: bool = False, clock: Callable[[], float] = time.time
+) -> AsyncIterator[Services]:
+    """Open everything that requests need, with housekeeping in the background, and close it at the end.
+
+    With a builder beside it, segment files are mapped and its compiled kernels are used; without, all is built
+    here, and numpy searches. ``clock`` is what requests take for the present, in seconds since 1970 UTC.
+
+    Raises:
+        StorageUnavailable, StorageIncompatible: the database cannot be used.
+    """
+    settings = current.now
+    folder = data_folder(settings)
+    metrics = process_metrics()
+    rates = NodeCounts.open(folder)
+    try:
+        storage = storage_of(settings, metrics)
+    except PenchantError:
+        rates.close()
+        raise
+    segments, likes = Segments(metrics), StoredLikes(metrics)
+    compiling = None
+    if has_builder:
+        files = index_folder(settings)
+        segments = Segments(metrics, SegmentFiles(files), builder_lock(folder))
+        likes = StoredLikes(metrics, LikesFiles(files), builder_lock(folder), WeightsFiles(files))
+        compiling = KernelCompiler(kernel_folder(settings), loaded=_set_aside)
+    searching = ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="penchant-search")
+    engine.share(SearchThreads(os.cpu_count() or 1, searching.map))
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(initializer=give_way))
+    database = AsyncStorage(storage, metrics)
+    views = Views(database, metrics, segments, _limits(settings), stored_likes=likes)
+    services = wire(current, database, rates, views, metrics, clock)
+    election = Election(folder / HOUSEKEEPING_LOCK)
+    background = Background(background_tasks(services, election), metrics)
+    background.start()
+    if has_builder:
+        _set_aside()
+    try:
+        yield services
+    finally:
+        await background.close()
+        await services.words.close()
+        # The last answers are counted into storage, which is still open.
+        await services.usage.finish()
+        if compiling is not None:
+            compiling.close()
+        # Their threads look at whole catalogues.
+        services.health.close()
+        services.maps.close()
+        await services.access.close()
+        services.database.close()
+        engine.share(None)
+        searching.shutdown()
+        election.close()
+        services.usage.close()
+        rates.close()
+        storage.close()
+        tracing.close()
+
+
+def background_tasks(services: Services, election: Election) -> list[BackgroundTask]:
+    """Return what runs in a process that answers, beside requests; ``election`` is for what one of a node does."""
+    views, prospects = services.views, services.prospects
+    watch = SourceWatch(services.database, (views, services.people_cache, prospects))
+    pulls = PullSchedule(services.database, services.current, services.metrics)
+    return [
+        # So long after an answer it is counted in the database, together with those that came meanwhile.
+        BackgroundTask(name="usage", interval_s=1.0, work=services.usage.count_given),
+        BackgroundTask(name="gauges", interval_s=1.0, work=services.measuring.measure),
+        BackgroundTask(name="adopting", interval_s=5.0, work=views.adopt),
+        BackgroundTask(name="refreshing", interval_s=5.0, work=views.refresh),
+        BackgroundTask(name="erasures", interval_s=5.0, work=watch.look),
+        BackgroundTask(name="words", interval_s=60.0, work=services.words.look, elected=election),
+        BackgroundTask(name="prospects", interval_s=5.0, work=prospects.forget_idle),
+        BackgroundTask(name="drafts", interval_s=5.0, work=services.drafts.publish_due, elected=election),
+        # What was erased is in no file a second after the last read that began before it.
+        BackgroundTask(
+            name="erased-log", interval_s=0.5, work=functools.partial(_forget_log, services), elected=election
+        ),
+        BackgroundTask(name="pulls", interval_s=5.0, work=pulls.look, elected=election),
+        # Well within the day after which the interface promises that rows past their life are gone.
+        BackgroundTask(
+            name="housekeeping", interval_s=600.0, work=functools.partial(_keep_house, services), elected=election
+        ),
+    ]
+
+
+def _set_aside() -> None:
+    """Have the garbage collector pass over what there is now: modules and kernels stay as long as the process.
+
+    A full collection would look through all of it, while no request is answered: 110 ms on a busy core, a few
+    milliseconds without.
+    """
+    gc.collect()
+    gc.freeze()
+
+
+def _access(
+    database: AsyncStorage, current: CurrentSettings, rates: NodeCounts, metrics: Metrics, clock: Clock
+) -> AccessControl:
+    redis = current.now.redis
+    node_rates = None if redis is None else NodeRates(redis, metrics)
+    return AccessControl(database, current, rates, node_rates=node_rates, clock=clock)
+
+
+def wire(
+    current: CurrentSettings,
+    database: AsyncStorage,
+    rates: NodeCounts,
+    views: Views,
+    metrics: Metrics,
+    clock: Callable[[], float],
+) -> Services:
+    """Return the services over an open database."""
+    settings, present, storage = current.now, Clock(seconds=clock), database.storage
+    people_cache = PeopleCache(database, limit_bytes=settings.person_memory_bytes, recent_changes=views.recent_changes)
+    inputs = LiveInputs(database, views, people=people_cache, clock=clock)
+    lists, placements = Lists(database, inputs, shares := page_shares()), Placements(database)
+    placement_lists = PlacementLists(placements, lists, VariantGuard(database, clock=present), metrics)
+    access = _access(database, current, rates, metrics, present)
+    words, list_ids = WordTasks(database, WordWriter(database.storage)), ListIds(storage.list_secret(), clock=present)
+    content, health = Content(database, views, metrics, current, words), CatalogueHealth(metrics, clock=present)
+    previews, results = Previews(database, views, inputs), Results(database, clock=present)
+    return Services(
+        current=current,
+        metrics=metrics,
+        database=database,
+        admission=_admission(current, views, database.loads),
+        decoder=BodyDecoder(database),
+        views=views,
+        access=access,
+        usage=Usage(database, data_folder(settings), clock=present),
+        content=content,
+        changes=Changes(database, views, content, metrics, clock=present),
+        people=People(database, views, metrics, cache=people_cache, clock=present),
+        people_cache=people_cache,
+        curation=Curation(database, views, words),
+        words=words,
+        drafts=Drafts(database, views, words, access, metrics, clock=present),
+        effects=DraftEffects(database, lists, placements, previews),
+        lists=lists,
+        similar_answers=(similar := SimilarAnswers(limit_bytes=settings.answer_memory_bytes)),
+        personal_lists=(personal := PersonalLists(people_cache)),
+        page_shares=shares,
+        inclusion=PieceInclusion(database, limit_bytes=settings.answer_memory_bytes),
+        previews=previews,
+        prospects=Prospects(database, inputs, metrics),
+        placements=placements,
+        placement_lists=placement_lists,
+        placement_previews=PlacementPreviews(placements, placement_lists),
+        administration=Administration(database, current),
+        measuring=GaugeUpdater(storage, views, metrics, (access, similar, personal, people_cache)),
+        browsing=SourceBrowser(database, views, metrics, clock=present),
+        search=SourceSearch(database, clock=present),
+        health=health,
+        audience_health=AudienceHealth(views, clock=present),
+        maps=CatalogueMaps(views, health, metrics, clock=present),
+        curves=CurveCounter(database, clock=present),
+        list_ids=list_ids,
+        impressions=Impressions(database, list_ids, metrics, clock=present),
+        results=results,
+        desk=Desk(database, placements, results, clock=present),
+        cards=Cards(database, views, inputs, clock=present),
+        tag_secret=storage.tag_secret(),
+    )
+
+
+def _admission(current: CurrentSettings, views: Views, loads: AccountLoads) -> Admission:
+    """Return what lets requests in, and renew with the settings what it and the views keep a copy of."""
+    admission = Admission(body_bytes=current.now.body_memory_bytes, delay_s=current.now.longest_delay_s, loads=loads)
+
+    def adopt(changed: NodeSettings) -> None:
+        views.limits = _limits(changed)
+        admission.delay_s = changed.longest_delay_s
+
+    # All else reads `current` with each request.
+    current.on_change(adopt)
+    return admission
+
+
+def _limits(settings: NodeSettings) -> ViewLimits:
+    machine_memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return ViewLimits(
+        min_version_timeout_s=settings.min_version_timeout_s,
+        stale_reads_s=settings.stale_reads_s,
+        memory_bytes=settings.index_memory_bytes or machine_memory // 2 // settings.workers,
+    )
+
+
+def process_metrics() -> Metrics:
+    """Return the metrics of this process, added to those of its service where that shares a folder.
+
+    Raises:
+        StorageUnavailable: the folder cannot be written.
+    """
+    try:
+        return Metrics(metrics_folder())
+    except OSError as error:
+        raise StorageUnavailable(f"The metrics cannot be kept ({error.strerror}).") from error
+
+
+async def _keep_house(services: Services) -> None:
+    """Remove what no answer needs any more, a chunk at a time."""
+    purge = services.database.storage.upkeep.purge
+    audit_days = services.current.now.audit_retention_days
+    while removed := await services.database.in_thread(purge, stored_retention_days, audit_days=audit_days):
+        services.metrics.rows_purged.inc(removed)
+        await asyncio.sleep(HOUSEKEEPING_PAUSE_S)
+
+
+async def _forget_log(services: Services) -> None:
+    """Empty the write-ahead log where it may hold what was erased, and tell what of it could not be emptied yet."""
+    upkeep, metrics = services.database.storage.upkeep, services.metrics
+    kept = upkeep.erased_log()
+    if kept is not None and await services.database.in_thread(upkeep.forget_log):
+        kept = None
+    metrics.erased_log_bytes.set(0 if kept is None else kept.size_bytes)
+    metrics.erased_log_seconds.set(0 if kept is None else kept.seconds)

@@ -1,0 +1,206 @@
+"""Drafts: what rows of foreign files become, as it would be sent in a request, not yet checked.
+
+A piece's draft is put together by `penchant.importing.pieces`; those of interactions, and what makes an interaction the
+same when it is imported again, are here.
+"""
+
+import enum
+import functools
+import hashlib
+import re
+from collections.abc import Mapping
+from math import inf
+from typing import Any, NamedTuple
+
+import msgspec
+
+from penchant.importing.moments import read_moment, shown
+from penchant.importing.placeholders import is_nobody
+from penchant.model import NewInteraction
+from penchant.wire import encode, format_timestamp, number_of
+from penchant_engine.model import InteractionType, StoredInteraction
+
+NO_TIME = "no time tells when; --without-times has it happen now"
+"""Why an interaction is left out whose time is a placeholder."""
+ANY = "*"
+"""Stands for rows that name no action, in `ImportOptions.types`."""
+_SYNONYMS: Mapping[InteractionType, str] = {
+    InteractionType.CLICK: "view read open visit detailview pageview",
+    InteractionType.PLAY: "listen start stream",
+    InteractionType.WATCH: "watched complete completed finish finished",
+    InteractionType.BOOKMARK: "save saved wishlist watchlist toread cart addtocart cartaddition",
+    InteractionType.PREVIEW: "trailer hover",
+    InteractionType.PURCHASE: "buy bought order checkout",
+    InteractionType.RATE_LIKE: "like star love favorite favourite upvote thumbsup",
+    InteractionType.RATE_DISLIKE: "dislike downvote thumbsdown",
+}
+"""Further words for a type, in lower case letters only; each type is known by its own name as well."""
+_TYPES = {word: kind for kind in InteractionType for word in (kind.lower(), *_SYNONYMS.get(kind, "").split())}
+_STABLE_PREFIX = "import-"
+_STABLE = re.compile(_STABLE_PREFIX + "[0-9a-f]{32}")
+
+_PICTURES = (
+    "image imageurl imagelink imagesrc picture pictureurl thumbnail thumbnailurl poster posterurl cover coverurl "
+    "coverimage photo photourl img imgurl smallimageurl"
+)
+PICTURE_NAMES = _PICTURES.split()
+"""Names of extras that hold the address of a piece's picture, as they are compared, the likeliest first."""
+
+
+class DraftKind(enum.Enum):
+    """The kind of thing that a draft becomes."""
+
+    PIECE = "piece"
+    INTERACTION = "interaction"
+    WHITELIST = "whitelist"
+    BLACKLIST = "blacklist"
+    SETTINGS = "settings"
+    PLACEMENT = "placement"
+    DRAFT = "draft"
+    PREFERENCES = "preferences"
+
+
+class RowProblem(NamedTuple):
+    """Why a row becomes nothing: where in it (a JSON pointer or a column), and what is accepted."""
+
+    pointer: str
+    detail: str
+
+
+class Omission(NamedTuple):
+    """Why a row is left out, and told as such, though nothing is wrong with it: by which field."""
+
+    field: str
+    reason: str
+
+
+class Draft(NamedTuple):
+    """What one row becomes, as the JSON of a request; or the problem that it has instead, or why it is left out."""
+
+    kind: DraftKind
+    file: str
+    line: int
+    body: bytes
+    problem: RowProblem | None = None
+    omission: Omission | None = None
+
+
+def problem_draft(kind: DraftKind, where: tuple[str, int], field: str, detail: str) -> Draft:
+    """Return the draft of a row that becomes nothing."""
+    return Draft(kind, *where, b"", RowProblem(field, detail))
+
+
+def interaction_draft(
+    where: tuple[str, int],
+    *,
+    who: tuple[Any, Any],
+    kind: InteractionType,
+    time: tuple[str, Any] | None = None,
+    time_format: str | None = None,
+    more: Mapping[str, Any] | None = None,
+) -> Draft:
+    """Return the interaction of a row: ``who`` is the person and the piece, ``time`` its field and value.
+
+    ``more`` are further members of it; those of ``None`` are left out. Where the person or the time is a placeholder
+    the interaction is one that `read_drafts` leaves out.
+    """
+    omission = Omission("userId", f"{shown(who[0])} stands for nobody") if is_nobody(who[0]) else None
+    user_id, piece_id = (str(each) if isinstance(each, int) else each for each in who)
+    members: dict[str, Any] = {"userId": user_id, "type": kind.value, "contentId": piece_id}
+    if time is not None:
+        field, value = time
+        try:
+            moment = read_moment(value, time_format)
+        except ValueError as error:
+            return problem_draft(DraftKind.INTERACTION, where, field, str(error))
+        if moment is not None:
+            members["timestamp"] = moment
+        elif omission is None and value not in ("", None):
+            omission = Omission(field or "timestamp", NO_TIME)
+    members |= {name: given for name, given in (more or {}).items() if given is not None}
+    return Draft(DraftKind.INTERACTION, *where, encode(members), omission=omission)
+
+
+def share_of(part: Any, whole: Any = 1) -> float | None:
+    """Return what share of a whole a part is, in two decimals, 0 of nothing alone; ``None`` where they are no such."""
+    if any(isinstance(each, bool) or not isinstance(each, int | float) for each in (part, whole)):
+        return None
+    if not 0 <= part <= whole or not 0 < whole < inf:
+        return None
+    return max(0.01, round(part / whole, 2)) if part else 0
+
+
+class _PieceMembers(msgspec.Struct):
+    extras: dict[str, Any] = {}
+
+
+_members_of = msgspec.json.Decoder(_PieceMembers)
+
+
+def extras_of(body: bytes) -> dict[str, Any]:
+    """Return the extras of a piece as it would be submitted."""
+    return _members_of.decode(body).extras
+
+
+def interaction_members(interaction: NewInteraction | StoredInteraction) -> dict[str, str | float]:
+    """Return an interaction as the members of a request."""
+    members: dict[str, str | float] = {
+        "userId": interaction.user_id,
+        "type": interaction.type.value,
+        "contentId": interaction.piece_id,
+    }
+    if interaction.occurred_at is not None:
+        members["timestamp"] = format_timestamp(interaction.occurred_at)
+    if interaction.event_id is not None:
+        members["eventId"] = interaction.event_id
+    if interaction.portion is not None:
+        members["value"] = number_of(interaction.portion)
+    return members
+
+
+def stable_event_id(interaction: NewInteraction | StoredInteraction, repeat: int = 1) -> str:
+    """Return the event id of an interaction by what it says, the same wherever and however often it is imported.
+
+    ``repeat`` counts equal ones from 1; they may differ in their portions (D188 of docs/decisions.md).
+    """
+    parts = [interaction.user_id, interaction.type.value, interaction.piece_id, interaction.occurred_at]
+    content = encode(parts if repeat == 1 else [*parts, repeat])
+    return _STABLE_PREFIX + hashlib.blake2b(content, digest_size=16).hexdigest()
+
+
+def order_event_id(order: Any, piece_id: str) -> str:
+    """Return the event id of a piece of an order, the same however often the order is sent."""
+    return "order-" + hashlib.blake2b(encode([str(order), piece_id]), digest_size=16).hexdigest()
+
+
+def is_stable_event_id(event_id: str) -> bool:
+    """Return whether an event id has the form of those that imports make."""
+    return _STABLE.fullmatch(event_id) is not None
+
+
+def type_named(name: str, chosen: Mapping[str, InteractionType]) -> InteractionType | None:
+    """Return the interaction of an action, chosen ones first; known ones however they are spelt."""
+    return chosen.get(name.lower()) or _known_type(name) or chosen.get(ANY)
+
+
+@functools.lru_cache(maxsize=1 << 10)
+def _known_type(name: str) -> InteractionType | None:
+    return _TYPES.get(re.sub(r"[^a-z]", "", name.lower()))
+
+
+def type_of_rating(value: Any, scale: float, decimal: str = ".") -> InteractionType:
+    """Return the interaction of a rating: four fifths of the scale and more is a like, two fifths and less a dislike.
+
+    Raises:
+        ValueError: it is no number from 0 to the scale.
+    """
+    try:
+        rating = float(value.replace(decimal, ".") if isinstance(value, str) else value)
+    except (TypeError, ValueError):
+        raise ValueError(f"Found {shown(value)}, which is no number.") from None
+    if not 0 <= rating <= scale:
+        raise ValueError(f"Found {rating:g}; a rating from 0 to {scale:g} is accepted (--rating-scale).")
+    # Multiplied on both sides, not divided: 0.8 and 0.4 are no doubles.
+    if rating * 5 >= scale * 4:
+        return InteractionType.RATE_LIKE
+    return InteractionType.RATE_DISLIKE if rating * 5 <= scale * 2 else InteractionType.WATCH

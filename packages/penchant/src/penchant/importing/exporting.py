@@ -1,0 +1,84 @@
+"""Export: a source as lines, one for each thing in it, in an order that an import gives back."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from penchant.importing.drafts import interaction_members, is_stable_event_id, stable_event_id
+from penchant.importing.formats.interface import WORD_RULE
+from penchant.storage import SourceExport
+from penchant.wire import (
+    decode_stored_settings,
+    encode,
+    encode_exported_draft,
+    encode_exported_placement,
+    encode_settings,
+    encode_stated_preferences,
+    word_rule_numbers,
+)
+from penchant_engine.model import DAY_MS, InteractionType, StoredInteraction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportParts:
+    """What is exported beside the pieces."""
+
+    interactions: bool = False
+    lists: bool = False
+    settings: bool = False
+    placements: bool = False
+    drafts: bool = False
+    preferences: bool = False
+
+
+def export_lines(export: SourceExport, parts: ExportParts, now: int) -> Iterator[bytes]:
+    """Yield the lines: pieces by id, lists, settings, placements, drafts, interactions by time, and preferences.
+
+    Interactions of one moment come as they were recorded; those past their retention at ``now``, in ms since 1970 UTC,
+    are left out. Preferences come last: what people did who are switched off now is imported before that is known.
+    """
+    yield from (piece.body + b"\n" for batch in export.pieces for piece in batch)
+    if parts.lists:
+        yield encode({"whitelist": export.curation.whitelist}) + b"\n"
+        yield encode({"blacklist": export.curation.blacklist}) + b"\n"
+    settings = decode_stored_settings(export.curation.settings)
+    if parts.settings:
+        # The words themselves do not travel: they are worked out of the pieces.
+        rule = b"" if settings.words is None else b',"%s":%s' % (WORD_RULE.encode(), encode(word_rule_numbers()))
+        yield b'{"settings":' + encode_settings(settings) + rule + b"}\n"
+    if parts.placements:
+        for row in export.placements():
+            yield b'{"placement":' + encode_exported_placement(row.name, row.body, row.assignment) + b"}\n"
+    if parts.drafts:
+        yield from (b'{"draft":' + encode_exported_draft(*each) + b"}\n" for each in export.drafts())
+    if parts.interactions:
+        oldest = settings.oldest_day(now // DAY_MS) * DAY_MS
+        yield from _interaction_lines(export, oldest)
+    if parts.preferences:
+        stated = (encode_stated_preferences(*each) for batch in export.preferences for each in batch)
+        yield from (b'{"preferences":' + each + b"}\n" for each in stated)
+
+
+def _interaction_lines(export: SourceExport, oldest: int) -> Iterator[bytes]:
+    """Yield interactions; of equal ones without event id each after the first says by one that it is another."""
+    moment, seen = -1, Counter[tuple[str, InteractionType, str]]()
+    for batch in export.interactions(oldest):
+        for each in batch:
+            # In the order of time, so that equal ones are all of the moment that is counted now.
+            if each.occurred_at != moment:
+                moment, seen = each.occurred_at, Counter()
+            same = each.user_id, each.type, each.piece_id
+            seen[same] += 1
+            yield _interaction_line(each, seen[same])
+
+
+def _interaction_line(interaction: StoredInteraction, repeat: int) -> bytes:
+    """Return the line of an interaction, the n-th of those that say the same.
+
+    An import gives it an event id by what it says: without another one the second would be a duplicate of the first.
+    One that an import gave is made anew, so that what was imported and what was recorded since stay apart.
+    """
+    event_id = interaction.event_id
+    if event_id is None or is_stable_event_id(event_id):
+        event_id = stable_event_id(interaction, repeat) if repeat > 1 else None
+    return encode(interaction_members(interaction._replace(event_id=event_id))) + b"\n"

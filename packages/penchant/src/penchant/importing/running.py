@@ -1,0 +1,389 @@
+"""Running an import: batch by batch it is read, checked, stored all or nothing, and noted how far it is.
+
+    files --> drafts --> batch --check--> store, committed --> tally --> checkpoint
+                           ^                              |                  |
+                           +---- the next batch <---------|------------------+
+                                                          |
+          ended here: the checkpoint is a batch behind, and that batch is stored again by the next run
+
+To store a batch again changes nothing: pieces go by their id, interactions by an event id made of what they say, lists,
+settings, placements, drafts and preferences are replaced by the same ones. So no transaction has to hold both the batch
+and the checkpoint.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing, suppress
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from penchant.errors import Fault, InvalidInput, PenchantError
+from penchant.importing.checking import CheckedBatch, KeptBatches, check
+from penchant.importing.checkpoint import Checkpoint, CheckpointFile
+from penchant.importing.drafts import PICTURE_NAMES, Draft, DraftKind, extras_of, interaction_members, stable_event_id
+from penchant.importing.files import Files, Position, UnreadableFile, printable
+from penchant.importing.formats import read_drafts
+from penchant.importing.measures import plain
+from penchant.importing.options import ImportOptions
+from penchant.importing.report import ImportTally, InvalidRow, Notes, gather_faults
+from penchant.importing.targets import BatchResult, Target
+from penchant.importing.verdict import LOOKED_AT, ImportSample, JudgedSource
+from penchant.model import (
+    MAX_PIECES_PER_SUBMISSION,
+    EncodedPiece,
+    ListKind,
+    NewInteraction,
+    PieceLimits,
+    SourceSettings,
+)
+from penchant.wire import DEFAULT_LIMITS, encode
+from penchant.words import WordRule
+from penchant_engine.model import DAY_MS
+
+BATCH_ROWS = MAX_PIECES_PER_SUBMISSION
+BATCH_BYTES = 8 * 1024 * 1024
+"""Where a batch ends that has fewer rows: half of what a request with interactions may hold by default."""
+SHOWN_EXAMPLES = 3
+"""Pieces, and interactions, that a dry run shows."""
+MAX_INVALID = 100
+"""Faults that a report lists; all are counted."""
+AS_THEY_ARE = frozenset({"ndjson", "specification"})
+"""Formats that have no columns which an option could name."""
+SHOWN_FILES = 3
+"""Files of which an error says what was found in them."""
+_SINGLE = frozenset({DraftKind.WHITELIST, DraftKind.BLACKLIST, DraftKind.SETTINGS})
+_COUNTS = {
+    DraftKind.PIECE: "pieces",
+    DraftKind.INTERACTION: "interactions",
+    DraftKind.WHITELIST: "lists",
+    DraftKind.BLACKLIST: "lists",
+    DraftKind.SETTINGS: "settings",
+    DraftKind.PLACEMENT: "placements",
+    DraftKind.DRAFT: "drafts",
+    DraftKind.PREFERENCES: "preferences",
+}
+"""The member of the tally in which the things of each kind are counted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportProgress:
+    """Progress of an import; ``skipped`` rows were stored by a run before."""
+
+    position: Position
+    rows: int
+    skipped: int
+
+
+class Import:
+    """One import of some files into a target; without target everything is only checked."""
+
+    def __init__(
+        self,
+        name: str,
+        files: Files,
+        options: ImportOptions,
+        *,
+        target: Target | None,
+        skip_invalid: bool = False,
+        limits: PieceLimits = DEFAULT_LIMITS,
+    ) -> None:
+        """Prepare an import; `run` reads the files, whose rows are made one batch at a time."""
+        self.notes = Notes()
+        self.tally = ImportTally()
+        self.resumed_at = 0
+        self.examples: list[bytes] = []
+        self.sample = ImportSample()
+        self._name = name
+        self._options = options
+        self.sample.named = self.notes.named
+        self._drafts = read_drafts(name, files, options, self.notes)
+        self._files = files
+        self._target = target
+        self._skip_invalid = skip_invalid
+        self._limits = limits
+        self._checkpoint: tuple[CheckpointFile, str] | None = None
+        self._created_at = ""
+        self._shift_ms = 0
+        self._oldest: int | None = None
+        self._kept: KeptBatches | None = None
+        self._stored_from: KeptBatches | None = None
+        self._position: Position | None = None
+
+    def resume(self, file: CheckpointFile, fingerprint: str) -> int | None:
+        """Note from now on how far it is, and go on where an earlier run of the same import was.
+
+        Returns by how much that run moved times, or ``None`` if there was none.
+        """
+        self._checkpoint = file, fingerprint
+        checkpoint = file.load(fingerprint)
+        # A source that was deleted and made again holds nothing of what the checkpoint says.
+        if checkpoint is None or self._target is None or checkpoint.created_at != self._target.created_at():
+            return None
+        self.tally, self.resumed_at, self._shift_ms = checkpoint.tally, checkpoint.tally.rows, checkpoint.shift_ms
+        return checkpoint.shift_ms
+
+    def shift(self, milliseconds: int) -> None:
+        """Move the times of all interactions."""
+        self._shift_ms = milliseconds
+
+    def check_first(self, folder: Path | None, tell: Callable[[ImportProgress], None]) -> "Import":
+        """Read and check everything, and return what that found; `run` then stores it, and reads no file again.
+
+        Checked batches are kept in ``folder`` meanwhile, or where the system keeps passing files. Without room there
+        `run` does read again.
+        """
+        first = Import(self._name, Files(self._files.all), self._options, target=None, limits=self._limits)
+        with ExitStack() as stack:
+            first._kept = kept = stack.enter_context(closing(KeptBatches(folder)))
+            first.run(tell)
+            if kept.are_whole and not first.tally.invalid_rows:
+                self.notes, self._stored_from = first.notes, kept
+                stack.pop_all()
+        return first
+
+    def run(self, tell: Callable[[ImportProgress], None]) -> None:
+        """Import everything that is not imported yet.
+
+        Raises:
+            InvalidInput: a row may not be stored, and is not to be skipped; batches before its own are stored.
+            UnreadableFile: nothing in the files is of the format.
+        """
+        self._skip(tell)
+        for checked, position in self._checked_batches():
+            self._position = position
+            self._take(checked)
+            if self._kept is not None:
+                self._kept.keep(checked, position)
+            tell(self._progress())
+        if not self.tally.rows:
+            raise _nothing_recognised(self._name, self._files)
+        if self._checkpoint is not None:
+            self._checkpoint[0].remove()
+
+    def _skip(self, tell: Callable[[ImportProgress], None]) -> None:
+        """Read again, without storing it, what an earlier run has stored, so that the report covers all rows."""
+        # Rows come in the same order each time: the fingerprint covers the files, and how they are read.
+        left = self.resumed_at
+        while left > 0:
+            read = sum(1 for _ in islice(self._drafts, min(left, BATCH_ROWS)))
+            left -= read
+            tell(self._progress())
+            if not read:
+                break
+
+    def _progress(self) -> ImportProgress:
+        position = self._position or self._files.position
+        return ImportProgress(position=position, rows=self.tally.rows, skipped=self.resumed_at)
+
+    def _checked_batches(self) -> Iterator[tuple[CheckedBatch, Position]]:
+        """Yield what is still to be stored: what was checked first, or what the files hold."""
+        if self._stored_from is not None:
+            yield from self._stored_from.read()
+            return
+        for batch in _batches(self._drafts):
+            checked = check(batch, time.time_ns() // 1_000_000, self.notes, self._limits)
+            yield checked, self._files.position
+
+    def _take(self, checked: CheckedBatch) -> None:
+        now = time.time_ns() // 1_000_000
+        self._note_invalid(checked)
+        if checked.invalid_rows and not self._skip_invalid and self._target is not None:
+            raise _stopped(checked.invalid[0], checked.invalid_rows)
+        if checked.kind is DraftKind.PIECE and not self.tally.rows:
+            self._set_up(checked.items)
+        self._store(checked, now)
+        self.tally.rows += checked.rows
+        self._save()
+
+    def source_settings(self) -> SourceSettings:
+        """Return the settings of the source, or those that this import would make it with."""
+        if self._target is not None:
+            # A key may be for content alone.
+            with suppress(PenchantError):
+                return self._target.settings()
+        return new_source_settings(self._options, self.sample.pieces.values())
+
+    def sampled_source(self, settings: SourceSettings, now: int, *, is_there: bool = False) -> JudgedSource:
+        """Return the source that the first pieces alone make."""
+        return JudgedSource(
+            snapshot=self.sample.snapshot(now, settings),
+            piece_count=self.tally.pieces - self.tally.superseded,
+            settings=settings,
+            is_there=is_there,
+            rows=self.sample.rows,
+            has_all_rows=self.sample.has_all_rows,
+        )
+
+    def _set_up(self, pieces: Sequence[EncodedPiece]) -> None:
+        """Make a source that there is not with the settings that its first pieces call for."""
+        if self._target is None:
+            return
+        settings = new_source_settings(self._options, [piece.body for piece in pieces])
+        if settings == SourceSettings():
+            return
+        try:
+            if not self._target.created_at():
+                self._target.create(settings)
+            elif self._options.words is not None and self._target.settings().words != settings.words:
+                reason = "the source is there already, and keeps its settings: change `words` in these"
+                self.notes.left_out("(settings)", "--words", reason, 1)
+        except PenchantError as error:
+            # As above; pieces are no worse for it. Words of the default come with the making itself.
+            members = "imageAttribute" if settings.words == WordRule() else "imageAttribute, words"
+            self.notes.left_out("(settings)", members, error.detail, 1)
+
+    def _save(self) -> None:
+        if self._checkpoint is None or self._target is None:
+            return
+        file, fingerprint = self._checkpoint
+        # Asked for after the first batch, which may have made the source.
+        self._created_at = self._created_at or self._target.created_at()
+        file.save(
+            Checkpoint(fingerprint=fingerprint, created_at=self._created_at, shift_ms=self._shift_ms, tally=self.tally)
+        )
+
+    def _note_invalid(self, checked: CheckedBatch) -> None:
+        self.tally.invalid_rows += checked.invalid_rows
+        room = MAX_INVALID - len(self.tally.invalid)
+        self.tally.invalid = self.tally.invalid + list(checked.invalid[: max(0, room)])
+        gather_faults(self.tally.faults, checked.invalid, by_columns=self._name not in AS_THEY_ARE)
+
+    def _store(self, checked: CheckedBatch, now: int) -> None:
+        """Store what of a batch may be stored, or only count it without a target, and add it to the tally."""
+        tally, target, items, stored = self.tally, self._target, checked.items, BatchResult()
+        if target is None:
+            self._show(checked)
+        if not items:
+            return
+        if checked.kind is DraftKind.INTERACTION:
+            items = [self._finished(each) for each in items]
+            tally.expired += self._count_expired(items, now)
+            self.sample.take_interactions(items, now)
+        elif checked.kind is DraftKind.PIECE:
+            self.sample.take_pieces(items)
+        if target is not None:
+            stored = _send(target, checked.kind, items)
+        count = _COUNTS[checked.kind]
+        setattr(tally, count, getattr(tally, count) + len(items) + checked.superseded)
+        tally.superseded += checked.superseded
+        tally.created += stored.created
+        tally.replaced += stored.replaced
+        tally.duplicates += stored.duplicates
+        tally.unstored += stored.unstored
+
+    def _show(self, checked: CheckedBatch) -> None:
+        room = max(0, SHOWN_EXAMPLES - len(self.examples))
+        if checked.kind is DraftKind.PIECE:
+            self.examples += [piece.body for piece in checked.items[:room]]
+        elif checked.kind is DraftKind.INTERACTION and not self.tally.interactions:
+            self.examples += [encode(interaction_members(each)) for each in checked.items[:SHOWN_EXAMPLES]]
+
+    def _finished(self, interaction: NewInteraction) -> NewInteraction:
+        """Return an interaction with its event id, which goes by the time as it was read, and its time moved."""
+        event_id = interaction.event_id or stable_event_id(interaction)
+        occurred_at = None if interaction.occurred_at is None else interaction.occurred_at + self._shift_ms
+        return interaction._replace(event_id=event_id, occurred_at=occurred_at)
+
+    def _count_expired(self, interactions: Sequence[NewInteraction], now: int) -> int:
+        if self._target is None:
+            return 0
+        if self._oldest is None:
+            self._oldest = (now // DAY_MS - self._target.settings().retention_days) * DAY_MS
+        tally, times = self.tally, [each.occurred_at for each in interactions if each.occurred_at is not None]
+        expired = [each for each in times if each < self._oldest]
+        tally.newest = max([tally.newest, *times])
+        tally.newest_expired = max([tally.newest_expired, *expired])
+        # Moved so that the newest is now, an old one counts if it is near enough to that.
+        is_near = tally.newest - tally.newest_expired < now - self._oldest
+        tally.shift_helps = is_near and now - tally.newest > DAY_MS
+        return len(expired)
+
+
+def _send(target: Target, kind: DraftKind, items: Sequence[Any]) -> BatchResult:
+    """Have a target store the items of a batch; of lists and settings there is one."""
+    match kind:
+        case DraftKind.PIECE:
+            return target.submit(items)
+        case DraftKind.INTERACTION:
+            return target.record(items)
+        case DraftKind.WHITELIST:
+            target.replace_list(ListKind.WHITELIST, items[0])
+        case DraftKind.BLACKLIST:
+            target.replace_list(ListKind.BLACKLIST, items[0])
+        case DraftKind.SETTINGS:
+            target.replace_settings(items[0])
+        case DraftKind.PLACEMENT:
+            target.put_placements(items)
+        case DraftKind.DRAFT:
+            target.put_drafts(items)
+        case DraftKind.PREFERENCES:
+            target.replace_preferences(items)
+    return BatchResult()
+
+
+def _batches(drafts: Iterator[Draft]) -> Iterator[list[Draft]]:
+    """Yield drafts in batches of one kind; a list or settings is one by itself."""
+    batch: list[Draft] = []
+    size = 0
+    for draft in drafts:
+        full = len(batch) >= BATCH_ROWS or size + len(draft.body) > BATCH_BYTES
+        if batch and (full or draft.kind is not batch[0].kind or draft.kind in _SINGLE):
+            yield batch
+            batch, size = [], 0
+        batch.append(draft)
+        size += len(draft.body)
+    if batch:
+        yield batch
+
+
+def _stopped(first: InvalidRow, rows: int) -> InvalidInput:
+    more = f" (and {rows - 1} more rows of its batch)" if rows > 1 else ""
+    where = f"{first.file}, line {first.line}"
+    return InvalidInput(
+        f"{where} may not be stored{more}, nothing of its batch is: mend it, or leave such rows out with "
+        "--skip-invalid. Run the same command again to go on from here.",
+        faults=[Fault(pointer=first.pointer or "(row)", detail=first.detail)],
+    )
+
+
+def new_source_settings(options: ImportOptions, pieces: Iterable[bytes]) -> SourceSettings:
+    """Return the settings of a source that an import makes: where its first pieces have pictures, and words.
+
+    Words are those of the members that the options name, by default of the label and the description (D186).
+    """
+    addresses = {
+        plain(member): member
+        for body in islice(pieces, LOOKED_AT)
+        for member, value in extras_of(body).items()
+        if isinstance(value, str) and value.startswith(("http://", "https://"))
+    }
+    picture = next((addresses[name] for name in PICTURE_NAMES if name in addresses), None)
+    pointer = None if picture is None else "/" + picture.replace("~", "~0").replace("/", "~1")
+    rule = WordRule(language=options.language)
+    if options.words is not None:
+        rule = replace(rule, members=options.words)
+    return SourceSettings(image_attribute=pointer, words=rule if rule.members else None)
+
+
+def _nothing_recognised(name: str, files: Files) -> UnreadableFile:
+    """Return the error of files that hold nothing of a format, with what they hold instead."""
+    contents = [
+        f"{file}: {printable(files.findings[file]()) if file in files.findings else 'no row or entry'}"
+        for file in files.all[:SHOWN_FILES]
+    ]
+    more = len(files.all) - len(contents)
+    rest = f"; and {more} more files" if more else ""
+    return UnreadableFile(f"Nothing of the format {name} was recognised. Found {'; '.join(contents)}{rest}.")
+
+
+def newest_moment(name: str, files: Files, options: ImportOptions) -> int | None:
+    """Return the time of the newest interaction in the files, in ms since 1970 UTC; rows with faults do not count."""
+    newest: int | None = None
+    now = time.time_ns() // 1_000_000
+    for batch in _batches(read_drafts(name, files, options, Notes())):
+        if batch[0].kind is DraftKind.INTERACTION:
+            times = [each.occurred_at for each in check(batch, now, Notes()).items if each.occurred_at]
+            newest = max([*times, *([] if newest is None else [newest])], default=None)
+    return newest

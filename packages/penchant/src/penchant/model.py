@@ -1,0 +1,267 @@
+"""Records that all parts of the service share: what is stored beside pieces, settings of a source, keys, plans.
+
+Plain values without behaviour beyond what follows from them; no clock, no storage, no JSON.
+"""
+
+import enum
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal, NamedTuple, Self
+
+from penchant.vocabulary import NO_VOCABULARY, Vocabulary
+from penchant.words import WordRule
+from penchant_engine.attributes import Attribute, steps_of
+from penchant_engine.computed import computed
+from penchant_engine.model import WORDS_CATEGORY, InteractionType, RankingSettings
+
+MAX_NAME_LENGTH = 200
+"""Characters in the name of a source, a category level or a catalog (interface, section 1)."""
+MAX_ID_LENGTH = 500
+"""Characters in the id of a piece or a person, and in a keyword (interface, section 1)."""
+MAX_LABEL_LENGTH = 2_000
+"""Characters in a label (interface, section 1)."""
+MAX_PIECES_PER_SUBMISSION = 2_000
+"""Entries in one submission (specification, Limits)."""
+MAX_INTERACTIONS_PER_REQUEST = 10_000
+"""Entries in one bulk request of interactions (interface, section 6)."""
+MAX_IMPRESSIONS_PER_REQUEST = 10_000
+"""Pieces in one request of impressions."""
+IMPRESSION_DAYS = 30
+"""How long it is kept at most what a person was shown, and how old a list may be of which something is reported."""
+MAX_LIST_LENGTH = 10_000
+"""Ids on a whitelist or blacklist (interface, section 7)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PieceLimits:
+    """How large a submitted piece may be: ``keywords`` of all its categories, and its bytes as JSON, as it came."""
+
+    keywords: int = 10_000
+    piece_bytes: int = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EncodedPiece:
+    """A piece as it is stored: its id, the bytes of the JSON object that reads return, and what is kept of words."""
+
+    id: str
+    body: bytes
+    words: bytes = b""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListIdentity:
+    """What a list's id says: the list of which placement and variant, for whom, made when.
+
+    ``person`` is a keyed hash of the person, empty where the list is for nobody in particular; ``key`` names the list
+    within its source, and keys sort by ``made_at``, which is in milliseconds since 1970 UTC, in whole seconds.
+    ``proof`` tells which pieces were in the list (`penchant.wire.list_ids`); ids from before they told that have none.
+    """
+
+    placement: str
+    variant: str
+    person: bytes
+    made_at: int
+    key: bytes
+    proof: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewImpression:
+    """A piece of a list that was seen, at a position from 1 (0: unknown) and a moment in milliseconds.
+
+    ``rule`` is `PIN` or `QUOTA` where it stood there by one of the placement.
+    """
+
+    identity: ListIdentity
+    piece_id: str
+    position: int
+    shown_at: int
+    rule: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredImpression:
+    """A piece that a person was shown, and the types of interaction that it led to; times as in `StoredInteraction`."""
+
+    placement: str
+    variant: str
+    piece_id: str
+    position: int
+    made_at: int
+    shown_at: int
+    led_to: tuple[InteractionType, ...] = ()
+
+
+class NewInteraction(NamedTuple):
+    """An interaction to store. ``occurred_at`` of ``None`` is now, by the source's own clock.
+
+    ``shown_in`` is the piece in the list from which it came, where that is known. ``portion`` is what part of the piece
+    was watched, read or listened to, in hundredths; of ratings it says nothing.
+    """
+
+    user_id: str
+    type: InteractionType
+    piece_id: str
+    occurred_at: int | None = None
+    event_id: str | None = None
+    shown_in: NewImpression | None = None
+    portion: int | None = None
+
+
+class ListKind(enum.Enum):
+    """The two curated lists of a source."""
+
+    WHITELIST = "whitelist"
+    BLACKLIST = "blacklist"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListChange:
+    """What an edit of a list adds, each id with the one before which it stands (`None`: the end), and what it removes.
+
+    Of two edits from one list each is right whatever the other adds and removes.
+    """
+
+    added: Mapping[str, str | None]
+    removed: Sequence[str]
+
+    @classmethod
+    def between(cls, before: Sequence[str], after: Sequence[str]) -> Self | None:
+        """Return what makes one list of another; `None` where ids that are in both stand in another order."""
+        kept, removed = set(before) & set(after), [each for each in before if each not in set(after)]
+        if [each for each in before if each in kept] != [each for each in after if each in kept]:
+            return None
+        added, following = dict[str, str | None](), None
+        for each in reversed(after):
+            if each in kept:
+                following = each
+            else:
+                added[each] = following
+        return cls(added=dict(reversed(added.items())), removed=removed)
+
+    def applied(self, ids: Sequence[str]) -> list[str]:
+        """Return a list after the edit; what is there already keeps its place."""
+        gone = set(self.removed)
+        kept = {each: None for each in ids if each not in gone}
+        new: dict[str | None, list[str]] = {}
+        for each, following in self.added.items():
+            if each not in kept:
+                new.setdefault(following if following in kept else None, []).append(each)
+        return [each for at in (*kept, None) for each in (*new.get(at, ()), *([] if at is None else [at]))]
+
+
+class PlacementKind(enum.StrEnum):
+    """The lists that a placement can show, each of which has an address of its own as well."""
+
+    SIMILAR = "similar"
+    RECOMMENDATIONS = "recommendations"
+    POPULAR = "popular"
+    NEW = "new"
+    AGAIN = "again"
+    PICKS = "picks"
+    BECAUSE = "because"
+    KEYWORD = "keyword"
+
+
+class PickOrder(enum.StrEnum):
+    """How picked pieces stand: as they are given, or as they suit the person."""
+
+    GIVEN = "given"
+    PERSONAL = "personal"
+
+
+WORDS_WEIGHT: Mapping[str, float] = MappingProxyType({WORDS_CATEGORY: 0.5})
+"""The weight of the category of words where none is stated (interface, section 11)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceSettings(RankingSettings):
+    """The settings of a source (interface, section 7): what its lists go by, and what the service does beside.
+
+    ``attributes`` tells by key what lists can be filtered by. For ``attribution_window_hours`` an interaction that
+    names no list is attributed to the last one that showed its piece. ``image_attribute`` leads to the address of a
+    piece's picture in its extras. ``public_extras`` names the members of extras that pages may read, ``True`` for all;
+    ``None`` is what the picture's pointer names. ``public_cards`` lets pages read the cards of rows. By ``words``
+    pieces get words of their texts, none without; ``vocabulary`` tells what keywords count as. With ``four_eyes`` who
+    wrote a draft does not publish it.
+    """
+
+    attributes: Mapping[str, Attribute] = field(default_factory=dict)
+    attribution_window_hours: int = 24
+    image_attribute: str | None = None
+    public_extras: tuple[str, ...] | Literal[True] | None = None
+    public_cards: bool = False
+    words: WordRule | None = None
+    vocabulary: Vocabulary = NO_VOCABULARY
+    four_eyes: bool = False
+
+    @computed
+    def category_factors(self) -> Mapping[str, float]:
+        """The weights of categories as lists use them: that of words is 0.5 where none is stated."""
+        return self.category_weights if self.words is None else {**WORDS_WEIGHT, **self.category_weights}
+
+    def is_public_extra(self, name: str) -> bool:
+        """Return whether a page may read the member of extras of this name."""
+        if self.public_extras is not None:
+            return self.public_extras is True or name in self.public_extras
+        return self.image_attribute is not None and steps_of(self.image_attribute)[:1] == (name,)
+
+
+class Role(enum.StrEnum):
+    """What somebody may do at the dashboard: look at an account, change it too, or manage keys and plans of all."""
+
+    VIEWER = "viewer"
+    EDITOR = "editor"
+    ADMIN = "admin"
+
+
+class Scope(enum.StrEnum):
+    """What a key may be limited to (interface, section 2); each operation belongs to one."""
+
+    READ = "read"
+    PERSONAL = "personal"
+    INTERACT = "interact"
+    WRITE = "write"
+
+
+VIEWER_SCOPES = frozenset({Scope.READ, Scope.PERSONAL})
+"""What somebody needs to look at the pages of the dashboard: nearly all of them show what people like."""
+BROWSER_SCOPES = frozenset({Scope.READ, Scope.INTERACT, Scope.PERSONAL})
+"""What a browser key can do at most: what changes the catalogue is never a page's work."""
+
+
+class Feature(enum.Enum):
+    """A feature that a plan may include beyond the basics."""
+
+    FILTERS = "filters"
+    PERSONALIZED = "personalized"
+    PROFILE = "profile"
+    INTERACTIONS_LISTING = "interactionsListing"
+    LISTS = "lists"
+    PLACEMENTS = "placements"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A plan: the features and limits of its keys. A limit of ``None`` is no limit."""
+
+    name: str
+    features: frozenset[Feature] = frozenset(Feature)
+    requests_per_second: int | None = None
+    sources: int | None = None
+    pieces_per_source: int | None = None
+    recommendations_per_month: int | None = None
+
+
+FULL_PLAN = Plan(name="full")
+BASIC_PLAN = Plan(
+    name="basic",
+    features=frozenset(),
+    requests_per_second=1_000,
+    sources=1,
+    pieces_per_source=2_000,
+    recommendations_per_month=100_000,
+)
+BUILT_IN_PLANS: Mapping[str, Plan] = MappingProxyType({plan.name: plan for plan in (FULL_PLAN, BASIC_PLAN)})

@@ -1,0 +1,130 @@
+"""Bulk lists: the lists of a range of people, as lines of JSON, each the body that the service would answer with.
+
+They are made by the very rankings of requests (`penchant.service.lists`), from files in the place of storage.
+"""
+
+import asyncio
+import gzip
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from penchant.cluster import Files, Work
+from penchant.live.compiling import load_kernels
+from penchant.live.views import View
+from penchant.service.bulk.inputs import BulkInputs, read_inputs
+from penchant.service.lists.answers import placed_of, result_of
+from penchant.service.lists.inputs import PersonHistory
+from penchant.service.lists.kinds import PlacementRequest, rank_personal
+from penchant.service.placements.lists import answers_by
+from penchant.wire import PlacedPiece, StatedLikings, encode
+from penchant_engine.index import Audience, PersonFigures, PieceCounts
+from penchant_engine.index.compiled import engine
+from penchant_engine.index.compiled.samples import SERVED, Kind
+from penchant_engine.lists.ranking import ListRanking
+from penchant_engine.lists.requests import PersonalRequest
+
+COMPRESSION = 1
+"""Level of gzip: higher ones take longer than making the lists, for a tenth less."""
+
+
+class KernelChoice(NamedTuple):
+    """The kernels that work searches with: those of a folder of the machine where it was planned."""
+
+    folder: str
+    kinds: tuple[Kind, ...]
+
+    def use(self) -> None:
+        """Search with them; on another machine with those of a folder for all such work there."""
+        folder = Path(self.folder)
+        here = folder if folder.exists() else Path(tempfile.gettempdir()) / f"penchant-kernels-{os.getuid()}"
+        use_kernels(here, *self.kinds)
+
+
+def prepare(files: Files) -> Work:
+    """Return what makes the lists of a range of people, compressed by itself: gzip files joined are one."""
+    inputs = read_inputs(files)
+    (part,) = inputs.view.snapshot.parts
+    weights = part.segment.posting_weights.dtype.char
+    KernelChoice(inputs.context.kernels, tuple(kind for kind in SERVED if kind[1] in {"", weights})).use()
+
+    def work(begin: int, end: int) -> bytes:
+        lines = asyncio.run(_lines(inputs, begin, end))
+        # Without time, so that equal lists give equal files.
+        return gzip.compress(b"".join(lines), COMPRESSION, mtime=0)
+
+    return work
+
+
+def use_kernels(folder: Path, *kinds: Kind) -> None:
+    """Search with the compiled kernels of a folder, compiled first where it has none."""
+    engine.use({kind: load_kernels(folder, kind) for kind in kinds})
+
+
+class FileInputs:
+    """What rankings are made from for people of a range, out of the files of bulk work: nothing here ever waits."""
+
+    def __init__(self, inputs: BulkInputs, begin: int, end: int) -> None:
+        self._inputs = inputs
+        self.ids = inputs.people.ids.take(range(begin, end))
+        self._numbers = {user_id: begin + place for place, user_id in enumerate(self.ids)}
+
+    def now(self, _view: View) -> int:
+        """Return the moment that all lists are of."""
+        return self._inputs.context.now
+
+    async def audience(self, _view: View, _now: int, _min_version: int) -> Audience:
+        """Return what all people like."""
+        return self._inputs.audience
+
+    async def trend(self, view: View, _now: int, half_life_days: int) -> PieceCounts | None:
+        """Return how many people like each piece under a half-life of the placement."""
+        (part,) = view.snapshot.parts
+        return self._inputs.facts.trend(half_life_days, part.segment)
+
+    async def person(
+        self, view: View, request: PersonalRequest, _now: int, _likings: StatedLikings | None
+    ) -> PersonFigures:
+        """Return what lists take of a person of the range."""
+        number = self._numbers[request.user_id]
+        return self._inputs.people.figures(number, view.snapshot, view.settings, self._inputs.preferences(number))
+
+    async def history(self, _view: View, request: PersonalRequest, _now: int) -> PersonHistory:
+        """Return what a person of the range did and said."""
+        number = self._numbers[request.user_id]
+        done = self._inputs.facts.interactions(number, request.user_id)
+        return PersonHistory.counted(done, self._inputs.preferences(number))
+
+    async def hidden(self, _view: View, user_id: str) -> frozenset[str]:
+        """Return the pieces that a person of the range wants to see no more."""
+        return frozenset(self._inputs.preferences(self._numbers[user_id]).counted.hidden)
+
+    async def passed_over(self, _view: View, _placement: str, user_id: str, _now: int) -> Mapping[str, int]:
+        """Return how often a person of the range was shown each piece, and passed it over."""
+        number = self._numbers[user_id]
+        return self._inputs.facts.passed_over(number) if self._inputs.preferences(number).personal else {}
+
+
+async def _lines(inputs: BulkInputs, begin: int, end: int) -> list[bytes]:
+    """Return the lists of people from one number up to another, each as a line."""
+    people, view, take = FileInputs(inputs, begin, end), inputs.view, inputs.context.take
+    placement = inputs.context.placement
+    if placement is None:
+        requests = (PersonalRequest(user_id=user_id, take=take) for user_id in people.ids)
+        return [encode(result_of(await rank_personal(people, view, request))) + b"\n" for request in requests]
+    in_force, name = placement.in_force, placement.row.name
+    lines = list[bytes]()
+    for user_id in people.ids:
+        request = PlacementRequest(placement=name, user_id=user_id, content_id=placement.content_id, take=take)
+        variant = in_force.variant_for(view.head.name, user_id)
+        shown = None if variant in placement.stopped else variant
+        answer, *_ = await answers_by(people, _entries, view, in_force, shown, request)
+        lines.append(encode(answer.result) + b"\n")
+    return lines
+
+
+async def _entries(ranking: ListRanking[Any], *, explain: bool = False) -> list[PlacedPiece]:
+    ranking.require()
+    return placed_of(ranking, explain=explain)

@@ -1,0 +1,326 @@
+"""Effects of drafts: lists as they are and as they would be, by the rankings of requests, within bounds of time.
+
+The view after a draft is made as previews make theirs, with its pieces beside: nothing of it is stored or remembered.
+What would take reading all pieces anew (words, the vocabulary, attributes) is left out of it, and told.
+"""
+
+import asyncio
+import functools
+import itertools
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import TypeVar
+
+from penchant.errors import Fault, InvalidInput, PreviewTooLarge, TooFewPieces, UnknownPiece
+from penchant.findings import spread_ids
+from penchant.live.database import AsyncStorage
+from penchant.live.views import View
+from penchant.model import ListKind, SourceSettings
+from penchant.service.lists.kinds import PlacementRequest
+from penchant.service.lists.previews import Previews, TwoSides, view_under
+from penchant.service.lists.serving import Lists
+from penchant.service.placements.cards import NEW_DAYS, newness_of, variety_of
+from penchant.service.placements.lists import answers_by, previewed
+from penchant.service.placements.versions import PlacementInForce, Placements, planned
+from penchant.service.shares import heavy_shares
+from penchant.wire import (
+    MAX_EFFECT,
+    DraftEdits,
+    DraftEffect,
+    EffectWish,
+    PlacementEffect,
+    PlacementResult,
+    PreviewedList,
+    PreviewedPlacement,
+    ReachEffect,
+    pointer,
+)
+from penchant_engine.lists.requests import SimilarRequest
+from penchant_engine.lists.similar import MINIMUM_POOL, SimilarRanking
+from penchant_engine.model import DAY_MS
+
+NEWEST_INTERACTIONS = 20_000
+"""Interactions by which it is told who is most active: some tens of milliseconds."""
+LISTS_S = 2.0
+"""How long lists of a sort (pieces, people, people in placements) are made; those left then are counted."""
+REACH_S = 2.0
+"""How long all pieces are looked at, evenly: of 1,000 and some every list is."""
+REACH_TAKE = 10
+"""Entries of a list that count (interface, section 10)."""
+PEOPLE_IN_PLACEMENTS = 10
+"""People whose lists of each placement are shown."""
+MAX_SPREAD = 5_000
+"""Pieces of which there are lists in that time, about: as many are spread over the catalogue."""
+_READ_ANEW = ("words", "vocabulary", "attributes")
+"""Settings by which all pieces would have to be read anew, with their names in the interface."""
+
+Made = TypeVar("Made")
+Subject = TypeVar("Subject")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EffectSubject:
+    """Whose lists an effect shows, and how long."""
+
+    users: Sequence[str]
+    pieces: Sequence[str]
+    take: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SideFigures:
+    """What lists of people show on one side: different pieces, the lists' variety (0 to 1), and the part of new pieces.
+
+    The latter two are ``None`` where there is nothing to tell; they are defined as those of cards of rows.
+    """
+
+    pieces: int
+    variety: float | None
+    newness: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EffectFigures:
+    """How the lists of people that an effect has move: how many of how many, and by how many pieces as a rule.
+
+    ``gaining`` pieces come into more of these lists than before, ``risen`` of them were in none.
+    """
+
+    lists: int
+    moved: int
+    moves: int
+    gaining: int
+    risen: int
+    before: SideFigures
+    after: SideFigures
+
+
+class DraftEffects:
+    """What publishing drafts would change."""
+
+    def __init__(self, database: AsyncStorage, lists: Lists, placements: Placements, previews: Previews) -> None:
+        self._database = database
+        self._lists = lists
+        self._placements = placements
+        self._previews = previews
+        self._shares = heavy_shares("effects of drafts are being worked out")
+
+    async def subject(self, view: View, wish: EffectWish, *, with_people: bool) -> EffectSubject:
+        """Return whose lists are to be shown: those named, or the most active ones, people only ``with_people``."""
+        users, pieces = wish.users, wish.pieces
+        if users is None or pieces is None:
+            active = await self._database.promptly(
+                self._database.storage.people.list_active,
+                view.head.source_id,
+                limit=MAX_EFFECT,
+                newest=NEWEST_INTERACTIONS,
+            )
+            if users is None:
+                users = tuple(active[0]) if with_people else ()
+            if pieces is None:
+                known = [each for each in active[1] if view.knows(each)]
+                # Where nobody did anything yet: some pieces of all of them.
+                pieces = tuple(known or islice(spread_ids(view.snapshot, MAX_EFFECT), MAX_EFFECT))
+        return EffectSubject(users=users, pieces=pieces, take=wish.take)
+
+    async def effect(
+        self, view: View, edits: DraftEdits, subject: EffectSubject, *, reach_s: float = REACH_S
+    ) -> DraftEffect:
+        """Return what publishing edits would change; all pieces are looked at for ``reach_s`` seconds.
+
+        Raises:
+            UnknownPiece: the source has no such piece, and the draft brings none.
+            Overloaded: too many effects are being worked out.
+        """
+        async with self._shares.turn(view.head.account_id):
+            settings, without = _comparable(view, edits)
+            now, after = self._lists.now(view), view
+            # Placements alone change no list but their own.
+            if edits.settings is not None or edits.lists or edits.content:
+                after = await self._database.in_thread(
+                    view_under,
+                    view,
+                    settings,
+                    whitelist=edits.listed(ListKind.WHITELIST, view.whitelist),
+                    blacklist=edits.listed(ListKind.BLACKLIST, view.blacklist),
+                    pieces=edits.content or (),
+                    now=now,
+                )
+            _require_pieces(view, after, subject.pieces)
+            with_people = bool(subject.users) or bool(edits.placements)
+            try:
+                sides = await self._previews.sides(view, after, with_people=with_people)
+            except PreviewTooLarge:
+                # Which interactions count stays as it is: these would have to be counted anew.
+                kept = replace(
+                    after.settings,
+                    interaction_weights=view.settings.interaction_weights,
+                    retention_days=view.settings.retention_days,
+                )
+                without += ["/settings/interactionWeights", "/settings/retentionDays"]
+                sides = await self._previews.sides(view, replace(after, settings=kept), with_people=with_people)
+            return await self._worked_out(sides, edits, subject, without, reach_s)
+
+    async def figures(self, view: View, effect: DraftEffect) -> EffectFigures:
+        """Return figures of the lists of people in an effect, those in placements too; of keywords as they are."""
+        return await self._database.in_thread(_figures, view, effect, self._lists.now(view))
+
+    async def _worked_out(
+        self, sides: TwoSides, edits: DraftEdits, subject: EffectSubject, without: list[str], reach_s: float
+    ) -> DraftEffect:
+        async def near(piece_id: str) -> PreviewedList:
+            try:
+                return await sides.similar(piece_id, subject.take)
+            except TooFewPieces:
+                return PreviewedList(id=piece_id, before=[], after=[], moves=[])
+
+        async def suited(user_id: str) -> PreviewedList:
+            return await sides.personal(user_id, subject.take)
+
+        pieces = await _in_time(near, subject.pieces)
+        users = await _in_time(suited, subject.users)
+        placements, missing = await self._in_placements(sides, edits, subject, without)
+        reach = await self._database.in_thread(_reach, sides, edits, self._lists.now(sides.views[0]), reach_s)
+        left = missing + len(subject.pieces) - len(pieces) + len(subject.users) - len(users)
+        return DraftEffect(users=users, pieces=pieces, placements=placements, reach=reach, left=left, without=without)
+
+    async def _in_placements(
+        self, sides: TwoSides, edits: DraftEdits, subject: EffectSubject, without: list[str]
+    ) -> tuple[list[PlacementEffect], int]:
+        """Return what people see in the placements that are edited, and how many lists there was no time for."""
+        view = sides.views[0]
+        in_force = {name: await self._placements.in_force(view, name) for name in view.placements}
+        people = subject.users[:PEOPLE_IN_PLACEMENTS] or (None,)
+        found, left = list[PlacementEffect](), 0
+        for made in planned(list(in_force.values()), edits.placements or {}):
+            # One that is removed shows nothing.
+            if isinstance(made, str):
+                continue
+            compare = functools.partial(self._placed, sides, subject, in_force.get(made.name), made)
+            try:
+                lists = await _in_time(compare, people)
+            except (InvalidInput, UnknownPiece, TooFewPieces):
+                # By attributes that the source has not yet, or beside a piece that only one side has.
+                without.append(f"/placements{pointer(made.name)}")
+                continue
+            left += len(people) - len(lists)
+            found.append(PlacementEffect(placement=made.name, lists=lists))
+        return found, left
+
+    async def _placed(
+        self,
+        sides: TwoSides,
+        subject: EffectSubject,
+        old: PlacementInForce | None,
+        new: PlacementInForce,
+        user: str | None,
+    ) -> PreviewedPlacement:
+        """Return the list of a placement for a person on both sides; beside the first piece of the effect, if any."""
+        beside = next(iter(subject.pieces), None)
+
+        async def listed(side: int, placement: PlacementInForce) -> PlacementResult:
+            view, inputs = sides.views[side], sides.inputs[side]
+            variant = placement.variant_for(view.head.name, user)
+            request = PlacementRequest(
+                placement=new.name, user_id=user, content_id=beside, take=subject.take, work=inputs.work
+            )
+            return (await answers_by(inputs, self._lists.placed, view, placement, variant, request))[0].result
+
+        return previewed(user, None if old is None else await listed(0, old), await listed(1, new))
+
+
+def _figures(view: View, effect: DraftEffect, now: int) -> EffectFigures:
+    lists: list[PreviewedList | PreviewedPlacement] = [*effect.users]
+    lists += (each for placed in effect.placements for each in placed.lists)
+    before = [[piece.id for piece in each.before] for each in lists]
+    after = [[piece.id for piece in each.after] for each in lists]
+    counts = [Counter(itertools.chain.from_iterable(side)) for side in (before, after)]
+    moves = sorted(len(each.moves) for each in lists if each.moves)
+    gaining = [each for each, count in counts[1].items() if count > counts[0][each]]
+    return EffectFigures(
+        lists=len(lists),
+        moved=len(moves),
+        moves=moves[len(moves) // 2] if moves else 0,
+        gaining=len(gaining),
+        risen=sum(each not in counts[0] for each in gaining),
+        before=_side(view, before, now),
+        after=_side(view, after, now),
+    )
+
+
+def _side(view: View, lists: Sequence[Sequence[str]], now: int) -> SideFigures:
+    counts = Counter(itertools.chain.from_iterable(lists))
+    return SideFigures(
+        pieces=len(counts), variety=variety_of(view, lists), newness=newness_of(view, counts, now - NEW_DAYS * DAY_MS)
+    )
+
+
+async def _in_time(make: Callable[[Subject], Awaitable[Made]], subjects: Sequence[Subject]) -> list[Made]:
+    """Return what is made of the subjects, in their order, of one at least and as many as there is time for."""
+    loop = asyncio.get_running_loop()
+    deadline, made = loop.time() + LISTS_S, list[Made]()
+    for subject in subjects:
+        if made and loop.time() >= deadline:
+            break
+        made.append(await make(subject))
+        # What is quick is made without waiting for anything: let others in between.
+        await asyncio.sleep(0)
+    return made
+
+
+def _comparable(view: View, edits: DraftEdits) -> tuple[SourceSettings, list[str]]:
+    """Return the settings under which lists can be compared, and what of the edits that leaves out."""
+    current, wanted = view.settings, edits.settings or view.settings
+    changed = [name for name in _READ_ANEW if getattr(current, name) != getattr(wanted, name)]
+    kept = {name: getattr(current, name) for name in changed}
+    return replace(wanted, **kept), [f"/settings/{name}" for name in changed]
+
+
+def _require_pieces(before: View, after: View, pieces: Sequence[str]) -> None:
+    detail = "Neither the source nor the draft has a piece with this id."
+    faults = [
+        Fault(pointer=f"/pieces/{number}", detail=detail)
+        for number, piece_id in enumerate(pieces)
+        if not (before.knows(piece_id) or after.knows(piece_id))
+    ]
+    if faults:
+        raise UnknownPiece(f"{faults[0].pointer}: {detail}", faults=faults)
+
+
+def _reach(sides: TwoSides, edits: DraftEdits, now: int, seconds: float) -> ReachEffect:
+    """Return what becomes of all pieces in the first entries of others' lists; for a thread.
+
+    Where there is no time for all lists those that are looked at are spread evenly over the catalogue.
+    """
+    before, after = sides.views
+    count = after.snapshot.piece_count
+    if min(before.snapshot.piece_count, count) < MINIMUM_POOL or _keep_neighbours(before, after, edits):
+        return ReachEffect(into=0, out=0, moved=0, lists=count, of=count)
+    old, new, moved, looked_at = set[str](), set[str](), 0, 0
+    deadline = time.monotonic() + seconds
+    for piece_id in spread_ids(after.snapshot, MAX_SPREAD):
+        if looked_at and time.monotonic() >= deadline:
+            break
+        lists = [_first_ids(view, piece_id, now) if piece_id in view.snapshot else [] for view in sides.views]
+        old.update(lists[0])
+        new.update(lists[1])
+        moved += lists[0] != lists[1]
+        looked_at += 1
+    return ReachEffect(into=len(new - old), out=len(old - new), moved=moved, lists=looked_at, of=count)
+
+
+def _keep_neighbours(before: View, after: View, edits: DraftEdits) -> bool:
+    """Return whether similar content is the same on both sides, whatever the piece."""
+    return (
+        not edits.content
+        and before.settings.category_factors == after.settings.category_factors
+        and (before.whitelist, before.blacklist) == (after.whitelist, after.blacklist)
+    )
+
+
+def _first_ids(view: View, piece_id: str, now: int) -> list[str]:
+    ranking = SimilarRanking(view, SimilarRequest(piece_id=piece_id, take=REACH_TAKE), now)
+    return [each.id for each in ranking.listed]

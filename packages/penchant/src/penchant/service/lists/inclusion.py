@@ -1,0 +1,92 @@
+"""Inclusion: what entries of a list carry of their pieces, as it is stored at the version of the answer."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from penchant.live.database import AsyncStorage
+from penchant.live.views import View
+from penchant.wire import encode, piece_members
+from penchant_engine.bounded_cache import BoundedCache
+
+ENTRY_BYTES = 400
+"""Memory of what is remembered of a piece beside the bytes: key, table and slot of another one."""
+
+Members = Mapping[str, Any]
+_Key = tuple[str, str]
+Entry = dict[str, Any]
+
+
+class OutdatedAnswer(Exception):  # no error: the answer is made once more
+    """The source has changed since an answer was made, so that what is stored now is not of its version."""
+
+
+class PieceInclusion:
+    """Adds members of pieces to the entries of lists; for the event loop only.
+
+    What was wanted of pieces is remembered by the version of their source, so that lists of a source at rest need no
+    read; beyond ``limit_bytes`` those used least recently go.
+    """
+
+    def __init__(self, database: AsyncStorage, *, limit_bytes: int) -> None:
+        self._database = database
+        self._members: BoundedCache[_Key, Members] = BoundedCache(limit_bytes)
+
+    async def included(self, view: View, body: bytes, wanted: Sequence[str], *, is_public: bool) -> bytes:
+        """Return an answer whose entries have the wanted members of their pieces; of extras what is public, if so.
+
+        Raises:
+            OutdatedAnswer: the source is at another version by now.
+        """
+        answer = msgspec.json.decode(body)
+        entries = list(_entries(answer))
+        mentions = list(_mentions(answer, entries)) if "label" in wanted else []
+        await self._include(view, [(entry, entry["id"]) for entry in entries], tuple(wanted), is_public=is_public)
+        await self._include(view, mentions, ("label",), is_public=is_public)
+        return encode(answer)
+
+    async def _include(
+        self, view: View, entries: Sequence[tuple[Entry, str]], wanted: Sequence[str], *, is_public: bool
+    ) -> None:
+        head = view.head
+        # As text, whose hash is worked out once for all entries.
+        place = repr((head.source_id, head.incarnation, head.epoch, head.version, wanted, is_public))
+        missing = dict[str, list[Entry]]()
+        for entry, piece_id in entries:
+            members = self._members.get((place, piece_id))
+            if members is None:
+                missing.setdefault(piece_id, []).append(entry)
+            else:
+                entry.update(members)
+        if not missing:
+            return
+        read = self._database.storage.pieces.read_with_head
+        now, found = await self._database.read(read, head.account_id, head.name, [*missing])
+        if (now.incarnation, now.epoch, now.version) != (head.incarnation, head.epoch, head.version):
+            raise OutdatedAnswer
+        settings = view.source_settings if is_public else None
+        for piece_id, piece in found.items():
+            members = piece_members(piece, view.reading, wanted, settings)
+            self._members.put((place, piece_id), members, len(piece.body) + ENTRY_BYTES)
+            for entry in missing[piece_id]:
+                entry.update(members)
+
+
+def _entries(answer: Any) -> Iterator[Entry]:
+    """Yield the entries of a list, and of each of several lists."""
+    for each in answer if isinstance(answer, list) else (answer,):
+        yield from each.get("content", ())
+        for one in each.get("lists", ()):
+            yield from one.get("content", ())
+
+
+def _mentions(answer: Any, entries: Sequence[Entry]) -> Iterator[tuple[Entry, str]]:
+    """Yield what names a piece beside the entries, with its id: the seed of a list, and liked pieces among reasons."""
+    for each in (answer, *answer.get("lists", ())) if isinstance(answer, dict) else ():
+        seed = each.get("seed", {})
+        if "contentId" in seed:
+            yield seed, seed["contentId"]
+    for entry in entries:
+        for part in entry.get("why", {}).get("parts", ()):
+            yield from ((share, share["id"]) for share in part.get("pieces", ()))

@@ -1,0 +1,410 @@
+"""Writes of what people do and say: interactions, each stored once and taken back, preferences, and erasures.
+
+To take something back says to followers what an erasure says, and then what is left, at new versions: so they forget it
+by what they know already, and nothing but an erasure ever ends what the feed has told (D183 of docs/decisions.md).
+
+Each takes versions of the interactions' counter of its source, which the transaction has locked.
+"""
+
+import functools
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from operator import itemgetter
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, and_, delete, insert, select, update
+
+from penchant.model import NewImpression, NewInteraction
+from penchant.storage import statements
+from penchant.storage.databases.opening import AnyDatabase
+from penchant.storage.hashing import event_key, piece_key, shared_event_key, user_key
+from penchant.storage.impression_ledger import attribute
+from penchant.storage.off_switch import off_person, off_users
+from penchant.storage.records import Outcome, RecordInteractions, ReplacePreferences, TakeBack
+from penchant.storage.schema import (
+    ERASURE_CODE,
+    INTERACTIONS,
+    TYPE_CODES,
+    counters,
+    event_ids,
+    interactions,
+    preferences,
+    taken_back,
+)
+from penchant.storage.secrets import ERASURES, ensure_secret, hide_key
+from penchant_engine.model import StoredInteraction
+
+_EVENTS = """
+SELECT event_key, version, (
+    SELECT user_key FROM interactions
+    WHERE interactions.source_id = event_ids.source_id AND interactions.version = event_ids.version
+) AS owner FROM event_ids"""
+"""Event ids and whose they are. A join would do as well, but PostgreSQL may read all interactions for one."""
+_TAKEN_BACK = "SELECT event_key, version, user_key AS owner FROM taken_back"
+
+
+def record(
+    connection: Connection,
+    database: AnyDatabase,
+    row: Any,
+    commands: Sequence[RecordInteractions],
+    now: int,
+) -> list[Outcome]:
+    """Store the interactions of several commands; return an outcome for each.
+
+    Those with a known event id are stored already, and of people who are switched off nothing is.
+    ``row`` is the source's, with its interactions counter locked. All commands together cost a few statements,
+    so that a group of single interactions is stored as fast as one request with many.
+    """
+    # The source's own clock: a system clock that was set back makes no interaction older than one before it.
+    now = max(now, _clock_of(connection, row.source_id))
+    keys = _Keys(row.source_id)
+    new = [each for command in commands for each in command.interactions]
+    off = off_users(connection, row, {each.user_id for each in new})
+    begin = functools.partial(_InteractionRecorder, row, now, keys, off)
+    is_new = all(each.event_id is None for each in new) or (
+        # As nearly always, none of the event ids is there: to store them tells that, without a look-up of each (D238 of
+        # docs/decisions.md). Of people who are off none is stored, and so nothing told.
+        row.own_events and not off and not _is_any_taken_back(connection, row.source_id)
+    )
+    if is_new:
+        recording = begin({})
+        outcomes = [recording.take(command) for command in commands]
+        is_new = _store_new_events(connection, database, row, recording.events)
+    if not is_new:
+        recording = begin(_read_events(connection, row, keys, new))
+        outcomes = [recording.take(command) for command in commands]
+        # Replaced, not only inserted: a row of this key may be left from before a clearing, which does not count.
+        if recording.events:
+            database.upsert_rows(connection, event_ids, recording.events)
+    if recording.stored:
+        database.append_rows(connection, interactions, _to_rows(row.source_id, keys, recording.stored))
+        # Of nothing of a piece nothing came (D188 of docs/decisions.md).
+        counted = [each for each in recording.stored if each[0].portion != 0 or each[0].type.is_rating]
+        if counted:
+            attribute(connection, database, row, counted)
+        _raise_version(connection, row.source_id, recording.version, now)
+    return outcomes
+
+
+class _Keys:
+    """The keys of a source's people, pieces and events, each made once for all that a transaction wants it for."""
+
+    def __init__(self, source: int) -> None:
+        self.user = functools.cache(functools.partial(user_key, source))
+        self.piece = functools.cache(functools.partial(piece_key, source))
+        self.event = functools.cache(functools.partial(event_key, source))
+
+
+def _store_new_events(
+    connection: Connection, database: AnyDatabase, row: Any, events: Sequence[tuple[int, bytes, int]]
+) -> bool:
+    """Store event ids, and return whether all are new; of others none is stored, and those that were stay."""
+    if not events or database.insert_missing_rows(connection, event_ids, events) == len(events):
+        return True
+    added = (event_ids.c.source_id == row.source_id) & (event_ids.c.version > row.interactions_version)
+    connection.execute(delete(event_ids).where(added))
+    return False
+
+
+class _InteractionRecorder:
+    """Gives versions to new interactions, in order, and recognises those that are stored already.
+
+    ``events`` are those that are stored, by person and event id; ``off`` are people of whom nothing is.
+    """
+
+    def __init__(
+        self, row: Any, now: int, keys: _Keys, off: frozenset[str], events: dict[tuple[str, str], StoredInteraction]
+    ) -> None:
+        self._row = row
+        self._now = now
+        self._keys = keys
+        self._events = events
+        self._off = off
+        self._unstored = 0
+        self.version = int(row.interactions_version)
+        self.stored: list[tuple[StoredInteraction, NewImpression | None, bool]] = []
+        self.events: list[tuple[int, bytes, int]] = []
+
+    def take(self, command: RecordInteractions) -> Outcome:
+        before, unstored_before = len(self.stored), self._unstored
+        answered = tuple(self._take(each, by_page=command.by_page) for each in command.interactions)
+        unstored = self._unstored - unstored_before
+        duplicates = len(answered) - (len(self.stored) - before) - unstored
+        return Outcome(
+            version=self._row.version,
+            interactions_version=self.version,
+            interactions=answered,
+            moments=[interaction.occurred_at for interaction, *_ in self.stored[before:]],
+            duplicates=duplicates,
+            unstored=unstored,
+        )
+
+    def _take(self, new: NewInteraction, *, by_page: bool) -> StoredInteraction:
+        """Return an interaction as it is stored: with the next version, or as it was when its event id came first.
+
+        One that is not stored has the version 0.
+        """
+        user_id, kind, piece_id, occurred_at, event_id, shown_in, portion = new
+        event = None if event_id is None else (user_id, event_id)
+        if event is not None and event in self._events:
+            return self._events[event]
+        is_off = user_id in self._off
+        version = 0 if is_off else self.version + 1
+        moment = self._now if occurred_at is None else occurred_at
+        # By place, as names cost more than all else here.
+        interaction = StoredInteraction(user_id, kind, piece_id, moment, version, event_id, portion)
+        if is_off:
+            self._unstored += 1
+            return interaction
+        self.version = version
+        self.stored.append((interaction, shown_in, by_page))
+        if event is not None:
+            # Of two of a person with the same event id in one group, of whichever requests, the second is a duplicate.
+            self._events[event] = interaction
+            self.events.append((self._row.source_id, self._keys.event(*event), version))
+        return interaction
+
+
+def erase(connection: Connection, insert_into: statements.Insert, row: Any, key: bytes, now: int) -> int | None:
+    """Delete all that is stored of a person, add an erasure to the feed, and return its version.
+
+    ``None``, and no row, where nothing is stored of the person: followers have nothing to forget then.
+    """
+    is_live = interactions.c.version > row.interactions_cleared_at
+    own = select(interactions.c.version).where(_of_person(row.source_id, key), is_live)
+    is_there = connection.execute(own.limit(1)).first()
+    # Cleared rows go as well, though they make no erasure: housekeeping may not have removed them yet.
+    delete_interactions(connection, row.source_id, key)
+    had_preferences = _remove_preferences(connection, row, key)
+    if is_there is None and not had_preferences:
+        return None
+    now = max(now, _clock_of(connection, row.source_id))
+    version = _note_erasure(connection, insert_into, row, key, now)
+    _raise_version(connection, row.source_id, version, now, erased_at=version)
+    return version
+
+
+def take_back(connection: Connection, database: AnyDatabase, row: Any, command: TakeBack, now: int) -> Outcome:
+    """Delete what a person did of one type with a piece, or the part of it that an event id or a moment tells.
+
+    ``row`` is the source's, with its interactions counter locked. To take back what is not there takes no version.
+    """
+    source, key = row.source_id, user_key(row.source_id, command.user_id)
+    chosen = [_of_person(source, key), interactions.c.version > row.interactions_cleared_at]
+    left = select(interactions.c.version).where(*chosen).order_by(interactions.c.version)
+    chosen += [interactions.c.type == TYPE_CODES[command.type], interactions.c.piece_id == command.piece_id]
+    if command.occurred_at is not None:
+        chosen.append(interactions.c.occurred_at == command.occurred_at)
+    if command.event_id is not None:
+        known = _find_versions(connection, row, _Keys(source), [(command.user_id, command.event_id)])
+        chosen.append(interactions.c.version.in_(list(known.values())))
+    removed = list(connection.execute(select(interactions.c.version).where(*chosen)).scalars())
+    if not removed:
+        return Outcome(version=row.version, interactions_version=row.interactions_version)
+    now = max(now, _clock_of(connection, source))
+    erased_at = _note_erasure(connection, database.insert, row, key, now)
+    for some in statements.portions(removed):
+        own = (event_ids.c.source_id == source) & event_ids.c.version.in_(some)
+        keys = connection.execute(delete(event_ids).where(own).returning(event_ids.c.event_key)).scalars()
+        events = [{"source_id": source, "event_key": bytes(each), "user_key": key} for each in keys]
+        if events:
+            noted = [each | {"version": erased_at, "taken_at": now} for each in events]
+            connection.execute(statements.upsert(database.insert, taken_back), noted)
+        gone = (interactions.c.source_id == source) & interactions.c.version.in_(some)
+        connection.execute(delete(interactions).where(gone))
+    moved = [
+        {"source": source, "old": old, "new": new}
+        for new, old in enumerate(connection.execute(left).scalars(), start=erased_at + 1)
+    ]
+    if moved:
+        for statement in statements.MOVE_INTERACTION, statements.MOVE_EVENT:
+            connection.execute(statement, moved)
+    version = erased_at + len(moved)
+    _raise_version(connection, source, version, now, erased_at=erased_at)
+    return Outcome(version=row.version, interactions_version=version, deleted=len(removed))
+
+
+def _note_erasure(connection: Connection, insert_into: statements.Insert, row: Any, key: bytes, now: int) -> int:
+    """Add an erasure of a person to the feed, and return its version."""
+    version = int(row.interactions_version) + 1
+    hidden, number = hide_key(ensure_secret(connection, insert_into, ERASURES), key)
+    erasure = {
+        "source_id": row.source_id,
+        "version": version,
+        "user_key": hidden,
+        "piece_key": number,
+        "type": ERASURE_CODE,
+        "occurred_at": now,
+        "user_id": "",
+        "piece_id": "",
+    }
+    connection.execute(insert(interactions), erasure)
+    return version
+
+
+def delete_interactions(connection: Connection, source: int, key: bytes) -> None:
+    """Delete the interactions of a person with their event ids; erasures stay, and reach followers."""
+    own = _of_person(source, key)
+    # A statement, not its result: a person may have more interactions than a statement may have parameters.
+    versions = select(interactions.c.version).where(own)
+    # The event ids first: which ones they are is found by the interactions.
+    connection.execute(delete(event_ids).where(event_ids.c.source_id == source, event_ids.c.version.in_(versions)))
+    connection.execute(delete(interactions).where(own))
+    connection.execute(delete(taken_back).where(taken_back.c.source_id == source, taken_back.c.user_key == key))
+
+
+def replace_preferences(
+    connection: Connection, insert_into: statements.Insert, row: Any, command: ReplacePreferences, now: int
+) -> int:
+    """Store a person's preferences, or remove them, and return the version at which the interactions then are.
+
+    ``row`` is the source's, with its interactions counter locked. To remove what is not there takes no version.
+    """
+    key = user_key(row.source_id, command.user_id)
+    version = int(row.interactions_version) + 1
+    if command.preferences:
+        stored = {
+            "source_id": row.source_id,
+            "user_key": key,
+            "version": version,
+            "user_id": command.user_id,
+            "body": command.preferences,
+            "off_person": None if command.is_personal else off_person(connection, insert_into, key),
+        }
+        connection.execute(statements.upsert(insert_into, preferences), stored)
+    elif not _remove_preferences(connection, row, key):
+        return version - 1
+    _raise_version(connection, row.source_id, version, max(now, _clock_of(connection, row.source_id)))
+    return version
+
+
+def _of_person(source: int, key: bytes) -> ColumnElement[bool]:
+    return and_(interactions.c.source_id == source, interactions.c.user_key == key, interactions.c.type != ERASURE_CODE)
+
+
+def _remove_preferences(connection: Connection, row: Any, key: bytes) -> bool:
+    """Delete a person's preferences; return whether there were some that count."""
+    own = (preferences.c.source_id == row.source_id) & (preferences.c.user_key == key)
+    version = connection.execute(delete(preferences).where(own).returning(preferences.c.version)).scalar_one_or_none()
+    # Those from before a clearing, which housekeeping has yet to remove, do not count.
+    return version is not None and version > row.interactions_cleared_at
+
+
+def _clock_of(connection: Connection, source: int) -> int:
+    """Return the moment of the latest change of what people did or said, by the source's own clock."""
+    statement = select(counters.c.clock).where(counters.c.source_id == source, counters.c.kind == INTERACTIONS)
+    return int(connection.execute(statement).scalar_one())
+
+
+def _raise_version(connection: Connection, source: int, version: int, now: int, **others: int) -> None:
+    connection.execute(
+        update(counters)
+        .where(counters.c.source_id == source, counters.c.kind == INTERACTIONS)
+        .values(version=version, clock=now, **others)
+    )
+
+
+def _read_events(
+    connection: Connection, row: Any, keys: _Keys, new: Sequence[NewInteraction]
+) -> dict[tuple[str, str], StoredInteraction]:
+    """Return what is stored of these people under the event ids of these interactions, in this incarnation."""
+    new_by_event = {(each.user_id, each.event_id): each for each in new if each.event_id is not None}
+    versions = _find_versions(connection, row, keys, list(new_by_event))
+    stored: dict[int, StoredInteraction] = {}
+    for some in statements.portions(versions.values()):
+        own = (interactions.c.source_id == row.source_id) & interactions.c.version.in_(some)
+        for each in connection.execute(select(interactions.c.user_id, *statements.INTERACTION).where(own)):
+            interaction = statements.to_interaction(*each)
+            stored[interaction.version] = interaction
+    versions |= _find_taken_back(connection, row, [event for event in new_by_event if event not in versions])
+    # An event id without its interaction is still known: to store it again would count it twice.
+    return {
+        event: stored.get(version) or _unstored(new_by_event[event], version) for event, version in versions.items()
+    }
+
+
+def _find_taken_back(connection: Connection, row: Any, events: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
+    """Return at which versions events, each a person and an event id, were taken back."""
+    source, versions = row.source_id, dict[tuple[str, str], int]()
+    if not _is_any_taken_back(connection, source):
+        return versions
+    keys: dict[bytes, list[tuple[str, str]]] = defaultdict(list)
+    for event in events:
+        keys[event_key(source, *event)].append(event)
+        keys[shared_event_key(source, event[1])].append(event)
+    for each in _by_event_key(connection, _TAKEN_BACK, row, keys):
+        theirs = [event for event in keys[bytes(each.event_key)] if user_key(source, event[0]) == bytes(each.owner)]
+        versions |= dict.fromkeys(theirs, each.version)
+    return versions
+
+
+def _is_any_taken_back(connection: Connection, source: int) -> bool:
+    own = select(taken_back.c.version).where(taken_back.c.source_id == source)
+    return connection.execute(own.limit(1)).first() is not None
+
+
+def _by_event_key(connection: Connection, statement: str, row: Any, keys: Iterable[bytes]) -> Iterator[Any]:
+    """Yield the rows of `_EVENTS` or `_TAKEN_BACK` that a source has under keys, in its present incarnation."""
+    # In the driver's words: SQLAlchemy takes longer for thousands of parameters than the database for the rows.
+    mark = "?" if connection.dialect.name == "sqlite" else "%s"
+    # In order: SQLite puts them into a tree of its own first, which then only grows at its end, and looks them up so.
+    for some in statements.portions(sorted(keys)):
+        marks = ", ".join([mark] * len(some))
+        chosen = f"{statement} WHERE source_id = {mark} AND event_key IN ({marks})"
+        for each in connection.exec_driver_sql(chosen, (row.source_id, *some)):
+            # Not in the statement: with a bound of versions SQLite would read all rows of the source from there on.
+            if each.version > row.interactions_cleared_at:
+                yield each
+
+
+def _find_versions(
+    connection: Connection, row: Any, keys: _Keys, events: Sequence[tuple[str, str]]
+) -> dict[tuple[str, str], int]:
+    """Return under which versions events, each a person and an event id, are stored.
+
+    Each is looked up under its key, and, where the source may have such, under the one of earlier releases, which many
+    people may share: there only a row of this very person counts. Who owns a row is found in the same statement, by one
+    look-up in an index, so that others who have the id change neither the statements nor how much they read.
+    """
+    source = row.source_id
+    shared_keys: dict[bytes, dict[bytes, tuple[str, str]]] = defaultdict(dict)
+    own_keys = {keys.event(*event): event for event in events}
+    for event in () if row.own_events else events:
+        shared_keys[shared_event_key(source, event[1])][keys.user(event[0])] = event
+    rows = _by_event_key(connection, _EVENTS, row, [*own_keys, *shared_keys])
+    versions: dict[tuple[str, str], int] = {}
+    # An event is under both keys where nodes of two releases have stored it: what came first is answered.
+    for each in sorted(rows, key=lambda each: int(each.version)):
+        key, owner = bytes(each.event_key), b"" if each.owner is None else bytes(each.owner)
+        owner_event = own_keys.get(key) or shared_keys.get(key, {}).get(owner)
+        if owner_event is not None:
+            versions.setdefault(owner_event, each.version)
+    return versions
+
+
+def _unstored(new: NewInteraction, version: int) -> StoredInteraction:
+    """Return the answer for an event whose interaction has outlived its retention."""
+    interaction = StoredInteraction(
+        user_id=new.user_id,
+        type=new.type,
+        piece_id=new.piece_id,
+        occurred_at=0,
+        version=version,
+        portion=new.portion,
+    )
+    return interaction if new.occurred_at is None else interaction._replace(occurred_at=new.occurred_at)
+
+
+def _to_rows(
+    source: int, keys: _Keys, stored: Iterable[tuple[StoredInteraction, NewImpression | None, bool]]
+) -> list[tuple[Any, ...]]:
+    """Return interactions in the columns of their table, under the keys of their people and pieces."""
+    user, piece = keys.user, keys.piece
+    rows = [
+        (source, version, user(user_id), piece(piece_id), kind.code, moment, user_id, piece_id, event_id, portion)
+        for (user_id, kind, piece_id, moment, version, event_id, portion), _, _ in stored
+    ]
+    # By person: the index of their interactions is gone through once, which saves a quarter of the time.
+    rows.sort(key=itemgetter(2))
+    return rows

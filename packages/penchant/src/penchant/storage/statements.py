@@ -1,0 +1,233 @@
+"""Statements that several parts need, built once for both databases; nothing is executed here."""
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import Any, TypeVar
+
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    ScalarSelect,
+    Table,
+    bindparam,
+    case,
+    literal_column,
+    or_,
+    select,
+    update,
+)
+
+from penchant.storage.schema import (
+    CONTENT,
+    INTERACTIONS,
+    TYPES,
+    counters,
+    event_ids,
+    interactions,
+    pieces,
+    placement_pieces,
+    preferences,
+    sources,
+    usage,
+)
+from penchant_engine.model import StoredInteraction
+
+LOOKUP_KEYS = 5_000
+"""Keys in one look-up: both databases bound the parameters of a statement."""
+
+_Key = TypeVar("_Key")
+
+_content = counters.alias("content")
+_interacted = counters.alias("interacted")
+
+_HEADS = (
+    select(
+        sources.c.source_id,
+        sources.c.account_id,
+        sources.c.name,
+        sources.c.incarnation,
+        sources.c.epoch,
+        _content.c.version,
+        _interacted.c.version.label("interactions_version"),
+        _content.c.live,
+        sources.c.created_at,
+        sources.c.changed_at,
+        _interacted.c.erased_at,
+        sources.c.deleted,
+        _content.c.cleared_at,
+        _content.c.purged_below,
+        _interacted.c.cleared_at.label("interactions_cleared_at"),
+        _interacted.c.purged_below.label("interactions_purged_below"),
+        _interacted.c.clock.label("interactions_clock"),
+        sources.c.words,
+        sources.c.words_wanted,
+        sources.c.own_events,
+    )
+    .select_from(sources)
+    .join(
+        _content,
+        (_content.c.source_id == sources.c.source_id) & (_content.c.kind == literal_column(str(CONTENT))),
+    )
+    .join(
+        _interacted,
+        (_interacted.c.source_id == sources.c.source_id) & (_interacted.c.kind == literal_column(str(INTERACTIONS))),
+    )
+)
+STORE_WORDS = (
+    update(pieces)
+    .where(
+        pieces.c.source_id == bindparam("number"),
+        pieces.c.piece_id == bindparam("id"),
+        pieces.c.version == bindparam("read_at"),
+    )
+    .values(words=bindparam("text"))
+)
+"""Stores what is kept of the words of a piece as it was read."""
+KNOWN_PIECES = select(pieces.c.piece_id).where(
+    pieces.c.source_id == bindparam("source"),
+    pieces.c.piece_id.in_(bindparam("ids", expanding=True)),
+    pieces.c.deleted.is_(False),
+    pieces.c.version > bindparam("cleared_at"),
+)
+"""Which of these ids, some hundreds at most, a source has a piece of."""
+MOVE_INTERACTION, MOVE_EVENT = (
+    update(table)
+    .where(table.c.source_id == bindparam("source"), table.c.version == bindparam("old"))
+    .values(version=bindparam("new"))
+    for table in (interactions, event_ids)
+)
+"""Give what was recorded at a version, and its event id, another one."""
+HEAD = _HEADS.where(sources.c.source_id == bindparam("source_id"))
+"""A source with both its counters; the first eleven columns are those of a `SourceHead`, in its order."""
+HEADS_OF = _HEADS.where(sources.c.source_id.in_(bindparam("numbers", expanding=True)))
+"""Several sources, as `HEAD`."""
+HEADS_FROM = _HEADS.where(_content.c.live >= bindparam("minimum"))
+"""The sources with at least so many pieces, as `HEAD`."""
+HEADS_BUSY = _HEADS.where(_interacted.c.version - _interacted.c.cleared_at >= bindparam("minimum"))
+"""The sources in which at least so many interactions were recorded, erased and expired ones too, as `HEAD`."""
+FEED = (
+    select(
+        interactions.c.version,
+        interactions.c.user_key,
+        interactions.c.piece_key,
+        interactions.c.piece_id,
+        interactions.c.type,
+        interactions.c.occurred_at,
+        interactions.c.portion,
+    )
+    .where(interactions.c.source_id == bindparam("source"), interactions.c.version > bindparam("after"))
+    .order_by(interactions.c.version)
+)
+"""What was recorded and who was erased in a source after a version."""
+INTERACTION = (
+    interactions.c.piece_id,
+    interactions.c.type,
+    interactions.c.occurred_at,
+    interactions.c.version,
+    interactions.c.event_id,
+    interactions.c.portion,
+)
+"""What is read of an interaction whose person is known; `to_interaction` takes it."""
+STATED_CODE = -1
+"""In `RECORDED` the type of a change of preferences; no interaction has it, and no erasure."""
+
+
+def portions(keys: Iterable[_Key], size: int = LOOKUP_KEYS) -> Iterator[list[_Key]]:
+    """Yield keys in lists of a size, each for one statement."""
+    remaining = iter(keys)
+    while portion := list(islice(remaining, size)):
+        yield portion
+
+
+def to_interaction(user_id: str, *columns: Any) -> StoredInteraction:
+    """Return the interaction of a person in the columns of `INTERACTION`."""
+    piece_id, code, occurred_at, version, event_id, portion = columns
+    return StoredInteraction(
+        user_id=user_id,
+        type=TYPES[code],
+        piece_id=piece_id,
+        occurred_at=occurred_at,
+        version=version,
+        event_id=event_id,
+        portion=portion,
+    )
+
+
+def cleared_at(source: int | BindParameter[int], kind: int) -> ScalarSelect[int]:
+    """Select the version up to which rows of this counter's kind were cleared, or are of a source that was deleted."""
+    return (
+        select(counters.c.cleared_at).where(counters.c.source_id == source, counters.c.kind == kind).scalar_subquery()
+    )
+
+
+def _within(table: Table) -> ColumnElement[bool]:
+    return (
+        (table.c.source_id == bindparam("source"))
+        & (table.c.version > bindparam("after"))
+        & (table.c.version <= bindparam("until"))
+    )
+
+
+RECORDED = (
+    select(
+        interactions.c.version,
+        interactions.c.user_key,
+        interactions.c.piece_id,
+        interactions.c.type,
+        interactions.c.occurred_at,
+        interactions.c.user_id,
+        interactions.c.portion,
+    )
+    .where(_within(interactions))
+    .union_all(
+        select(
+            preferences.c.version,
+            preferences.c.user_key,
+            literal_column("''"),
+            literal_column(str(STATED_CODE)),
+            literal_column("0"),
+            literal_column("''"),
+            literal_column("NULL"),
+        ).where(_within(preferences))
+    )
+    .order_by(interactions.c.version)
+)
+"""What became of people in a source after a version, up to another; of erasures only that there was one."""
+
+
+Insert = Callable[[Table], Any]
+"""A dialect's INSERT: it alone knows ON CONFLICT."""
+
+
+def upsert(insert: Insert, table: Table) -> Any:
+    """Return the dialect's insert of a row that replaces the one of the same primary key."""
+    statement = insert(table)
+    replaced = {column.name: statement.excluded[column.name] for column in table.c if not column.primary_key}
+    return statement.on_conflict_do_update(index_elements=list(table.primary_key.columns), set_=replaced)
+
+
+def add_usage(insert: Insert) -> Any:
+    """Return the dialect's insert that adds to the row of the same month."""
+    statement = insert(usage)
+    total = usage.c.answers + statement.excluded.answers
+    return statement.on_conflict_do_update(index_elements=("account_id", "month"), set_={"answers": total})
+
+
+def note_shown(insert: Insert) -> Any:
+    """Return the dialect's insert of a piece that was shown, which widens the days of a row that is there."""
+    statement = insert(placement_pieces)
+    days, given = placement_pieces.c, statement.excluded
+    earlier, later = given.first_day < days.first_day, given.last_day > days.last_day
+    return statement.on_conflict_do_update(
+        index_elements=[column.name for column in placement_pieces.primary_key.columns],
+        set_={
+            "first_day": case((earlier, given.first_day), else_=days.first_day),
+            "last_day": case((later, given.last_day), else_=days.last_day),
+        },
+        where=or_(earlier, later),
+    )
+
+
+def insert_missing(insert: Insert, table: Table) -> Any:
+    """Return the dialect's insert of a row unless its key is there."""
+    return insert(table).on_conflict_do_nothing()

@@ -1,0 +1,432 @@
+"""Operations of the interface: address, what goes in and out, whom they are about; the call and its answer.
+
+A row stands beside its handler; `penchant.web.routes` gathers all of them.
+"""
+
+import contextlib
+import hashlib
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, Generic, ParamSpec, TypeVar
+
+import msgspec
+from starlette.datastructures import Headers
+from starlette.types import Scope as RequestScope
+
+from penchant.errors import Fault, InvalidInput, MalformedPath, NotInBrowsers, invalid_parameter
+from penchant.live.views import View
+from penchant.model import BROWSER_SCOPES, Feature, Scope
+from penchant.service import Services
+from penchant.service.access import Access
+from penchant.storage import SourceHead
+from penchant.web.bodies import JSON, LIST_BODY, BodyKind
+from penchant.web.exchange import RequestExchange
+from penchant.web.parameters import AT, MIN_VERSION
+from penchant.web.query import Parameter, QueryParameters, Values, ignored_names, integer, parse_query, read_parameters
+from penchant.wire import id_problem, source_problem
+from penchant_engine.attributes import Attribute
+
+KEY_HEADER = "x-api-key"
+AGENTS_PATH = "/-/mcp"
+"""Where agents' messages go, whose key may come as a bearer."""
+USER_HEADER = "x-penchant-user"
+KEY_PARAMETER = "key"
+USER_PARAMETER = "user"
+"""Where a browser key and its signed person come from where a page can set no headers."""
+DRAFTS_TAG = "drafts"
+"""Of the operations of drafts, of which browser keys know nothing."""
+Decoded = TypeVar("Decoded")
+P = ParamSpec("P")
+
+MIN_VERSION_HEADER = "x-penchant-min-version"
+MIN_AUDIENCE_VERSION_HEADER = "x-penchant-min-audience-version"
+AUDIENCE_VERSION_HEADER = "x-penchant-audience-version"
+CHANGE_ERRORS = ("storage-unavailable", "overloaded")
+"""Codes of errors of every operation that changes something."""
+BODY_ERRORS = ("unsupported-media-type", "body-too-large", "invalid-syntax", "invalid-input", "request-timeout")
+"""Codes of errors of every operation with a body."""
+
+
+def keys_of(scope: RequestScope) -> list[str]:
+    """Return the keys that a request brings, wherever they may be: in the header, for agents as a bearer, in the query.
+
+    The query counts where there is no header, for pages that can set none. A query that cannot be read has none.
+    """
+    headers = scope["headers"]
+    keys = [value.decode("latin-1") for name, value in headers if name == _KEY_HEADER]
+    # No route has these segments but that of agents, whatever stands before them.
+    if _AGENTS in scope["raw_path"]:
+        given = [value.decode("latin-1") for name, value in headers if name == b"authorization"]
+        return [text[len(_BEARER) :].strip() for text in given if text.lower().startswith(_BEARER)] + keys
+    if keys or _KEY_QUERY not in scope["query_string"]:
+        return keys
+    with contextlib.suppress(MalformedPath):
+        return parse_query(scope["query_string"]).values(KEY_PARAMETER)
+    return []
+
+
+_KEY_HEADER, _KEY_QUERY, _BEARER = KEY_HEADER.encode(), f"{KEY_PARAMETER}=".encode(), "bearer "
+_AGENTS = AGENTS_PATH.encode()
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer of a handler: a body or a stream of parts, and what the headers must say of it.
+
+    ``etag`` marks an answer that may be asked for again conditionally, ``headers`` are further ones. ``close`` ends a
+    stream that is not sent after all.
+    """
+
+    body: bytes | AsyncIterator[bytes] = b""
+    status: int = 200
+    media_type: str = JSON
+    version: int | None = None
+    etag: str | None = None
+    headers: Mapping[str, str] = msgspec.field(default_factory=dict)
+    close: Callable[[], Awaitable[None]] | None = None
+
+
+class AdmittedCaller(msgspec.Struct, frozen=True, kw_only=True):
+    """The sender of a request that was let in, and the source's head of that moment where the source must exist."""
+
+    access: Access
+    head: SourceHead | None = None
+
+
+class Call(msgspec.Struct, frozen=True, kw_only=True):
+    """A request as a handler gets it: let in, its path and query decoded, its body read.
+
+    ``caller`` is ``None`` for public operations; ``body`` and ``media_type`` are empty where the operation's row
+    announces no body, ``decoded`` is what its ``reader`` makes of the body.
+    """
+
+    exchange: RequestExchange
+    operation: "Operation"
+    path: Mapping[str, str]
+    query: QueryParameters
+    caller: AdmittedCaller | None = None
+    media_type: str = ""
+    body: bytes = b""
+    decoded: Any = None
+
+    @property
+    def services(self) -> Services:
+        """The use cases."""
+        return self.exchange.services
+
+    @property
+    def headers(self) -> Headers:
+        """The request's headers."""
+        return self.exchange.headers
+
+    @property
+    def access(self) -> Access:
+        """The key, its account and plan; only operations that need a key have one."""
+        if self.caller is None:
+            raise TypeError("this operation needs no key")
+        return self.caller.access
+
+    @property
+    def source(self) -> str:
+        """The source's name."""
+        return self.path["source"]
+
+    @property
+    def tag_key(self) -> bytes:
+        """What keys the ETags of the account, so that they tell others nothing and are another account's never."""
+        return self.services.tag_secret + self.access.account_id.to_bytes(8, "big", signed=True)
+
+    async def decode_body(self, decode: Callable[[bytes], Decoded]) -> Decoded:
+        """Return what the body holds, and raise what ``decode`` raises; large ones are decoded in a thread.
+
+        Raises:
+            Overloaded: too many large bodies are being decoded.
+        """
+        return await self.services.decoder.decode(self.access.account_id, decode, self.body)
+
+    def values(self) -> Values:
+        """Return the parameters' values, the path's lengths checked as well.
+
+        Raises:
+            InvalidInput: with a fault for every parameter that is not acceptable.
+            NotInBrowsers: a page asks for another moment, at which pieces may be shown that are not yet.
+        """
+        self.check_path()
+        values = read_parameters(self.operation.parameters, self.query)
+        if self.is_in_browser and values.known.get(AT.name) is not None:
+            raise NotInBrowsers("A browser key sees what may be shown now; the parameter at is for other keys.")
+        return values
+
+    def check_path(self) -> None:
+        """Raise `InvalidInput` where an id in the path is longer than ids are."""
+        faults = [
+            Fault(parameter=name, detail=problem)
+            for name, text in self.path.items()
+            # Those are no ids: the order of checks or the handler has its own rule for each.
+            if name not in {"source", "type", "code"} and (problem := id_problem(text))
+        ]
+        if faults:
+            raise InvalidInput(f"The path is not acceptable: {faults[0].detail}", faults=faults)
+
+    def min_version(self) -> int:
+        """Return the version that the read asks for, the greater where it is given both ways.
+
+        Raises:
+            InvalidInput: not a number.
+        """
+        # Most reads ask for no version: they skip the parsing.
+        if MIN_VERSION_HEADER not in self.headers and not self.query.values(MIN_VERSION.name):
+            return 0
+        in_query: int = read_parameters([MIN_VERSION], self.query)[MIN_VERSION.name]
+        return max(in_query, self._greatest_of(MIN_VERSION_HEADER))
+
+    def min_audience_version(self) -> int:
+        """Return the version of the interactions that what people like is to be of at least.
+
+        Raises:
+            InvalidInput: not a number.
+        """
+        return self._greatest_of(MIN_AUDIENCE_VERSION_HEADER)
+
+    def _greatest_of(self, header: str) -> int:
+        """Return the greatest number that a header gives, 0 for none."""
+        versions = [0]
+        for text in self.headers.getlist(header):
+            try:
+                versions.append(integer(text.strip(), least=0))
+            except ValueError as error:
+                raise invalid_parameter(header, str(error)) from error
+        return max(versions)
+
+    async def view(self) -> View:
+        """Return the source as it is committed now, at the version asked for at least."""
+        min_version = self.min_version()
+        head = None if self.caller is None else self.caller.head
+        # The checks have read the head a moment ago: another read would say the same, unless more is asked for.
+        known = head if head is not None and head.version >= min_version else None
+        view = await self.services.views.view(self.access.account_id, self.source, min_version=min_version, known=known)
+        # Shown by a header of whatever answer follows, also of an error that is the caller's.
+        self.exchange.is_stale = view.stale
+        # Whoever reads a page has its key: it knows of no piece that may not be shown now.
+        return replace(view, known_at=self.services.lists.now(view)) if self.is_in_browser else view
+
+    @property
+    def is_in_browser(self) -> bool:
+        """Whether a page sends this, with a key that everybody has who reads the page."""
+        return self.caller is not None and self.caller.access.is_browser
+
+    def attributes(self, view: View) -> Mapping[str, Attribute]:
+        """Return the attributes by which the caller may filter: pages by those alone that they may read."""
+        attributes, settings = view.settings.attributes, view.settings
+        if not self.is_in_browser:
+            return attributes
+        return {key: each for key, each in attributes.items() if settings.is_public_extra(each.steps[0])}
+
+    def ignored(self) -> tuple[str, ...]:
+        """Return the query's names that neither the operation knows nor a browser key's requests may have."""
+        names = ignored_names(self.operation.parameters, self.query)
+        # A browser key in the query was read before the operation was asked for its parameters.
+        if self.is_in_browser:
+            return tuple(name for name in names if name not in {KEY_PARAMETER, USER_PARAMETER})
+        return names
+
+
+def signed_users(headers: Headers, query: QueryParameters) -> list[str]:
+    """Return the signed people of a request: of its header or, where that cannot be set, of its query."""
+    return headers.getlist(USER_HEADER) or query.values(USER_PARAMETER)
+
+
+def check_source(name: str) -> None:
+    """Raise `InvalidInput` where no source can have this name."""
+    problem = source_problem(name)
+    if problem:
+        raise invalid_parameter("source", problem)
+
+
+Handler = Callable[[Call], Awaitable[Answer]]
+Reader = Callable[[Call], Awaitable[Any]]
+"""Decodes the body of a call, for `Call.decoded`; raises what the operation's answer to a bad body is."""
+
+
+def _nobody(_: Any) -> Collection[str]:
+    return ()
+
+
+def _as_it_is(_: Any, user_id: str) -> str:
+    return user_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class About:
+    """Whom an operation is about, as the OpenAPI document names it: nobody, one person, or everybody.
+
+    ``in_request`` are the people whom path and query name, ``in_body`` those whom the decoded body names; a browser key
+    is answered where all of them are the person who is signed. ``mark`` makes of an id, given what was decoded with
+    it, the name by which ``in_body`` knows people. Where people are named, a key needs ``scope`` beside the
+    operation's own.
+    """
+
+    name: str
+    in_request: Callable[[Mapping[str, str], QueryParameters], Collection[str]] | None = None
+    in_body: Callable[[Any], Collection[str]] = _nobody
+    mark: Callable[[Any, str], str] = _as_it_is
+    scope: Scope | None = None
+
+
+NOBODY = About(name="nobody")
+EVERYBODY = About(name="everybody")
+IN_PATH = About(name="person", in_request=lambda path, _: (path["userID"],))
+IN_QUERY = About(name="person", in_request=lambda _, query: query.values(USER_PARAMETER), scope=Scope.PERSONAL)
+"""The person is the query's ``user``, or there is none."""
+
+
+def in_body(
+    people: Callable[[Any], Collection[str]],
+    *,
+    mark: Callable[[Any, str], str] = _as_it_is,
+    scope: Scope | None = None,
+) -> About:
+    """Return that an operation is about the person whom its body names, if any."""
+    return About(name="person", in_body=people, mark=mark, scope=scope)
+
+
+def everybody_in_body(people: Callable[[Any], Collection[str]]) -> About:
+    """Return that an operation tells of all the people whom its body names, if any."""
+    return About(name="everybody", in_body=people, scope=Scope.PERSONAL)
+
+
+def read_by(decode: Callable[[bytes], Any]) -> Reader:
+    """Return the reader of bodies that say by themselves what they hold."""
+    return lambda call: call.decode_body(decode)
+
+
+async def _unserved(call: Call) -> Answer:
+    raise TypeError(f"the operation {call.operation.name} has no handler")
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """An operation of the interface: one row of the routing table and of the OpenAPI document.
+
+    ``about`` says whom it is about; browser keys are answered where ``in_browsers`` says so, and never about everybody.
+    ``body`` and ``answer`` name schema components. A body is of one of ``media_types``; an ``optional_body`` is the
+    handler's to read. ``reader`` decodes the body before the handler is called: it must where the body says whom the
+    call is about, or how many ``answers`` it has, which is one otherwise.
+    ``creates_source`` tells that the source need not exist, ``finds_source`` that the handler itself finds out whether
+    it does: it is looked for apart only to tell which of two errors goes first.
+    ``admin`` ones need a key with that role, and are about no source.
+    ``scope`` is what a key needs for it; all but public and ``admin`` operations have one.
+    ``changes_interactions`` answers tell the version that the interactions then have.
+    ``has_etag`` answers can be asked for again conditionally, ``has_lines`` ones come as NDJSON, too.
+    ``counted`` answers count against the monthly quota. ``personal`` answers are never stored by caches.
+    One that ``gives_way`` is for requests without a key: with one, its path names a source.
+    ``errors`` are the codes beside those that follow from all this.
+    """
+
+    method: str
+    path: str
+    _: KW_ONLY
+    about: About
+    name: str = ""
+    summary: str = ""
+    handler: Handler = _unserved
+    tag: str = ""
+    in_browsers: bool = False
+    status: int = 200
+    parameters: tuple[Parameter, ...] = ()
+    feature: Feature | None = None
+    scope: Scope | None = None
+    public: bool = False
+    admin: bool = False
+    creates_source: bool = False
+    finds_source: bool = False
+    counted: bool = False
+    answers: Callable[[Any], int] | None = None
+    personal: bool = False
+    media_types: tuple[str, ...] = (JSON,)
+    body_kind: BodyKind = LIST_BODY
+    body: str | None = None
+    optional_body: bool = False
+    reader: Reader | None = None
+    has_etag: bool = False
+    has_lines: bool = False
+    deletes_pieces: bool = False
+    changes_interactions: bool = False
+    answer: str | None = None
+    answer_media_type: str = JSON
+    gives_way: bool = False
+    errors: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse an operation that says contradictory things of whom it is for and whom it is about."""
+        if (self.scope is None) != (self.public or self.admin):
+            raise TypeError(f"the operation {self.method} {self.path} needs a scope, or is open to have none")
+        if ("{userID}" in self.path) != (self.about is IN_PATH):
+            raise TypeError(
+                f"the operation {self.method} {self.path} is about the person in its path, or has none there"
+            )
+        if self.in_browsers and (self.scope not in BROWSER_SCOPES or self.about.name == EVERYBODY.name):
+            raise TypeError(
+                f"the operation {self.method} {self.path} is not for pages: it writes, or is about everybody"
+            )
+        if self.reader is None and (self.answers is not None or self.about.in_body is not _nobody):
+            raise TypeError(f"the operation {self.method} {self.path} needs a reader: its body is asked first")
+
+    @property
+    def reads_body(self) -> bool:
+        """Whether its body is read before its handler is called."""
+        return self.body is not None and not self.optional_body
+
+    @property
+    def stores(self) -> bool:
+        """Whether it changes what is stored: all do that do not read, nor make lists, which count."""
+        return self.method != "GET" and self.scope is not None and not self.counted
+
+
+class OperationTable(Generic[P]):
+    """The operations of a module, in the interface's order: each is a row that decorates its handler.
+
+    The handler's name and its documentation are the operation's name and summary, unless the row has others. ``row`` is
+    `Operation`, whose members are the decorator's arguments.
+    """
+
+    def __init__(self, row: Callable[P, Operation], tag: str) -> None:
+        self._row = row
+        self._tag = tag
+        self._operations: list[Operation] = []
+
+    def __iter__(self) -> Iterator[Operation]:
+        return iter(self._operations)
+
+    def operation(self, *args: P.args, **members: P.kwargs) -> Callable[[Handler], Handler]:
+        """Return a decorator that has its function handle an operation."""
+        row = self._row(*args, **members)
+
+        def add(handler: Handler) -> Handler:
+            first, *words = handler.__name__.split("_")
+            name = row.name or first + "".join(map(str.capitalize, words))
+            summary = row.summary or inspect.getdoc(handler) or ""
+            added = replace(row, name=name, summary=summary, handler=handler, tag=row.tag or self._tag)
+            self._operations.append(added)
+            return handler
+
+        return add
+
+
+_TAG_BYTES = 12
+"""Length of a tag's hash: 96 bits, so that two answers never share one by chance (D10 of docs/decisions.md)."""
+
+
+def body_tag(body: bytes, key: bytes = b"") -> str:
+    """Return the tag of a body itself, for what changes without a new version, or not with every one.
+
+    What belongs to an account has its key (`Call.tag_key`): equal bodies of two accounts have different tags, and by
+    no tag anybody finds out what else has which body.
+    """
+    return hashlib.blake2b(body, digest_size=_TAG_BYTES, key=key).hexdigest()
+
+
+def version_tag(head: SourceHead, key: bytes, *more: object) -> str:
+    """Return the tag of what follows from a source's version and the request alone, for streamed lists."""
+    parts = (head.source_id, head.incarnation, head.epoch, head.version, *more)
+    return body_tag("-".join(map(str, parts)).encode(), key)

@@ -1,0 +1,496 @@
+"""Lists: similar pieces, recommendations and profiles, what is popular or new, and those of many people."""
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, TypedDict, TypeVar
+
+import msgspec
+
+from penchant.errors import InvalidInput, invalid_parameter
+from penchant.live.views import View
+from penchant.model import Feature, Scope
+from penchant.service.lists.answers import view_of
+from penchant.service.lists.paging import NEXT_HEADER
+from penchant.service.lists.prospects import ProspectsRequest
+from penchant.web.operations import (
+    AUDIENCE_VERSION_HEADER,
+    EVERYBODY,
+    IN_PATH,
+    NOBODY,
+    Answer,
+    Call,
+    Operation,
+    OperationTable,
+    body_tag,
+)
+from penchant.web.parameters import (
+    AFTER,
+    ALGO,
+    AT,
+    BOOST,
+    BY,
+    CATALOGS,
+    CATEGORY,
+    EXCLUDE,
+    EXPLAIN,
+    FILL,
+    FILTER,
+    HALF_LIFE,
+    INCLUDE,
+    INCLUDE_SEEN,
+    LIMIT,
+    MIN_VERSION,
+    NEWNESS,
+    OLD_TAKE,
+    PEOPLE_LIMIT,
+    PEOPLE_TAKE,
+    PERSONAL,
+    PLAIN,
+    TAKE,
+)
+from penchant.web.query import Values
+from penchant.wire import (
+    EncodedResult,
+    ListCursor,
+    decode_asked,
+    decode_boosts,
+    decode_filter,
+    decode_rank_wish,
+    encode,
+)
+from penchant_engine.attributes import Attribute, AttributeFilter, Boost
+from penchant_engine.lists.marks import mark_count
+from penchant_engine.lists.personal import PersonalRanking
+from penchant_engine.lists.plain import NewRanking, PopularRanking
+from penchant_engine.lists.ranking import ListRanking
+from penchant_engine.lists.requests import PersonalRequest, PlainRequest, RankRequest, SimilarRequest
+from penchant_engine.model import MAX_LISTED, Basis
+
+RECOMMENDATIONS = OperationTable(Operation, "recommendations")
+
+Decoded = TypeVar("Decoded")
+_FREE_ON_PAGES = frozenset(each.name for each in (AFTER, LIMIT, TAKE, INCLUDE, EXPLAIN, MIN_VERSION))
+"""What may differ from page to page of a list."""
+
+
+class PieceChoice(TypedDict):
+    """What narrows and boosts pieces of any list, as requests for lists name it."""
+
+    catalogs: frozenset[str] | None
+    matching: AttributeFilter | None
+    boosts: tuple[Boost, ...]
+    at: int | None
+
+
+class ListChoice(PieceChoice):
+    """What every list is chosen by, as requests for lists name it."""
+
+    take: int
+    exclude: frozenset[str]
+    listed: bytes
+
+
+def piece_choice(call: Call, values: Values, view: View) -> PieceChoice:
+    """Return which pieces of a source a query lets through, and which it boosts."""
+    known = values.known
+    return PieceChoice(
+        catalogs=known["catalogs"],
+        matching=_by_attributes(call, "filter", values, view, decode_filter),
+        boosts=_by_attributes(call, "boost", values, view, decode_boosts) or (),
+        at=known["at"],
+    )
+
+
+def list_choice(call: Call, values: Values, view: View) -> ListChoice:
+    """Return what a query says of any list of a source."""
+    known = values.known
+    # The new name wins over the old one.
+    take = known["limit"] or known["take"]
+    listed = _cursor(call, values, view).listed
+    return ListChoice(
+        take=min(take, MAX_LISTED - mark_count(listed)),
+        exclude=known["exclude"],
+        listed=listed,
+        **piece_choice(call, values, view),
+    )
+
+
+def _asked(call: Call, values: Values) -> list[object]:
+    """Return what a request chooses its list by."""
+    return [call.operation.name, sorted(call.path.items()), _chosen(values)]
+
+
+@functools.lru_cache(maxsize=1_024)
+def _chosen(values: Values) -> msgspec.Raw:
+    """Return what a query chooses a list by, as JSON."""
+    chosen = [
+        [name, sorted(each) if isinstance(each, frozenset) else each]
+        for name, each in sorted(values.known.items())
+        if name not in _FREE_ON_PAGES
+    ]
+    return msgspec.Raw(encode(chosen))
+
+
+def _cursor(call: Call, values: Values, view: View) -> ListCursor:
+    """Return where the list of a request goes on: at its beginning, if it names no cursor."""
+    text = values.known.get(AFTER.name)
+    if text is None:
+        return ListCursor()
+    try:
+        return call.services.lists.pages.read(view.head, _asked(call, values), text)
+    except ValueError as error:
+        raise invalid_parameter(AFTER.name, str(error)) from None
+
+
+def list_headers(call: Call, values: Values, ranking: ListRanking[Any]) -> dict[str, str]:
+    """Return the headers of a list that was made: how much it knows of what people did, and where it goes on."""
+    headers = audience_headers(ranking.audience_version)
+    if AFTER in call.operation.parameters and (listed := ranking.next_marks) is not None:
+        headers[NEXT_HEADER] = _cursor_after(call, values, view_of(ranking.view), listed)
+    return headers
+
+
+def _cursor_after(call: Call, values: Values, view: View, listed: bytes) -> str:
+    """Return the cursor with which the list of a request goes on after all that was listed."""
+    return call.services.lists.pages.cursor(view.head, _asked(call, values), ListCursor(listed=listed))
+
+
+def _by_attributes(
+    call: Call, name: str, values: Values, view: View, decode: Callable[[str, Mapping[str, Attribute]], Decoded]
+) -> Decoded | None:
+    """Return what a parameter says by the attributes that a source has now."""
+    text: str | None = values[name]
+    if text is None:
+        return None
+    call.services.metrics.filtered_lists.labels(name).inc()
+    try:
+        return decode(text, call.attributes(view))
+    except InvalidInput as error:
+        faults = [replace(fault, parameter=name) for fault in error.faults]
+        raise InvalidInput(f"The parameter {name} is not acceptable: {faults[0].detail}", faults=faults) from None
+
+
+def similar_query(call: Call, piece_id: str, values: Values, view: View) -> SimilarRequest:
+    """Return the request for pieces similar to one by content, from a query's values."""
+    return SimilarRequest(
+        piece_id=piece_id,
+        algorithm=values["algo"],
+        **list_choice(call, values, view),
+    )
+
+
+def query_by(call: Call, piece_id: str, values: Values, view: View) -> SimilarRequest:
+    """Return the request for pieces similar to one by what the query says, content, audience or both."""
+    query = similar_query(call, piece_id, values, view)
+    if values["by"] is Basis.CONTENT:
+        return query
+    return msgspec.structs.replace(query, by=values["by"], min_audience_version=call.min_audience_version())
+
+
+def audience_headers(version: int | None) -> dict[str, str]:
+    """Return the header that tells how much a list knows of what people did, none where it does not go by that."""
+    return {} if version is None else {AUDIENCE_VERSION_HEADER: str(version)}
+
+
+def personal_query(call: Call, user_id: str, values: Values, view: View) -> PersonalRequest:
+    """Return the request for a person's recommendations, from a query's values."""
+    known = values.known
+    calibration, category = known["calibration"], known["calibration-category"]
+    if (category is None) is not (calibration is None) and (calibration or category):
+        given, missing = sorted(("calibration", "calibration-category"), reverse=calibration is None)
+        raise invalid_parameter(given, f"Found it without {missing}; both together are accepted.")
+    return PersonalRequest(
+        user_id=user_id,
+        algorithm=known["algo"],
+        include_seen=known["include-seen"],
+        fill=known["fill"],
+        diversity=known["diversity"],
+        calibration=calibration or 0.0,
+        calibration_category=category or "",
+        min_audience_version=call.min_audience_version(),
+        **list_choice(call, values, view),
+    )
+
+
+async def personal_answer(call: Call, values: Values, ranking: PersonalRanking) -> Answer:
+    """Return the answer of a person's list, which tells how much it knows of what people did."""
+    body = encode(await call.services.lists.answer(ranking, explain=values["explain"]))
+    return Answer(body=body, version=view_of(ranking.view).head.version, headers=list_headers(call, values, ranking))
+
+
+@RECOMMENDATIONS.operation(
+    "GET",
+    "/{source}/content/{contentID}/similar",
+    has_etag=True,
+    about=NOBODY,
+    in_browsers=True,
+    scope=Scope.READ,
+    parameters=(LIMIT, OLD_TAKE, CATALOGS, FILTER, BOOST, ALGO, BY, AT, EXCLUDE, INCLUDE, EXPLAIN, MIN_VERSION),
+    counted=True,
+    answer="RecommendationResult",
+    errors=("unknown-piece", "too-few-pieces"),
+)
+async def similar_content(call: Call) -> Answer:
+    """The nearest pieces, nearest first."""
+    values = call.values()
+    view = await call.view()
+    query = query_by(call, call.path["contentID"], values, view)
+    lists = call.services.lists
+    ranking = await lists.similar(view, query)
+    if values["explain"] or ranking.audience_version is not None:
+        body = encode(await lists.answer(ranking, explain=values["explain"]))
+    else:
+        # Only these are remembered: what people like changes without a new version of the source.
+        body = await call.services.similar_answers.encoded(ranking, lists.answer)
+    return Answer(
+        body=body,
+        version=view.head.version,
+        etag=body_tag(body, call.tag_key),
+        headers=audience_headers(ranking.audience_version),
+    )
+
+
+@RECOMMENDATIONS.operation(
+    "GET",
+    "/{source}/users/{userID}/recommendation",
+    about=IN_PATH,
+    in_browsers=True,
+    scope=Scope.PERSONAL,
+    feature=Feature.PERSONALIZED,
+    parameters=(*PERSONAL, AFTER, EXPLAIN, MIN_VERSION),
+    counted=True,
+    personal=True,
+    answer="RecommendationResult",
+    errors=("overloaded",),
+)
+async def recommend(call: Call) -> Answer:
+    """What this person may like, best first."""
+    values = call.values()
+    view = await call.view()
+    query = personal_query(call, call.path["userID"], values, view)
+    ranking = await call.services.lists.personal(view, query)
+    if values["explain"] or query.at is not None or not call.query.is_short:
+        return await personal_answer(call, values, ranking)
+    encoded = await call.services.personal_lists.encoded(ranking, values, call.services.lists.answer)
+    body = encode(EncodedResult(id=query.user_id, content=encoded.content))
+    headers = audience_headers(ranking.audience_version)
+    if encoded.listed is not None:
+        if encoded.cursor[0] != query.user_id:
+            encoded.cursor = query.user_id, _cursor_after(call, values, view, encoded.listed)
+        headers[NEXT_HEADER] = encoded.cursor[1]
+    return Answer(body=body, version=view.head.version, headers=headers)
+
+
+@RECOMMENDATIONS.operation(
+    "POST",
+    "/{source}/users/{userID}/rank",
+    about=IN_PATH,
+    in_browsers=True,
+    scope=Scope.PERSONAL,
+    feature=Feature.PERSONALIZED,
+    parameters=(CATALOGS, FILTER, BOOST, AT, INCLUDE_SEEN, INCLUDE, EXPLAIN, MIN_VERSION),
+    counted=True,
+    personal=True,
+    body="RankWish",
+    answer="RankResult",
+    errors=("too-many-entries", "overloaded"),
+)
+async def rank(call: Call) -> Answer:
+    """Given pieces, such as hits of a search, in the order in which they suit this person."""
+    values = call.values()
+    wish = await call.decode_body(decode_rank_wish)
+    view = await call.view()
+    query = RankRequest(
+        user_id=call.path["userID"],
+        content=wish.content,
+        weight=wish.weight,
+        take=len(wish.content),
+        include_seen=values["include-seen"],
+        min_audience_version=call.min_audience_version(),
+        **piece_choice(call, values, view),
+    )
+    ranked = await call.services.lists.ranked(call.access, view, query, explain=values["explain"])
+    headers = audience_headers(ranked.audience_version)
+    return Answer(body=encode(ranked.result), version=view.head.version, headers=headers)
+
+
+@RECOMMENDATIONS.operation(
+    "GET",
+    "/{source}/users/{userID}/again",
+    about=IN_PATH,
+    in_browsers=True,
+    scope=Scope.PERSONAL,
+    feature=Feature.PERSONALIZED,
+    parameters=(*PLAIN, AFTER, MIN_VERSION),
+    personal=True,
+    answer="RevisitResult",
+)
+async def again_content(call: Call) -> Answer:
+    """What this person began or keeps coming back to."""
+    values = call.values()
+    view = await call.view()
+    query = PersonalRequest(user_id=call.path["userID"], **list_choice(call, values, view))
+    ranking = await call.services.lists.again(view, query)
+    body = encode(await call.services.lists.answer(ranking))
+    return Answer(body=body, version=view.head.version, headers=list_headers(call, values, ranking))
+
+
+@RECOMMENDATIONS.operation(
+    "GET",
+    "/{source}/users/{userID}/recommendation/profile",
+    tag="people",
+    about=IN_PATH,
+    in_browsers=True,
+    scope=Scope.PERSONAL,
+    feature=Feature.PROFILE,
+    parameters=(MIN_VERSION,),
+    personal=True,
+    answer="ProfileList",
+    errors=("overloaded",),
+)
+async def get_profile(call: Call) -> Answer:
+    """This person's taste."""
+    call.values()
+    view = await call.view()
+    profiles = await call.services.lists.profile(view, call.path["userID"])
+    return Answer(body=encode(profiles), version=view.head.version)
+
+
+@RECOMMENDATIONS.operation(
+    "GET",
+    "/{source}/users/{userID}/segments",
+    tag="people",
+    about=IN_PATH,
+    in_browsers=True,
+    scope=Scope.PERSONAL,
+    feature=Feature.PROFILE,
+    parameters=(CATEGORY, LIMIT, OLD_TAKE, MIN_VERSION),
+    personal=True,
+    answer="TasteSegments",
+    errors=("overloaded",),
+)
+async def list_segments(call: Call) -> Answer:
+    """The keywords of a category that this person likes, with enough pieces to show."""
+    values = call.values()
+    if values["category"] is None:
+        raise invalid_parameter("category", "Say of which category: its keywords are what is listed.")
+    view = await call.view()
+    take = values["limit"] or values["take"]
+    segments = await call.services.lists.segments(view, call.path["userID"], values["category"], take)
+    return Answer(body=encode(segments), version=view.head.version)
+
+
+PLAIN_LISTS = OperationTable(Operation, "recommendations")
+
+MAX_PEOPLE = 1_000
+"""People whose lists one request asks for (interface, section 9)."""
+
+
+def _plain_query(call: Call, values: Values, view: View) -> PlainRequest:
+    return PlainRequest(
+        half_life_days=values["halfLifeDays"],
+        min_audience_version=call.min_audience_version(),
+        **list_choice(call, values, view),
+    )
+
+
+@PLAIN_LISTS.operation(
+    "GET",
+    "/{source}/popular",
+    has_etag=True,
+    about=NOBODY,
+    in_browsers=True,
+    scope=Scope.READ,
+    parameters=(*PLAIN, AFTER, HALF_LIFE, MIN_VERSION),
+    answer="AnonymousResult",
+    errors=("overloaded",),
+)
+async def popular_content(call: Call) -> Answer:
+    """What most people like, the most popular first; whoever asks."""
+    values = call.values()
+    view = await call.view()
+    return await _plain_answer(call, values, await call.services.lists.popular(view, _plain_query(call, values, view)))
+
+
+@PLAIN_LISTS.operation(
+    "GET",
+    "/{source}/new",
+    has_etag=True,
+    about=NOBODY,
+    in_browsers=True,
+    scope=Scope.READ,
+    parameters=(*PLAIN, AFTER, NEWNESS, MIN_VERSION),
+    answer="AnonymousResult",
+)
+async def new_content(call: Call) -> Answer:
+    """What became available last, the newest first."""
+    values = call.values()
+    view = await call.view()
+    return await _plain_answer(call, values, await call.services.lists.newest(view, _plain_query(call, values, view)))
+
+
+async def _plain_answer(call: Call, values: Values, ranking: PopularRanking | NewRanking) -> Answer:
+    body = encode(await call.services.lists.answer(ranking))
+    return Answer(
+        body=body,
+        version=view_of(ranking.view).head.version,
+        etag=body_tag(body, call.tag_key),
+        headers=list_headers(call, values, ranking),
+    )
+
+
+@PLAIN_LISTS.operation(
+    "GET",
+    "/{source}/content/{contentID}/audience",
+    about=EVERYBODY,
+    scope=Scope.PERSONAL,
+    feature=Feature.PERSONALIZED,
+    parameters=(PEOPLE_LIMIT, PEOPLE_TAKE, AT, INCLUDE_SEEN, FILL, MIN_VERSION),
+    counted=True,
+    personal=True,
+    answer="ProspectList",
+    errors=("unknown-piece", "too-many-people", "overloaded"),
+)
+async def content_audience(call: Call) -> Answer:
+    """Which people would like this piece most, for a newsletter or a push."""
+    values = call.values()
+    view = await call.view()
+    query = ProspectsRequest(
+        piece_id=call.path["contentID"],
+        take=values["limit"] or values["take"],
+        at=values["at"],
+        include_seen=values["include-seen"],
+        fill=values["fill"],
+        min_audience_version=call.min_audience_version(),
+    )
+    people, audience_version = await call.services.prospects.of_piece(view, query)
+    return Answer(body=encode(people), version=view.head.version, headers=audience_headers(audience_version))
+
+
+async def read_people(call: Call) -> tuple[str, ...]:
+    """Return the people of whom lists are asked for, in the order asked."""
+    return await call.decode_body(lambda body: decode_asked(body, MAX_PEOPLE))
+
+
+@PLAIN_LISTS.operation(
+    "POST",
+    "/{source}/recommendations",
+    about=EVERYBODY,
+    scope=Scope.PERSONAL,
+    feature=Feature.PERSONALIZED,
+    parameters=(*PERSONAL, MIN_VERSION),
+    counted=True,
+    personal=True,
+    body="UserIds",
+    reader=read_people,
+    answers=len,
+    answer="RecommendationResults",
+    errors=("too-many-entries", "overloaded"),
+)
+async def recommend_to_each(call: Call) -> Answer:
+    """What each of up to 1,000 people may like, in one request."""
+    view = await call.view()
+    query = personal_query(call, "", call.values(), view)
+    lists, audience_version = await call.services.lists.recommend_to_each(view, query, call.decoded)
+    return Answer(body=encode(lists), version=view.head.version, headers=audience_headers(audience_version))
