@@ -12,7 +12,7 @@ import pytest
 from acceptance.processes import wait_until
 from acceptance.servers import WITHOUT_TLS, Server, command, free_port, new_key
 from factories import piece
-from penchant.cli import COMMANDS
+from penchant.cli import places
 
 pytestmark = pytest.mark.slow
 
@@ -149,5 +149,5 @@ def test_the_demo_stays_in_the_account_of_its_key_and_is_loaded_once_into_one_of
 def test_help_names_every_command() -> None:
     helped = command("--help").stdout
 
-    for name in COMMANDS:
+    for name in places():
         assert f"  {name} " in helped

@@ -17,7 +17,6 @@ import numpy as np
 import pytest
 
 from kernel_cache import KERNELS
-from penchant.bench import catalogue
 from penchant.live.compiling import load_kernels
 from penchant.live.following import apply_feed
 from penchant.model import EncodedPiece, SourceSettings
@@ -27,6 +26,7 @@ from penchant_engine.attributes import Attribute, AttributeFilter, AttributeType
 from penchant_engine.index import DISTANCE_SCALE, Booster, Filter, Snapshot
 from penchant_engine.index.compiled import engine
 from penchant_engine.index.compiled.samples import KINDS, WIDE_KINDS
+from penchant_lab.bench import catalogue
 
 pytestmark = pytest.mark.slow
 

@@ -17,8 +17,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from penchant.bench.load import LoadPlan, request, run
-from penchant.bench.server import BenchTarget, Server, running
+from penchant_lab.bench.load import LoadPlan, request, run
+from penchant_lab.bench.server import BenchTarget, Server, running
 
 pytestmark = pytest.mark.slow
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from kernel_cache import KERNELS
-from penchant.bench import catalogue
 from penchant.live.compiling import load_kernels
 from penchant_engine.index.compiled import engine
 from penchant_engine.index.compiled.samples import KINDS
+from penchant_lab.bench import catalogue
 from serving import Service, ok
 
 pytestmark = pytest.mark.slow

@@ -14,7 +14,6 @@ import pytest
 
 from answers import placed_taste
 from kernel_cache import KERNELS
-from penchant.bench import catalogue
 from penchant.live.compiling import load_kernels
 from penchant_engine.index import (
     NO_ATTRIBUTES,
@@ -35,6 +34,7 @@ from penchant_engine.index.compiled import engine
 from penchant_engine.index.compiled.engine import SearchThreads
 from penchant_engine.index.compiled.samples import KINDS
 from penchant_engine.model import Algorithm, Term
+from penchant_lab.bench import catalogue
 
 pytestmark = pytest.mark.slow
 

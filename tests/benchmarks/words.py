@@ -35,10 +35,6 @@ import numpy as np
 import stopwordsiso
 from msgspec import structs
 
-from penchant.cli.histories import kernels_for, read_source
-from penchant.evaluation.histories import Knowledge, SourceHistory
-from penchant.evaluation.metrics import NOTHING, RECALLED, compared, estimate, hits_of, ndcg, recall
-from penchant.evaluation.served import snapshot_of
 from penchant.live.views import View
 from penchant.live.word_writer import WordWriter
 from penchant.model import MAX_PIECES_PER_SUBMISSION, SourceSettings
@@ -51,6 +47,10 @@ from penchant_engine.lists.personal import PersonalRanking
 from penchant_engine.lists.requests import PersonalRequest, SimilarRequest
 from penchant_engine.lists.similar import SimilarRanking
 from penchant_engine.model import DAY_MS, WORDS_CATEGORY, Algorithm, InteractionType, StoredInteraction
+from penchant_lab.commands.histories import kernels_for, read_source
+from penchant_lab.histories import Knowledge, SourceHistory
+from penchant_lab.metrics import NOTHING, RECALLED, compared, estimate, hits_of, ndcg, recall
+from penchant_lab.served import snapshot_of
 
 JUDGED_LIKES = 15
 """Likes of a piece that similar content is asked for."""

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from acceptance.balancers import program
 from cli.conftest import Running
 from cli.test_start import imported_by
-from penchant.cli import COMMANDS, GROUPS, commands
+from penchant.cli import commands, groups, places
 from penchant.cli.completion import SHELLS
 from serving import Service
 
@@ -32,8 +32,8 @@ def told(*words: str) -> str:
 def test_the_help_has_every_command_below_its_heading_in_whole_sentences() -> None:
     found = dict(re.findall(r"^([A-Z][\w ]+):\n((?:  .*\n)+)", told("--help"), re.MULTILINE))
 
-    assert list(found)[1:] == list(GROUPS)
-    for heading, group in GROUPS.items():
+    assert list(found)[1:] == list(groups())
+    for heading, group in groups().items():
         listed = dict(re.findall(r"^  ([a-z]+) +((?:.*\n(?: {3,})?)+?)(?=  [a-z]|\Z)", found[heading], re.MULTILINE))
         assert list(listed) == list(group)
         for name, sentence in listed.items():
@@ -115,4 +115,5 @@ def test_where_another_account_has_a_source_of_the_name_it_is_told(service: Serv
 
 
 def test_every_command_is_named_once() -> None:
-    assert len(COMMANDS) == sum(map(len, GROUPS.values()))
+    assert sorted(places()) == sorted(name for group in groups().values() for name in group)
+    assert len(places()) == 23

@@ -5,11 +5,11 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from penchant.cli.histories import read_source
 from penchant.live.word_writer import WordWriter, replace_settings
 from penchant.model import EncodedPiece, SourceSettings
 from penchant.storage import Storage, SubmitPieces, open_storage
 from penchant.words import WordRule
+from penchant_lab.commands.histories import read_source
 
 WORDS = SourceSettings(words=WordRule(language="none"))
 PIECE = {"id": "jaws", "label": "Jaws bites", "categories": {"tag": ["sea"]}}

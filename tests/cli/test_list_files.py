@@ -10,9 +10,9 @@ import pytest
 
 from cli.conftest import Running
 from evaluation.conftest import made
-from penchant.cli.list_files import ListColumns, ListFile, read_lists
-from penchant.evaluation.foreign_lists import ForeignLists
 from penchant.importing.files import UnreadableFile
+from penchant_lab.commands.list_files import ListColumns, ListFile, read_lists
+from penchant_lab.foreign_lists import ForeignLists
 
 HISTORY = made([("u", "a", "RateLike", 1), ("w", "b", "RateLike", 2)], "abc")
 ROWS = [("u", "b", 1, 0.9), ("u", "c", 2, 0.5), ("w", "a", 1, 7.0)]

@@ -7,7 +7,7 @@ import pytest
 
 from cli.conftest import Running
 from databases import new_database
-from penchant.cli import COMMANDS, commands
+from penchant.cli import commands, places
 
 MAKING = {"serve", "demo", "import", "keys create", "keys secret", "pull add", "restore"}
 """Commands that begin a database where there is none."""
@@ -41,7 +41,7 @@ READING = {
 
 def test_each_command_on_data_is_of_one_of_these_kinds() -> None:
     found = set()
-    for name in COMMANDS:
+    for name in places():
         command = commands.get_command(None, name)  # type: ignore[arg-type]
         assert command is not None
         parts = command.commands.items() if isinstance(command, click.Group) else [("", command)]

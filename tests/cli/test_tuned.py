@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from penchant.cli import tune
-from penchant.cli.tune import TunedSource
 from penchant.errors import Refused, UnknownSource
-from penchant.evaluation.metrics import Estimate
-from penchant.evaluation.tuning import TuningResult
 from penchant.model import SourceSettings
 from penchant.storage import Storage, SubmitPieces, open_storage
 from penchant_engine.model import InteractionType
+from penchant_lab.commands import tune
+from penchant_lab.commands.tune import TunedSource
+from penchant_lab.metrics import Estimate
+from penchant_lab.tuning import TuningResult
 
 DEFAULTS = SourceSettings()
 

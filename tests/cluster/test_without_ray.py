@@ -9,9 +9,14 @@ from pathlib import Path
 import pytest
 
 import penchant
+import penchant_engine
+import penchant_lab
+from penchant.cli import places
 
 COMMANDS = ("evaluate", "recommend", "serve", "tune")
-MODULES = ", ".join(("penchant.__main__", "penchant.bootstrap", *(f"penchant.cli.{name}" for name in COMMANDS)))
+MODULES = ", ".join(
+    ("penchant.__main__", "penchant.bootstrap", *(places()[name].partition(":")[0] for name in COMMANDS))
+)
 REFUSED = """
 import json, sys
 from penchant.cli import main
@@ -31,13 +36,13 @@ def without_ray(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     for entry in Path(sysconfig.get_paths()["purelib"]).iterdir():
         if entry.name.partition("-")[0] != "ray":
             (folder / entry.name).symlink_to(entry)
-    path = f"{folder}:{Path(penchant.__file__).parent.parent}"
+    sources = [Path(each.__file__ or "").parent.parent for each in (penchant, penchant_engine, penchant_lab)]
     return subprocess.run(
         [sys.executable, "-S", *words],
         capture_output=True,
         text=True,
         check=False,
-        env={"PYTHONPATH": path, "PENCHANT_CLUSTER": "127.0.0.1:6379"},
+        env={"PYTHONPATH": ":".join(map(str, [folder, *sources])), "PENCHANT_CLUSTER": "127.0.0.1:6379"},
     )
 
 

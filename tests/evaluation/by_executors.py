@@ -6,15 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from penchant.cluster import Executor, WorkPlan
-from penchant.evaluation.contest import Contest, ContestLists, made_here
-from penchant.evaluation.histories import SourceHistory
-from penchant.evaluation.list_work import ListWork, MethodLists
-from penchant.evaluation.splits import SplitRule
-from penchant.evaluation.trials import EvaluationRequest
-from penchant.evaluation.tuning import CandidateLists, TuningRequest, TuningTrial, gather_here, tune
 from penchant.model import SourceSettings
 from penchant.service.bulk.lists import KernelChoice
 from penchant_engine.model import Blend
+from penchant_lab.contest import Contest, ContestLists, made_here
+from penchant_lab.histories import SourceHistory
+from penchant_lab.list_work import ListWork, MethodLists
+from penchant_lab.splits import SplitRule
+from penchant_lab.trials import EvaluationRequest
+from penchant_lab.tuning import CandidateLists, TuningRequest, TuningTrial, gather_here, tune
 
 NO_KERNELS = KernelChoice("", ())
 ExecutorOf = Callable[[WorkPlan, Path], Executor]

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from penchant.evaluation.contest import Contest, Evaluation, made_here
-from penchant.evaluation.histories import SourceHistory, history_of
-from penchant.evaluation.trials import EvaluationRequest
 from penchant.model import SourceSettings
 from penchant_engine.model import DAY_MS, WHOLE, IndexedPiece, InteractionType, Term
+from penchant_lab.contest import Contest, Evaluation, made_here
+from penchant_lab.histories import SourceHistory, history_of
+from penchant_lab.trials import EvaluationRequest
 
 
 def made(rows: Sequence[tuple[str, str, str, int]], pieces: Sequence[str], **settings: Any) -> SourceHistory:

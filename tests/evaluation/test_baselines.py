@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from evaluation.conftest import drawn, made
-from penchant.evaluation import contenders
-from penchant.evaluation.histories import Knowledge, SourceHistory, relevant_pieces
-from penchant.evaluation.metrics import NOTHING
-from penchant.evaluation.splits import RELEVANT, SplitRule, split
 from penchant.model import SourceSettings
 from penchant_engine.index import FloatArray, IntArray
+from penchant_lab import contenders
+from penchant_lab.histories import Knowledge, SourceHistory, relevant_pieces
+from penchant_lab.metrics import NOTHING
+from penchant_lab.splits import RELEVANT, SplitRule, split
 
 EVERYBODY = np.arange(30)
 

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from penchant.errors import InvalidInput
-from penchant.evaluation import closed_loop
-from penchant.evaluation.closed_loop import CONDITIONS, Crowd, LoopFigures, LoopRequest, LoopSource, overlap, simulate
-from penchant.evaluation.histories import SourceHistory, history_of
-from penchant.evaluation.line_plots import LinePanel, draw_panels
-from penchant.evaluation.true_tastes import draw_tastes, most_met
 from penchant.model import SourceSettings
 from penchant_engine.model import DAY_MS, WHOLE, Algorithm, IndexedPiece, InteractionType, Term
+from penchant_lab import closed_loop
+from penchant_lab.closed_loop import CONDITIONS, Crowd, LoopFigures, LoopRequest, LoopSource, overlap, simulate
+from penchant_lab.histories import SourceHistory, history_of
+from penchant_lab.line_plots import LinePanel, draw_panels
+from penchant_lab.true_tastes import draw_tastes, most_met
 
 PIECES, GENRES = 60, 6
 REQUEST = LoopRequest(condition=CONDITIONS["cold30"], people=48, days=4, probes=12)

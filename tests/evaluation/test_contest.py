@@ -10,15 +10,15 @@ from msgspec import structs
 
 from evaluation.conftest import drawn, evaluate, made
 from penchant.errors import InvalidInput
-from penchant.evaluation.contenders import PENCHANT
-from penchant.evaluation.contest import Evaluation, as_json, conclude
-from penchant.evaluation.histories import TYPES, Knowledge, SourceHistory, history_of
-from penchant.evaluation.served import AS_SERVED, ServedSource
-from penchant.evaluation.splits import SplitRule, split
-from penchant.evaluation.trials import EvaluationRequest
 from penchant.model import SourceSettings
 from penchant.wire import decode_stored_piece, encode, format_timestamp
 from penchant_engine.model import DAY_MS, WHOLE, Algorithm, IndexedPiece, InteractionType
+from penchant_lab.contenders import PENCHANT
+from penchant_lab.contest import Evaluation, as_json, conclude
+from penchant_lab.histories import TYPES, Knowledge, SourceHistory, history_of
+from penchant_lab.served import AS_SERVED, ServedSource
+from penchant_lab.splits import SplitRule, split
+from penchant_lab.trials import EvaluationRequest
 from serving import Service
 
 pytestmark = pytest.mark.slow

@@ -9,13 +9,13 @@ from msgspec import structs
 
 from evaluation.conftest import drawn, evaluate, made
 from penchant.errors import InvalidInput
-from penchant.evaluation.contest import Contest, best_first, made_here
-from penchant.evaluation.foreign_lists import ForeignEntry, ForeignLists
-from penchant.evaluation.histories import SourceHistory
-from penchant.evaluation.list_work import MethodLists
-from penchant.evaluation.metrics import NOTHING
-from penchant.evaluation.splits import SplitRule
-from penchant.evaluation.trials import EvaluationRequest, Trial
+from penchant_lab.contest import Contest, best_first, made_here
+from penchant_lab.foreign_lists import ForeignEntry, ForeignLists
+from penchant_lab.histories import SourceHistory
+from penchant_lab.list_work import MethodLists
+from penchant_lab.metrics import NOTHING
+from penchant_lab.splits import SplitRule
+from penchant_lab.trials import EvaluationRequest, Trial
 
 METHODS = ("popular", "item-kNN")
 REQUEST = EvaluationRequest(split=SplitRule(cold=0.1), methods=METHODS)

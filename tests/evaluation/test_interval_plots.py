@@ -2,7 +2,7 @@
 
 from defusedxml.ElementTree import fromstring
 
-from penchant.evaluation.interval_plots import WIDTH, IntervalPanel, draw_intervals
+from penchant_lab.interval_plots import WIDTH, IntervalPanel, draw_intervals
 
 SVG = "{http://www.w3.org/2000/svg}"
 

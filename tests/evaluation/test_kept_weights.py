@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from kernel_cache import use_kernels
-from penchant.cli.histories import HistoryOrigin
-from penchant.evaluation.histories import Knowledge
-from penchant.evaluation.served import audience_of, snapshot_of
 from penchant.settings import NodeSettings
+from penchant_lab.commands.histories import HistoryOrigin
+from penchant_lab.histories import Knowledge
+from penchant_lab.served import audience_of, snapshot_of
 
 pytestmark = pytest.mark.stress
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penchant.evaluation import metrics
+from penchant_lab import metrics
 
 LISTS = st.lists(
     st.tuples(

@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from penchant.evaluation.histories import NUMBERS, SourceHistory, history_of
-from penchant.evaluation.mixes import MIXES
-from penchant.evaluation.splits import RELEVANT, SplitRule
-from penchant.evaluation.trials import EvaluationRequest, Trial
 from penchant.model import SourceSettings
 from penchant_engine.model import IndexedPiece, InteractionType
+from penchant_lab.histories import NUMBERS, SourceHistory, history_of
+from penchant_lab.mixes import MIXES
+from penchant_lab.splits import RELEVANT, SplitRule
+from penchant_lab.trials import EvaluationRequest, Trial
 
 CLICK, LIKE = InteractionType.CLICK, InteractionType.RATE_LIKE
 REQUEST = EvaluationRequest(split=SplitRule())

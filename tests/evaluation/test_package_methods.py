@@ -3,10 +3,10 @@
 import pytest
 
 from evaluation.conftest import evaluate
-from penchant.evaluation.histories import SourceHistory
-from penchant.evaluation.package_methods import PACKAGE_METHODS
-from penchant.evaluation.splits import KnowledgeLimits, SplitRule
-from penchant.evaluation.trials import EvaluationRequest
+from penchant_lab.histories import SourceHistory
+from penchant_lab.package_methods import PACKAGE_METHODS
+from penchant_lab.splits import KnowledgeLimits, SplitRule
+from penchant_lab.trials import EvaluationRequest
 
 
 @pytest.mark.slow

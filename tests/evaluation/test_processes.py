@@ -9,7 +9,7 @@ import pytest
 
 from evaluation.by_executors import evaluate_by, tune_by
 from penchant.cluster import Executor, WorkPlan, executor_of
-from penchant.evaluation.histories import SourceHistory
+from penchant_lab.histories import SourceHistory
 
 pytestmark = pytest.mark.slow
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from evaluation.conftest import drawn, made
-from penchant.evaluation.histories import Knowledge
-from penchant.evaluation.sessions import PENALTY, by_order, by_sessions, by_transitions
 from penchant_engine.index import FloatArray
+from penchant_lab.histories import Knowledge
+from penchant_lab.sessions import PENALTY, by_order, by_sessions, by_transitions
 
 PEOPLE, DECAY = 30, 3.0
 

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from answers import rows_of_likes
 from evaluation.conftest import drawn, evaluate, made
 from penchant.errors import InvalidInput
-from penchant.evaluation.contenders import PENCHANT
-from penchant.evaluation.histories import Knowledge, SourceHistory
-from penchant.evaluation.served import ServedSource
-from penchant.evaluation.splits import Kind, KnowledgeLimits, SplitRule, split
-from penchant.evaluation.trials import EvaluationRequest, Trial, known_part
 from penchant_engine.index import BoolArray
 from penchant_engine.model import DAY_MS, InteractionType, OrderUse
+from penchant_lab.contenders import PENCHANT
+from penchant_lab.histories import Knowledge, SourceHistory
+from penchant_lab.served import ServedSource
+from penchant_lab.splits import Kind, KnowledgeLimits, SplitRule, split
+from penchant_lab.trials import EvaluationRequest, Trial, known_part
 
 KINDS = st.sampled_from(["time", "random", "cut"])
 PIECES = [f"p{number}" for number in range(8)]

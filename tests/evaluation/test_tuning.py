@@ -9,12 +9,14 @@ import pytest
 
 from evaluation.conftest import drawn, made
 from penchant.errors import InvalidInput
-from penchant.evaluation import tuning
-from penchant.evaluation.histories import SourceHistory, history_of
-from penchant.evaluation.metrics import Estimate
-from penchant.evaluation.splits import Kind, SplitRule
-from penchant.evaluation.trials import EvaluationRequest
-from penchant.evaluation.tuning import (
+from penchant.model import SourceSettings
+from penchant_engine.model import DAY_MS, WHOLE, Blend, IndexedPiece, InteractionType, OrderUse, Term
+from penchant_lab import tuning
+from penchant_lab.histories import SourceHistory, history_of
+from penchant_lab.metrics import Estimate
+from penchant_lab.splits import Kind, SplitRule
+from penchant_lab.trials import EvaluationRequest
+from penchant_lab.tuning import (
     MIN_JUDGES,
     ORDER,
     TuningRequest,
@@ -26,8 +28,6 @@ from penchant.evaluation.tuning import (
     tune,
     weight_faults,
 )
-from penchant.model import SourceSettings
-from penchant_engine.model import DAY_MS, WHOLE, Blend, IndexedPiece, InteractionType, OrderUse, Term
 
 QUICK = TuningRequest(trial=EvaluationRequest(split=SplitRule(), people=60), candidates=8, seconds=60, test_people=240)
 CLICKED = replace(QUICK, trial=replace(QUICK.trial, relevant=(InteractionType.CLICK,)))

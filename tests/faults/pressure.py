@@ -6,7 +6,7 @@ import random
 import time
 from dataclasses import dataclass, field
 
-from penchant.bench.load import request
+from penchant_lab.bench.load import request
 
 PATIENCE_S = 240.0
 

@@ -3,9 +3,11 @@
 import ast
 import gc
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
+from importlib.metadata import entry_points
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
@@ -16,37 +18,59 @@ from penchant import __version__
 from penchant.cli.output import OutputFailed, end_without_output, guard_standard_output
 from penchant.errors import InvalidSettings, PenchantError, StorageUnavailable
 
-GROUPS: Mapping[str, Mapping[str, str]] = {
-    "Serve": {"serve": "listening.serve", "demo": "listening.demo", "keys": "keys.keys"},
+ENTRY_POINTS = "penchant.commands"
+"""The entry points by which other packages bring commands."""
+_ELSEWHERE = ""
+"""The place of a command that is there where the package that brings it is installed."""
+_HEADINGS: Mapping[str, Mapping[str, str]] = {
+    "Serve": {"serve": "listening:serve", "demo": "listening:demo", "keys": "keys:keys"},
     "Bring in and write out": {
-        "import": "importing.import_files",
-        "pull": "pulling.pull",
-        "keywords": "keywords.keywords",
-        "export": "upkeep.export_source",
-        "recommend": "recommend.recommend",
+        "import": "importing:import_files",
+        "pull": "pulling:pull",
+        "keywords": "keywords:keywords",
+        "export": "upkeep:export_source",
+        "recommend": "recommend:recommend",
     },
     "Judge and tune": {
-        "evaluate": "evaluate.evaluate",
-        "tune": "tune.tune",
-        "simulate": "simulate.simulate",
-        "replay": "replay.replay_draft",
-        "bench": "bench.bench",
+        "evaluate": _ELSEWHERE,
+        "tune": _ELSEWHERE,
+        "simulate": _ELSEWHERE,
+        "replay": "replay:replay_draft",
+        "bench": _ELSEWHERE,
     },
     "Look after": {
-        "health": "health.health",
-        "doctor": "doctor.doctor",
-        "check": "upkeep.check",
-        "backup": "upkeep.backup",
-        "restore": "upkeep.restore",
-        "move": "upkeep.move",
-        "reindex": "upkeep.reindex",
-        "usage": "keys.usage",
-        "audit": "keys.audit",
+        "health": "health:health",
+        "doctor": "doctor:doctor",
+        "check": "upkeep:check",
+        "backup": "upkeep:backup",
+        "restore": "upkeep:restore",
+        "move": "upkeep:move",
+        "reindex": "upkeep:reindex",
+        "usage": "keys:usage",
+        "audit": "keys:audit",
     },
-    "This command line": {"completion": "completion.completion"},
+    "This command line": {"completion": "completion:completion"},
 }
 """Where each command is defined, below this package, under the heading that it has in the help."""
-COMMANDS: Mapping[str, str] = {name: place for group in GROUPS.values() for name, place in group.items()}
+_OTHERS = "Of other packages"
+_OWN: Mapping[str, str] = {
+    name: f"{__name__}.{place}" for group in _HEADINGS.values() for name, place in group.items() if place != _ELSEWHERE
+}
+
+
+@cache
+def places() -> Mapping[str, str]:
+    """Return of each command that there is the module and the function that define it."""
+    brought = {each.name: each.value for each in entry_points(group=ENTRY_POINTS)}
+    return {**brought, **_OWN}
+
+
+def groups() -> Mapping[str, Sequence[str]]:
+    """Return the names of the commands that there are by the heading that they have in the help."""
+    known = {name for group in _HEADINGS.values() for name in group}
+    headings = {heading: [name for name in group if name in places()] for heading, group in _HEADINGS.items()}
+    others = sorted(places().keys() - known)
+    return {**headings, _OTHERS: others} if others else headings
 
 
 class SentenceGroup(click.Group):
@@ -69,14 +93,16 @@ class LateGroup(SentenceGroup):
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
         """Return the names of all commands, ascending."""
-        return sorted(COMMANDS)
+        return sorted(places())
 
     def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of a name, ``None`` where there is none."""
-        if cmd_name not in COMMANDS:
+        # What others bring is looked for among all that is installed, which takes as long as an import.
+        place = _OWN.get(cmd_name) or places().get(cmd_name)
+        if place is None:
             return None
-        module, _, name = COMMANDS[cmd_name].rpartition(".")
-        command: click.Command = getattr(import_late(f"penchant.cli.{module}"), name)
+        module, _, name = place.partition(":")
+        command: click.Command = getattr(import_late(module), name)
         return command
 
     def resolve_command(
@@ -86,13 +112,13 @@ class LateGroup(SentenceGroup):
         try:
             return super().resolve_command(ctx, args)
         except click.NoSuchCommand as error:
-            raise click.NoSuchCommand(error.command_name, possibilities=COMMANDS, ctx=ctx) from None
+            raise click.NoSuchCommand(error.command_name, possibilities=places(), ctx=ctx) from None
 
     def sentences(self, _ctx: click.Context) -> Mapping[str, Mapping[str, str]]:
         """Return the sentence of each command, by heading; read, not imported, which would take seconds."""
         return {
-            heading: {name: _first_paragraph(_docstring(place)) for name, place in group.items()}
-            for heading, group in GROUPS.items()
+            heading: {name: _first_paragraph(_docstring(places()[name])) for name in group}
+            for heading, group in groups().items()
         }
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
@@ -121,12 +147,13 @@ def _first_paragraph(text: str | None) -> str:
 
 @cache
 def _syntax_of(module: str) -> ast.Module:
-    return ast.parse((Path(__file__).parent / f"{module}.py").read_text(encoding="utf-8"))
+    found = find_spec(module)
+    return ast.parse("" if found is None or found.origin is None else Path(found.origin).read_text(encoding="utf-8"))
 
 
 def _docstring(place: str) -> str | None:
-    """Return the docstring of a function below this package, without importing its module."""
-    module, _, name = place.rpartition(".")
+    """Return the docstring of a function, without importing its module."""
+    module, _, name = place.partition(":")
     functions = (each for each in _syntax_of(module).body if isinstance(each, ast.FunctionDef) and each.name == name)
     return next((ast.get_docstring(each) for each in functions), None)
 

@@ -33,7 +33,7 @@ Files = Mapping[str, Any]
 """The files of a plan by name, as buffers; they may be read alone."""
 WORKS = frozenset(
     {
-        "penchant.evaluation.list_work:prepare",
+        "penchant_lab.list_work:prepare",
         "penchant.service.bulk.lists:prepare",
         "penchant.service.bulk.stand_ins:prepare",
     }

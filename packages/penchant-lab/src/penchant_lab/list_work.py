@@ -14,11 +14,11 @@ import msgspec
 import numpy as np
 
 from penchant.cluster import Files, Work, WorkPlan
-from penchant.evaluation.histories import SourceHistory
-from penchant.evaluation.metrics import RECALLED
 from penchant.pickling import new_pickler
 from penchant.service.bulk.lists import KernelChoice
 from penchant_engine.index import IntArray
+from penchant_lab.histories import SourceHistory
+from penchant_lab.metrics import RECALLED
 
 FILE = "trial"
 
@@ -70,7 +70,7 @@ class ListWork(NamedTuple):
         """Write the file, and return the plan of so many items."""
         with (folder / FILE).open("wb") as file:
             new_pickler(file).dump(tuple(self))
-        return WorkPlan(work="penchant.evaluation.list_work:prepare", files=(FILE,), count=count, size=1)
+        return WorkPlan(work="penchant_lab.list_work:prepare", files=(FILE,), count=count, size=1)
 
     @classmethod
     def read(cls, content: Any) -> "ListWork":

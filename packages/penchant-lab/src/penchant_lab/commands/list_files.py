@@ -18,10 +18,6 @@ import click
 import numpy as np
 
 from penchant.cli.output import OutputFailed, output_file
-from penchant.evaluation.foreign_lists import ForeignEntry, ForeignLists
-from penchant.evaluation.histories import TYPES, Events, SourceHistory
-from penchant.evaluation.metrics import NOTHING
-from penchant.evaluation.trials import Trial
 from penchant.importing import Files, InputFile
 from penchant.importing.files import TableRow, UnreadableFile, printable
 from penchant.importing.formats.tables import find_column
@@ -29,6 +25,10 @@ from penchant.importing.frames import open_frame
 from penchant.wire import format_timestamp
 from penchant_engine.index import IntArray
 from penchant_engine.model import WHOLE
+from penchant_lab.foreign_lists import ForeignEntry, ForeignLists
+from penchant_lab.histories import TYPES, Events, SourceHistory
+from penchant_lab.metrics import NOTHING
+from penchant_lab.trials import Trial
 
 PARQUET = ("parquet", "pq", "arrow", "feather")
 

@@ -18,11 +18,6 @@ import msgspec
 import numpy as np
 
 from penchant.errors import InvalidInput
-from penchant.evaluation import metrics
-from penchant.evaluation.histories import SourceHistory
-from penchant.evaluation.served import AS_SERVED, view_of, weighed_audience
-from penchant.evaluation.trials import Tell
-from penchant.evaluation.true_tastes import draw_tastes, most_met
 from penchant.model import SourceSettings
 from penchant_engine.computed import computed
 from penchant_engine.index import (
@@ -38,6 +33,11 @@ from penchant_engine.index import (
 from penchant_engine.index.people.figures import HUNDREDTHS
 from penchant_engine.lists.personal import PersonalRanking
 from penchant_engine.model import DAY_MS, Algorithm, Blend, InteractionType, StoredInteraction
+from penchant_lab import metrics
+from penchant_lab.histories import SourceHistory
+from penchant_lab.served import AS_SERVED, view_of, weighed_audience
+from penchant_lab.trials import Tell
+from penchant_lab.true_tastes import draw_tastes, most_met
 
 PENCHANT, CONTENT, POPULAR, ORACLE = "penchant", "content", "popular", "oracle"
 METHODS = (PENCHANT, CONTENT, POPULAR, ORACLE)

@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from penchant.bench.report import BenchReport, alternated, p99
-from penchant.bench.server import BenchTarget
 from penchant.live.following import apply_feed
 from penchant.live.segment_files import MAX_MERGED
 from penchant.storage import SourceHead, Storage, open_storage
@@ -31,6 +29,8 @@ from penchant_engine.index import (
 )
 from penchant_engine.index.compiled import engine
 from penchant_engine.model import MAX_TAKE, Algorithm, IndexedPiece
+from penchant_lab.bench.report import BenchReport, alternated, p99
+from penchant_lab.bench.server import BenchTarget
 
 
 def measure_loading(report: BenchReport, served: BenchTarget) -> None:

@@ -15,7 +15,17 @@ import click
 import msgspec
 
 from penchant.bootstrap import storage_of
-from penchant.cli.histories import (
+from penchant.cli.options import COMMAND_LINE, head_of, json_option, processes_option
+from penchant.cli.progress import progress
+from penchant.cluster import executor_of, require_executor
+from penchant.errors import Refused
+from penchant.live.word_writer import replace_settings
+from penchant.model import SourceSettings
+from penchant.owned_folders import write_whole
+from penchant.storage import Storage
+from penchant.wire import decode_settings, decode_stored_settings, encode, encode_settings, format_timestamp
+from penchant_lab import tuning
+from penchant_lab.commands.histories import (
     FEW,
     HistoryOrigin,
     history_options,
@@ -24,27 +34,10 @@ from penchant.cli.histories import (
     trial_of,
     trial_options,
 )
-from penchant.cli.options import COMMAND_LINE, head_of, json_option, processes_option
-from penchant.cli.progress import progress
-from penchant.cluster import executor_of, require_executor
-from penchant.errors import Refused
-from penchant.evaluation import tuning
-from penchant.evaluation.contest import MeanFigure
-from penchant.evaluation.list_work import ListWork, MethodLists
-from penchant.evaluation.trials import Tell
-from penchant.evaluation.tuning import (
-    MIN_JUDGES,
-    CandidateLists,
-    TuningRequest,
-    TuningResult,
-    TuningTrial,
-    changed_members,
-)
-from penchant.live.word_writer import replace_settings
-from penchant.model import SourceSettings
-from penchant.owned_folders import write_whole
-from penchant.storage import Storage
-from penchant.wire import decode_settings, decode_stored_settings, encode, encode_settings, format_timestamp
+from penchant_lab.contest import MeanFigure
+from penchant_lab.list_work import ListWork, MethodLists
+from penchant_lab.trials import Tell
+from penchant_lab.tuning import MIN_JUDGES, CandidateLists, TuningRequest, TuningResult, TuningTrial, changed_members
 
 FOLDER = "tuned"
 MOST = 20

@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from penchant.errors import InvalidInput
-from penchant.evaluation.histories import SourceHistory
-from penchant.evaluation.metrics import NOTHING, RECALLED
-from penchant.evaluation.trials import Trial
 from penchant_engine.index import BoolArray, FloatArray, IntArray
+from penchant_lab.histories import SourceHistory
+from penchant_lab.metrics import NOTHING, RECALLED
+from penchant_lab.trials import Trial
 
 UNKNOWN = -1
 """The number of a person or a piece that a history does not have."""

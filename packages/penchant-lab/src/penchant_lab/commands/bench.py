@@ -7,16 +7,16 @@ from pathlib import Path
 import click
 import msgspec
 
-from penchant.bench import catalogue, engine, service
-from penchant.bench.plain import require_empty
-from penchant.bench.report import BenchReport, machine, show
-from penchant.bench.server import BenchTarget
 from penchant.cli.options import figures_option, write_figures
 from penchant.live.compiling import load_kernels
 from penchant.live.segment_files import SegmentFiles
 from penchant.settings import MAX_WORKERS
 from penchant_engine.index.compiled.engine import use
 from penchant_engine.index.compiled.samples import KINDS
+from penchant_lab.bench import catalogue, engine, service
+from penchant_lab.bench.plain import require_empty
+from penchant_lab.bench.report import BenchReport, machine, show
+from penchant_lab.bench.server import BenchTarget
 
 
 @click.command()

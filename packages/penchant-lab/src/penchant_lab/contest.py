@@ -15,21 +15,21 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from penchant.evaluation import metrics
-from penchant.evaluation.contenders import CONTENT, FITTED, PENCHANT, POPULAR, Contenders, taking_part
-from penchant.evaluation.foreign_lists import ForeignLists
-from penchant.evaluation.histories import SourceHistory
-from penchant.evaluation.list_work import MethodLists
-from penchant.evaluation.metrics import Estimate, PieceVectors
-from penchant.evaluation.mixes import describe
-from penchant.evaluation.package_methods import PACKAGE_METHODS
-from penchant.evaluation.served import keywords_of, vectors_of
-from penchant.evaluation.splits import KnowledgeLimits
-from penchant.evaluation.trials import BATCH, EvaluationRequest, Tell, Trial, counts_of, in_batches
-from penchant.evaluation.tuning import MIN_JUDGES
 from penchant.wire import encode
 from penchant_engine.computed import computed
 from penchant_engine.index import BoolArray, FloatArray, IntArray
+from penchant_lab import metrics
+from penchant_lab.contenders import CONTENT, FITTED, PENCHANT, POPULAR, Contenders, taking_part
+from penchant_lab.foreign_lists import ForeignLists
+from penchant_lab.histories import SourceHistory
+from penchant_lab.list_work import MethodLists
+from penchant_lab.metrics import Estimate, PieceVectors
+from penchant_lab.mixes import describe
+from penchant_lab.package_methods import PACKAGE_METHODS
+from penchant_lab.served import keywords_of, vectors_of
+from penchant_lab.splits import KnowledgeLimits
+from penchant_lab.trials import BATCH, EvaluationRequest, Tell, Trial, counts_of, in_batches
+from penchant_lab.tuning import MIN_JUDGES
 
 DECIMALS = 5
 

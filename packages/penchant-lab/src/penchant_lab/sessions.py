@@ -8,8 +8,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from penchant.evaluation.histories import Knowledge, Runs, runs_of
 from penchant_engine.index import FloatArray, IntArray
+from penchant_lab.histories import Knowledge, Runs, runs_of
 
 SESSIONS = 200
 """People nearest to one by whom STAN goes."""

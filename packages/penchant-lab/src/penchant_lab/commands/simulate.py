@@ -8,13 +8,13 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from penchant.cli.histories import history_options, kernels_for, origin_of
 from penchant.cli.options import NearChoice, figures_option, new_file, write_figures
 from penchant.cli.output import output_file
 from penchant.cli.progress import progress
-from penchant.evaluation import closed_loop, contest
-from penchant.evaluation.closed_loop import CONDITIONS, LoopFigures, LoopRequest, Simulation
-from penchant.evaluation.line_plots import LinePanel, draw_panels
+from penchant_lab import closed_loop, contest
+from penchant_lab.closed_loop import CONDITIONS, LoopFigures, LoopRequest, Simulation
+from penchant_lab.commands.histories import history_options, kernels_for, origin_of
+from penchant_lab.line_plots import LinePanel, draw_panels
 
 WIDTH = 140
 PANELS = {

@@ -6,8 +6,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from msgspec import structs
 
-from penchant.evaluation.histories import TYPES, Knowledge, SourceHistory
-from penchant.evaluation.metrics import NOTHING, RECALLED, PieceVectors
 from penchant.live.audience_files import weigh
 from penchant.live.views import View
 from penchant.model import SourceSettings
@@ -29,6 +27,8 @@ from penchant_engine.lists.personal import PersonalRanking
 from penchant_engine.lists.requests import PersonalRequest
 from penchant_engine.model import DAY_MS, MAX_PROFILE_INTERACTIONS, Algorithm, IndexedPiece, StoredInteraction, Term
 from penchant_engine.ranking import VECTOR_SCALE
+from penchant_lab.histories import TYPES, Knowledge, SourceHistory
+from penchant_lab.metrics import NOTHING, RECALLED, PieceVectors
 
 AS_SERVED = PersonalRequest(user_id="", include_seen=False)
 """Asks for a list as the source's settings make it."""

@@ -11,10 +11,10 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from penchant.evaluation.histories import Events, Knowledge
 from penchant.model import SourceSettings
 from penchant_engine.index import BoolArray, FloatArray, IntArray
 from penchant_engine.model import InteractionType, OrderUse
+from penchant_lab.histories import Events, Knowledge
 
 Kind = Literal["time", "random", "cut", "next"]
 KINDS: tuple[str, ...] = get_args(Kind)

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import zstandard
 
-from penchant.bench.server import BenchFailed
+from penchant_lab.bench.server import BenchFailed
 
 DICTIONARY_BYTES = 64 * 1024
 ROWS_A_COMMIT = 32

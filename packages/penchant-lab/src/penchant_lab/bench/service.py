@@ -15,14 +15,14 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from penchant.bench.catalogue import ids_of
-from penchant.bench.load import LoadPlan, LoadResult, request, run
-from penchant.bench.plain import interactions_a_second, seconds_of_pieces
-from penchant.bench.report import BenchReport
-from penchant.bench.server import BenchFailed, BenchTarget, Server, running
 from penchant.live.builder import LEAST_CHANGES, SMALLEST_FILE
 from penchant.live.compiling import are_compiled
 from penchant.live.segment_files import SegmentFiles
+from penchant_lab.bench.catalogue import ids_of
+from penchant_lab.bench.load import LoadPlan, LoadResult, request, run
+from penchant_lab.bench.plain import interactions_a_second, seconds_of_pieces
+from penchant_lab.bench.report import BenchReport
+from penchant_lab.bench.server import BenchFailed, BenchTarget, Server, running
 
 PEOPLE = 1_000
 """People whose lists are asked for."""

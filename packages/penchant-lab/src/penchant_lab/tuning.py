@@ -22,17 +22,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from penchant.errors import InvalidInput
-from penchant.evaluation import metrics
-from penchant.evaluation.histories import TYPES, Knowledge, SourceHistory
-from penchant.evaluation.list_work import MethodLists
-from penchant.evaluation.metrics import Estimate
-from penchant.evaluation.served import PreparedSource, ServedSource, full_like_of
-from penchant.evaluation.splits import judged_settings, split
-from penchant.evaluation.trials import EvaluationRequest, JudgedPeople, Tell, mean_ndcg, nothing_to_judge, sample_people
 from penchant.model import SourceSettings
 from penchant_engine.computed import computed
 from penchant_engine.index import FloatArray, IntArray
 from penchant_engine.model import WHOLE, WORDS_CATEGORY, Blend, InteractionType, OrderUse
+from penchant_lab import metrics
+from penchant_lab.histories import TYPES, Knowledge, SourceHistory
+from penchant_lab.list_work import MethodLists
+from penchant_lab.metrics import Estimate
+from penchant_lab.served import PreparedSource, ServedSource, full_like_of
+from penchant_lab.splits import judged_settings, split
+from penchant_lab.trials import EvaluationRequest, JudgedPeople, Tell, mean_ndcg, nothing_to_judge, sample_people
 
 BLENDS = (
     (0.1, 0.8, 0.1), (0.0, 0.9, 0.1), (0.05, 0.9, 0.05), (0.1, 0.9, 0.0), (0.1, 0.6, 0.3), (0.1, 0.3, 0.6),

@@ -8,9 +8,9 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from penchant.evaluation.histories import NUMBERS, Events, Knowledge
 from penchant_engine.index import BoolArray, IntArray
 from penchant_engine.model import WHOLE, InteractionType
+from penchant_lab.histories import NUMBERS, Events, Knowledge
 
 NOISE = 0.3
 """Chance clicks for each click of the mix of this name."""

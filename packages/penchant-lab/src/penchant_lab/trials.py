@@ -6,10 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from penchant.errors import InvalidInput
-from penchant.evaluation import metrics
-from penchant.evaluation.histories import Knowledge, SourceHistory, relevant_pieces
-from penchant.evaluation.mixes import record_as
-from penchant.evaluation.splits import (
+from penchant_engine.index import BoolArray, FloatArray, IntArray
+from penchant_engine.model import InteractionType
+from penchant_lab import metrics
+from penchant_lab.histories import Knowledge, SourceHistory, relevant_pieces
+from penchant_lab.mixes import record_as
+from penchant_lab.splits import (
     RELEVANT,
     KnowledgeLimits,
     SplitRule,
@@ -19,8 +21,6 @@ from penchant.evaluation.splits import (
     known_within,
     split,
 )
-from penchant_engine.index import BoolArray, FloatArray, IntArray
-from penchant_engine.model import InteractionType
 
 PEOPLE = 3_000
 MEMORY_BYTES = 4 << 30

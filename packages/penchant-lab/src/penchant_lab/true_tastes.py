@@ -17,10 +17,10 @@ from typing import NamedTuple
 import numpy as np
 
 from penchant.errors import InvalidInput
-from penchant.evaluation.histories import Knowledge, SourceHistory
-from penchant.evaluation.served import vectors_of
 from penchant_engine.index import FloatArray, IntArray
 from penchant_engine.model import InteractionType
+from penchant_lab.histories import Knowledge, SourceHistory
+from penchant_lab.served import vectors_of
 
 LEAST_LIKES, LEAST_PEOPLE = 5, 5
 """Likes of somebody to take after, and how many such people there have to be."""

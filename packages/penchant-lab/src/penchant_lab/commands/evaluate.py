@@ -18,7 +18,14 @@ from rich.console import Console
 from rich.table import Table
 
 from penchant import __version__
-from penchant.cli.histories import (
+from penchant.cli.options import NearChoice, anew_option, figures_option, new_file, processes_option, write_figures
+from penchant.cli.output import output_file
+from penchant.cli.progress import progress
+from penchant.cluster import StoredPlan, WorkFolder, executor_of, require_executor
+from penchant.settings import start_with_one_thread
+from penchant_engine.model import InteractionType
+from penchant_lab import contenders, contest, trials
+from penchant_lab.commands.histories import (
     FEW,
     HistoryOrigin,
     history_options,
@@ -27,32 +34,17 @@ from penchant.cli.histories import (
     trial_of,
     trial_options,
 )
-from penchant.cli.list_files import ListColumns, ListFile, NamedFile, read_lists, write_lists, write_split
-from penchant.cli.options import NearChoice, anew_option, figures_option, new_file, processes_option, write_figures
-from penchant.cli.output import output_file
-from penchant.cli.progress import progress
-from penchant.cluster import StoredPlan, WorkFolder, executor_of, require_executor
-from penchant.evaluation import contenders, contest, trials
-from penchant.evaluation.contest import (
-    Contest,
-    ContestLists,
-    Evaluation,
-    GroupFigures,
-    MeanFigure,
-    MethodFigures,
-    made_here,
-)
-from penchant.evaluation.foreign_lists import ForeignLists
-from penchant.evaluation.histories import SourceHistory
-from penchant.evaluation.interval_plots import IntervalPanel, draw_intervals
-from penchant.evaluation.list_work import ListWork, MethodLists, read_history
-from penchant.evaluation.metrics import RECALLED
-from penchant.evaluation.mixes import MIXES
-from penchant.evaluation.package_methods import PACKAGE_METHODS, require_packages
-from penchant.evaluation.splits import KnowledgeLimits
-from penchant.evaluation.trials import EvaluationRequest, Tell, Trial, known_part
-from penchant.settings import start_with_one_thread
-from penchant_engine.model import InteractionType
+from penchant_lab.commands.list_files import ListColumns, ListFile, NamedFile, read_lists, write_lists, write_split
+from penchant_lab.contest import Contest, ContestLists, Evaluation, GroupFigures, MeanFigure, MethodFigures, made_here
+from penchant_lab.foreign_lists import ForeignLists
+from penchant_lab.histories import SourceHistory
+from penchant_lab.interval_plots import IntervalPanel, draw_intervals
+from penchant_lab.list_work import ListWork, MethodLists, read_history
+from penchant_lab.metrics import RECALLED
+from penchant_lab.mixes import MIXES
+from penchant_lab.package_methods import PACKAGE_METHODS, require_packages
+from penchant_lab.splits import KnowledgeLimits
+from penchant_lab.trials import EvaluationRequest, Tell, Trial, known_part
 
 WIDTH = 140
 MAX_HISTORY, MAX_LIKES = 1_000_000_000, 1_000

@@ -16,9 +16,6 @@ from penchant.bootstrap import kernel_folder, storage_of
 from penchant.cli.locations import Command, DataLocation, data_options, existing_file
 from penchant.cli.options import account_option, head_of
 from penchant.errors import InvalidInput, PenchantError
-from penchant.evaluation import splits
-from penchant.evaluation.histories import Row, SourceHistory, history_of
-from penchant.evaluation.trials import EvaluationRequest
 from penchant.importing import Files, InputFile
 from penchant.live.compiling import load_kernels
 from penchant.model import MAX_INTERACTIONS_PER_REQUEST, MAX_PIECES_PER_SUBMISSION, SourceSettings
@@ -36,6 +33,9 @@ from penchant.wire import (
 )
 from penchant_engine.index.compiled.samples import FINDING, RIDGE, Kind
 from penchant_engine.model import DAY_MS, IndexedPiece, InteractionType, counted_portion
+from penchant_lab import splits
+from penchant_lab.histories import Row, SourceHistory, history_of
+from penchant_lab.trials import EvaluationRequest
 
 UNDATED = 1 << 62
 """When a piece of a file became available that does not say so: whenever it is asked."""

@@ -14,15 +14,15 @@ import numpy as np
 from msgspec import structs
 from numpy.typing import NDArray
 
-from penchant.evaluation.histories import Knowledge, Runs, runs_of
-from penchant.evaluation.metrics import NOTHING, RECALLED
-from penchant.evaluation.package_methods import PACKAGE_METHODS
-from penchant.evaluation.served import AS_SERVED, ServedSource
-from penchant.evaluation.sessions import by_order, by_sessions, by_transitions, columns_of
-from penchant.evaluation.splits import split
-from penchant.evaluation.trials import EvaluationRequest, JudgedPeople, Lists, in_batches, mean_ndcg, sample_people
 from penchant_engine.index import FloatArray, IntArray
 from penchant_engine.model import Algorithm, InteractionType
+from penchant_lab.histories import Knowledge, Runs, runs_of
+from penchant_lab.metrics import NOTHING, RECALLED
+from penchant_lab.package_methods import PACKAGE_METHODS
+from penchant_lab.served import AS_SERVED, ServedSource
+from penchant_lab.sessions import by_order, by_sessions, by_transitions, columns_of
+from penchant_lab.splits import split
+from penchant_lab.trials import EvaluationRequest, JudgedPeople, Lists, in_batches, mean_ndcg, sample_people
 
 Scores: TypeAlias = NDArray[np.float32]
 Score = Callable[[IntArray], Scores]

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penchant.errors import Refused
-from penchant.evaluation.histories import Knowledge
 from penchant_engine.index import IntArray
+from penchant_lab.histories import Knowledge
 
 Score = Callable[[IntArray], NDArray[np.float32]]
 
