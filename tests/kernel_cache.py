@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import penchant_engine.index
-from penchant.live.compiling import is_compiled, load_kernels
+from penchant_engine.compiling import is_compiled, load_kernels
 from penchant_engine.index.compiled import engine
 from penchant_engine.index.compiled.samples import SERVED, Kind
 

@@ -22,14 +22,14 @@ ROOT = Path(penchant.__file__).parent
 MAX_FUNCTION_LINES = 60
 IMPORTED_AS = {"markdown_it_py": "markdown_it"}
 """What a distribution is imported as where that is another name."""
-MAY_KNOW_FILES = {"moments"}
+MAY_KNOW_FILES = {"compiling", "moments", "owned_folders", "recommender"}
 """Modules of the engine that are no pure ones: what they know is said in their docstrings."""
 MOST_FILES = 25
 """Files in a folder that can be overlooked at once."""
 LEVELS = (
     {"covers", "errors", "pickling", "vocabulary", "words"},
     {"model"},
-    {"clock", "owned_folders", "settings", "telemetry", "tracing"},
+    {"clock", "settings", "telemetry", "tracing"},
     {"wire", "experiments", "storage", "findings", "likeness"},
     {"live", "cluster"},
     {"importing"},
@@ -41,11 +41,15 @@ LEVELS = (
     {"client"},
 )
 ENGINE_LEVELS = (
-    {"bounded_cache", "computed", "errors", "moments", "steps"},
+    {"bounded_cache", "computed", "errors", "moments", "owned_folders", "steps"},
     {"attributes", "model"},
     {"index", "profiles", "ranking"},
-    {"catalogue"},
+    {"views", "compiling"},
     {"lists"},
+    {"frames", "conditions", "records"},
+    {"catalogue", "interactions"},
+    {"recommender"},
+    {"__init__"},
 )
 LEVELS_OF = {"penchant": LEVELS, "penchant_engine": ENGINE_LEVELS}
 """The levels of packages that have some; of the others no two modules need each other, and that is all."""

@@ -13,8 +13,8 @@ from penchant.cluster.work_folder import StoredPlan, WorkFolder
 from penchant.errors import Refused
 from penchant.importing.checkpoint import Checkpoint, CheckpointFile
 from penchant.importing.report import ImportTally
-from penchant.live.compiling import find_fault
-from penchant.owned_folders import alien_part, own_folder
+from penchant_engine.compiling import find_fault
+from penchant_engine.owned_folders import alien_part, own_folder
 
 NOBODY = 65_534
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")

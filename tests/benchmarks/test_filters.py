@@ -17,12 +17,12 @@ import numpy as np
 import pytest
 
 from kernel_cache import KERNELS
-from penchant.live.compiling import load_kernels
 from penchant.live.following import apply_feed
 from penchant.model import EncodedPiece, SourceSettings
 from penchant.storage import FeedCursor, ReplaceSettings, Storage, SubmitPieces, open_storage
 from penchant.wire import decode_boosts, decode_filter, encode_settings
 from penchant_engine.attributes import Attribute, AttributeFilter, AttributeType, Boost, numbered
+from penchant_engine.compiling import load_kernels
 from penchant_engine.index import DISTANCE_SCALE, Booster, Filter, Snapshot
 from penchant_engine.index.compiled import engine
 from penchant_engine.index.compiled.samples import KINDS, WIDE_KINDS

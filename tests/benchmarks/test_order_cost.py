@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from kernel_cache import KERNELS
-from penchant.live.compiling import load_kernels
+from penchant_engine.compiling import load_kernels
 from penchant_engine.index import build_segment, build_weights
 from penchant_engine.index.compiled import engine
 from penchant_engine.index.compiled.samples import SERVED

@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.test_rank import JSON, PIECES, submit
 from kernel_cache import KERNELS
-from penchant.live.compiling import load_kernels
+from penchant_engine.compiling import load_kernels
 from penchant_engine.index.compiled import engine
 from penchant_engine.index.compiled.samples import KINDS
 from serving import Service, ok

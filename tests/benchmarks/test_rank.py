@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kernel_cache import KERNELS
-from penchant.live.compiling import load_kernels
+from penchant_engine.compiling import load_kernels
 from penchant_engine.index.compiled import engine
 from penchant_engine.index.compiled.samples import KINDS
 from penchant_lab.bench import catalogue

@@ -14,7 +14,7 @@ import pytest
 
 from answers import placed_taste
 from kernel_cache import KERNELS
-from penchant.live.compiling import load_kernels
+from penchant_engine.compiling import load_kernels
 from penchant_engine.index import (
     NO_ATTRIBUTES,
     BlendFactors,

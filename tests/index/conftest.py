@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from kernel_cache import KERNELS
-from penchant.live.compiling import load_kernels
+from penchant_engine.compiling import load_kernels
 from penchant_engine.index.compiled import engine
 from penchant_engine.index.compiled.samples import SERVED, Kind
 

@@ -12,14 +12,14 @@ import pytest
 from kernel_cache import KERNELS
 from penchant.bootstrap import data_folder
 from penchant.errors import StorageUnavailable
-from penchant.live.compiling import find_fault, load_kernels
 from penchant.settings import NodeSettings
+from penchant_engine.compiling import find_fault, load_kernels
 from penchant_engine.index.compiled.samples import FINDING
 
 LOAD = """
 import pathlib, sys
 from penchant_engine.index.compiled.samples import FINDING
-from penchant.live.compiling import load_kernels
+from penchant_engine.compiling import load_kernels
 load_kernels(pathlib.Path(sys.argv[1]), FINDING)
 print("numba" in sys.modules)
 """
@@ -28,7 +28,7 @@ FAIL = """
 import pathlib, sys
 from penchant_engine.index.compiled import engine
 from penchant_engine.index.compiled.samples import FINDING, SERVED
-from penchant.live.compiling import KernelCompiler, are_compiled, compile_kernels, load_kernels
+from penchant_engine.compiling import KernelCompiler, are_compiled, compile_kernels, load_kernels
 folder = pathlib.Path(sys.argv[1])
 compile_kernels(folder)
 found = load_kernels(folder, FINDING)

@@ -33,9 +33,10 @@ from penchant_engine.index import (
 from penchant_engine.index.people.figures import HUNDREDTHS
 from penchant_engine.lists.personal import PersonalRanking
 from penchant_engine.model import DAY_MS, Algorithm, Blend, InteractionType, StoredInteraction
+from penchant_engine.views import CatalogueView
 from penchant_lab import metrics
 from penchant_lab.histories import SourceHistory
-from penchant_lab.served import AS_SERVED, view_of, weighed_audience
+from penchant_lab.served import AS_SERVED, weighed_audience
 from penchant_lab.trials import Tell
 from penchant_lab.true_tastes import draw_tastes, most_met
 
@@ -239,7 +240,7 @@ class LoopSource:
         }
         self._snapshot = Snapshot.empty().apply(old)
         self._snapshot.prepare(settings.category_factors)
-        self._view = view_of(history.name, self._snapshot, settings)
+        self._view = CatalogueView(snapshot=self._snapshot, settings=settings)
         self._tally = Tally.empty(settings.oldest_day(START_MS // DAY_MS))
         self._version = 0
         self._histories: dict[int, list[StoredInteraction]] = {}

@@ -7,11 +7,9 @@ import numpy as np
 from msgspec import structs
 
 from penchant.live.audience_files import weigh
-from penchant.live.views import View
 from penchant.model import SourceSettings
 from penchant.service.like_mix import mix_of_likes, mix_sentence
 from penchant.service.lists.previews import WEIGHED_BY
-from penchant.storage import SourceHead
 from penchant_engine.index import (
     Audience,
     AudienceWeights,
@@ -27,6 +25,7 @@ from penchant_engine.lists.personal import PersonalRanking
 from penchant_engine.lists.requests import PersonalRequest
 from penchant_engine.model import DAY_MS, MAX_PROFILE_INTERACTIONS, Algorithm, IndexedPiece, StoredInteraction, Term
 from penchant_engine.ranking import VECTOR_SCALE
+from penchant_engine.views import CatalogueView
 from penchant_lab.histories import TYPES, Knowledge, SourceHistory
 from penchant_lab.metrics import NOTHING, RECALLED, PieceVectors
 
@@ -84,7 +83,7 @@ class ServedSource:
         self.prepared = PreparedSource.of(knowledge) if prepared is None else prepared
         self._knowledge = knowledge
         self.prepared.snapshot.prepare(knowledge.settings.category_factors)
-        self._view = view_of(knowledge.history.name, self.prepared.snapshot, knowledge.settings)
+        self._view = CatalogueView(snapshot=self.prepared.snapshot, settings=knowledge.settings)
         self._numbers = {piece.id: number for number, piece in enumerate(knowledge.history.pieces)}
 
     def ids(self, person: int, algorithm: Algorithm | None = None) -> list[str]:
@@ -119,18 +118,6 @@ class ServedSource:
             StoredInteraction(user_id="", piece_id=ids[piece], type=TYPES[kind], occurred_at=time, portion=portion)
             for piece, kind, time, portion in zip(*columns, strict=True)
         ]
-
-
-def view_of(name: str, snapshot: Snapshot, settings: SourceSettings) -> View:
-    """Return the view of a source that nobody edits."""
-    return View(
-        head=SourceHead(0, 0, name, 0, 0, 0, 0, snapshot.piece_count, 0, 0),
-        snapshot=snapshot,
-        settings=settings,
-        whitelist=(),
-        blacklist=(),
-        blacklisted=frozenset(),
-    )
 
 
 def snapshot_of(knowledge: Knowledge) -> Snapshot:

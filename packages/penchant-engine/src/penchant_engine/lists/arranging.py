@@ -15,7 +15,6 @@ import numpy as np
 from msgspec.structs import replace
 
 from penchant_engine.attributes import BOOST_SCALE, Boost, boost_classes
-from penchant_engine.catalogue import Catalogue
 from penchant_engine.index import Filter, Strings, matches
 from penchant_engine.lists.requests import ListDemands, Quota
 from penchant_engine.model import MAX_TAKE
@@ -30,6 +29,7 @@ from penchant_engine.ranking import (
     WorkBudget,
     arranged,
 )
+from penchant_engine.views import CatalogueView
 
 CANDIDATES = 100
 MORE_CANDIDATES = 4
@@ -82,7 +82,7 @@ class PieceOrder(Protocol):
     """The order of a list: what arranging knows of a ranking."""
 
     @property
-    def view(self) -> Catalogue:
+    def view(self) -> CatalogueView:
         """The view of the source."""
         ...
 
@@ -341,7 +341,7 @@ class _Arranger:
         return counted_for(held, self._clashes)
 
 
-def quota_kinds(view: Catalogue, shown: Filter, quotas: Sequence[Quota]) -> dict[int, Filter]:
+def quota_kinds(view: CatalogueView, shown: Filter, quotas: Sequence[Quota]) -> dict[int, Filter]:
     """Return filters of the kinds of shown pieces that there are, by the quotas that hold for them, as bits."""
     boosts = [Boost(each.matching, BOOST_SCALE) for each in quotas]
     kinds = dict[int, Filter]()

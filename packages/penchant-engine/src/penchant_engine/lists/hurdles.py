@@ -7,11 +7,11 @@ from typing import Any, Generic, TypeVar
 
 from msgspec.structs import replace
 
-from penchant_engine.catalogue import Catalogue
 from penchant_engine.index import Availability, matches
 from penchant_engine.lists.requests import PersonalRequest, PlainRequest, SimilarRequest, moment_of
 from penchant_engine.model import DAY_MS
 from penchant_engine.moments import format_timestamp
+from penchant_engine.views import CatalogueView
 
 FIRST_DAY, LAST_DAY = -719_162, 2_932_896
 """The UTC days that can be written as YYYY-MM-DD: of the years 1 to 9999."""
@@ -24,7 +24,7 @@ class Remedy(Generic[Query]):
     """A change of the request or of what is stored: its JSON, and the view and query that it leads to."""
 
     remedy: Mapping[str, Any]
-    view: Catalogue
+    view: CatalogueView
     query: Query
 
 
@@ -38,7 +38,7 @@ class Hurdle(Generic[Query]):
 
 
 def common_hurdles(
-    view: Catalogue, query: Query, piece_id: str, offer: Availability, now: int
+    view: CatalogueView, query: Query, piece_id: str, offer: Availability, now: int
 ) -> Iterator[Hurdle[Query]]:
     """Yield the hurdles that lists for pieces and for people have in common."""
     if piece_id in view.blacklisted:
@@ -68,13 +68,13 @@ def common_hurdles(
         yield _closed(view, query, offer, now)
 
 
-def _without(view: Catalogue, piece_id: str) -> Catalogue:
+def _without(view: CatalogueView, piece_id: str) -> CatalogueView:
     """Return the view as it would be without a piece on the blacklist."""
     blacklist = tuple(each for each in view.blacklist if each != piece_id)
     return dataclasses.replace(view, blacklist=blacklist, blacklisted=frozenset(blacklist))
 
 
-def _outside(view: Catalogue, query: Query, offer: Availability) -> Hurdle[Query]:
+def _outside(view: CatalogueView, query: Query, offer: Availability) -> Hurdle[Query]:
     if not offer.catalogs:
         # Whatever catalogs are requested, they cannot show it: only a request without catalogs can.
         return Hurdle(
@@ -90,14 +90,14 @@ def _outside(view: Catalogue, query: Query, offer: Availability) -> Hurdle[Query
     )
 
 
-def _closed(view: Catalogue, query: Query, offer: Availability, now: int) -> Hurdle[Query]:
+def _closed(view: CatalogueView, query: Query, offer: Availability, now: int) -> Hurdle[Query]:
     begins, ends = offer.available_from, offer.available_until
     until = "" if ends is None else f" until {format_timestamp(ends)}"
     detail = f"The piece is shown from {format_timestamp(begins)}{until}."
     return Hurdle(code="window", detail=detail, change=lambda: _opening(view, query, offer, now))
 
 
-def _opening(view: Catalogue, query: Query, offer: Availability, now: int) -> Remedy[Query] | None:
+def _opening(view: CatalogueView, query: Query, offer: Availability, now: int) -> Remedy[Query] | None:
     """Return the moment nearest to that of the request at which a piece is shown, as a day; ``None`` for none."""
     # The simplest change first: to ask for now.
     if query.at is not None and _is_open(offer, now):

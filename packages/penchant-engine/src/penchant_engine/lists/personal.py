@@ -14,7 +14,6 @@ import numpy as np
 from msgspec.structs import replace
 
 from penchant_engine import ranking
-from penchant_engine.catalogue import Catalogue
 from penchant_engine.computed import computed
 from penchant_engine.index import (
     NO_SHARES,
@@ -48,6 +47,7 @@ from penchant_engine.lists.reasons import LikeReason, PartReason, Reasons, RuleR
 from penchant_engine.lists.requests import PersonalRequest
 from penchant_engine.model import DAY_MS, MAX_TAKE, Algorithm, RankingSettings
 from penchant_engine.ranking import RankedPiece
+from penchant_engine.views import CatalogueView
 
 
 def blending_of(settings: RankingSettings, algorithm: Algorithm | None, content_factor: float) -> BlendFactors:
@@ -61,7 +61,7 @@ def blending_of(settings: RankingSettings, algorithm: Algorithm | None, content_
     return BlendFactors(content, float(blend.audience), float(blend.popularity), total=total or 1.0)
 
 
-def popular_at(view: Catalogue, moment: int, audience: Audience) -> Popularity:
+def popular_at(view: CatalogueView, moment: int, audience: Audience) -> Popularity:
     """Return part p of all pieces, with start credits as of a moment."""
     day, half_life = moment // DAY_MS, view.settings.new_piece_half_life_days
     return audience.popular(
@@ -89,7 +89,7 @@ class PersonalRanking(ListRanking[PersonalRequest]):
 
     def __init__(
         self,
-        view: Catalogue,
+        view: CatalogueView,
         request: PersonalRequest,
         now: int,
         person: PersonFigures,

@@ -13,7 +13,6 @@ import numpy as np
 from msgspec.structs import replace
 
 from penchant_engine import ranking
-from penchant_engine.catalogue import Catalogue
 from penchant_engine.computed import computed
 from penchant_engine.index import Audience, Filter, GivenPieces, PersonFigures, offer_of
 from penchant_engine.lists.arranging import Arrangement
@@ -21,6 +20,7 @@ from penchant_engine.lists.personal import PersonalRanking
 from penchant_engine.lists.reasons import Reasons, RuleReason
 from penchant_engine.lists.requests import RankRequest
 from penchant_engine.ranking import RankedPiece
+from penchant_engine.views import CatalogueView
 
 UNKNOWN = "unknown-piece"
 """The code of a piece that the source does not have."""
@@ -33,7 +33,7 @@ class PickRanking(PersonalRanking):
 
     def __init__(
         self,
-        view: Catalogue,
+        view: CatalogueView,
         request: RankRequest,
         now: int,
         person: PersonFigures,

@@ -8,7 +8,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from penchant_engine.catalogue import Catalogue
 from penchant_engine.computed import computed
 from penchant_engine.index import (
     Audience,
@@ -28,6 +27,7 @@ from penchant_engine.lists.requests import PersonalRequest, PlainRequest
 from penchant_engine.model import DAY_MS, StoredInteraction
 from penchant_engine.profiles import Revisit, revisits
 from penchant_engine.ranking import SCORE_SCALE
+from penchant_engine.views import CatalogueView
 
 DEFAULT_NEWNESS_DAYS = 30
 """The half-life of what is new where the source's settings turn that off."""
@@ -59,7 +59,7 @@ class PopularRanking(_MeasuredRanking[PlainRequest]):
     measure = "popular"
 
     def __init__(
-        self, view: Catalogue, request: PlainRequest, now: int, audience: Audience, counts: PieceCounts | None
+        self, view: CatalogueView, request: PlainRequest, now: int, audience: Audience, counts: PieceCounts | None
     ) -> None:
         super().__init__(view, request, now, audience.version)
         self._audience = audience
@@ -100,7 +100,7 @@ class AgainRanking(_MeasuredRanking[PersonalRequest]):
 
     def __init__(
         self,
-        view: Catalogue,
+        view: CatalogueView,
         request: PersonalRequest,
         now: int,
         interactions: Sequence[StoredInteraction],

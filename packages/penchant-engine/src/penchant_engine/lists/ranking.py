@@ -16,7 +16,6 @@ from msgspec.structs import replace
 
 from penchant_engine import ranking
 from penchant_engine.attributes import BOOST_SCALE
-from penchant_engine.catalogue import Catalogue
 from penchant_engine.computed import computed
 from penchant_engine.index import (
     DISTANCE_SCALE,
@@ -37,6 +36,7 @@ from penchant_engine.lists.requests import PersonalRequest, PlainRequest, Simila
 from penchant_engine.model import MARK_BYTES, MAX_LISTED, MAX_TAKE
 from penchant_engine.ranking import RankedPiece
 from penchant_engine.steps import steps
+from penchant_engine.views import CatalogueView
 
 QUICK_PIECES = 20_000
 """Of so many pieces a list takes less than a millisecond: to hand it to a thread takes as long.
@@ -61,7 +61,7 @@ class ListRanking(ABC, Generic[Query]):
     has_whitelist: ClassVar[bool] = True
     """Whether the source's whitelist raises pieces of the list."""
 
-    def __init__(self, view: Catalogue, request: Query, now: int, audience_version: int | None = None) -> None:
+    def __init__(self, view: CatalogueView, request: Query, now: int, audience_version: int | None = None) -> None:
         self.view = view
         self.request: Query = request
         self.now = now

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from penchant_engine.catalogue import Catalogue
 from penchant_engine.computed import computed
 from penchant_engine.errors import TooFewPieces
 from penchant_engine.index import (
@@ -30,6 +29,7 @@ from penchant_engine.lists.ranking import ListRanking
 from penchant_engine.lists.reasons import Reasons, named_terms
 from penchant_engine.lists.requests import SimilarRequest
 from penchant_engine.model import Basis, IndexedPiece
+from penchant_engine.views import CatalogueView
 
 SAME_PIECE = "A piece is never in its own list."
 MINIMUM_POOL = 2
@@ -43,7 +43,7 @@ _NOTHING_IN_COMMON = {
 }
 
 
-def require_neighbours(view: Catalogue, piece_id: str) -> None:
+def require_neighbours(view: CatalogueView, piece_id: str) -> None:
     """Raise `UnknownPiece` or `TooFewPieces` where a source with too few pieces has no list for one."""
     if view.snapshot.piece_count < MINIMUM_POOL:
         view.require(piece_id)
@@ -58,7 +58,7 @@ class SimilarRanking(ListRanking[SimilarRequest]):
 
     def __init__(
         self,
-        view: Catalogue,
+        view: CatalogueView,
         request: SimilarRequest,
         now: int,
         audience: Audience | None = None,

@@ -16,8 +16,8 @@ import msgspec
 import numpy as np
 
 from penchant.live.builder import LEAST_CHANGES, SMALLEST_FILE
-from penchant.live.compiling import are_compiled
 from penchant.live.segment_files import SegmentFiles
+from penchant_engine.compiling import are_compiled
 from penchant_lab.bench.catalogue import ids_of
 from penchant_lab.bench.load import LoadPlan, LoadResult, request, run
 from penchant_lab.bench.plain import interactions_a_second, seconds_of_pieces

@@ -8,9 +8,9 @@ import click
 import msgspec
 
 from penchant.cli.options import figures_option, write_figures
-from penchant.live.compiling import load_kernels
 from penchant.live.segment_files import SegmentFiles
 from penchant.settings import MAX_WORKERS
+from penchant_engine.compiling import load_kernels
 from penchant_engine.index.compiled.engine import use
 from penchant_engine.index.compiled.samples import KINDS
 from penchant_lab.bench import catalogue, engine, service

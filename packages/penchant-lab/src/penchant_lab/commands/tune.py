@@ -21,9 +21,9 @@ from penchant.cluster import executor_of, require_executor
 from penchant.errors import Refused
 from penchant.live.word_writer import replace_settings
 from penchant.model import SourceSettings
-from penchant.owned_folders import write_whole
 from penchant.storage import Storage
 from penchant.wire import decode_settings, decode_stored_settings, encode, encode_settings, format_timestamp
+from penchant_engine.owned_folders import write_whole
 from penchant_lab import tuning
 from penchant_lab.commands.histories import (
     FEW,

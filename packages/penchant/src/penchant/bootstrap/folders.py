@@ -9,9 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from penchant.errors import StorageUnavailable
-from penchant.live.compiling import find_fault
 from penchant.live.election import Election
-from penchant.owned_folders import make_folder
 from penchant.settings import (
     NodeSettings,
     named_cache_folder,
@@ -19,6 +17,8 @@ from penchant.settings import (
 )
 from penchant.storage import ServerOptions, Storage, open_storage, parse_address, place_of
 from penchant.telemetry import Metrics, start_logging
+from penchant_engine.compiling import find_fault
+from penchant_engine.owned_folders import make_folder
 
 METRICS_FOLDER = "metrics"
 METRICS_LOCK = "lock"

@@ -35,7 +35,6 @@ from penchant.cluster import executor_of
 from penchant.errors import StorageUnavailable, UnknownSource
 from penchant.live.array_files import PublishedFile
 from penchant.live.builder import BuildKind, FileBuilder, WeightsBuilder, build_for_ever, builder_lock, index_builders
-from penchant.live.compiling import are_compiled, compile_kernels
 from penchant.service import Services
 from penchant.service.bulk.stand_ins import search_by
 from penchant.settings import CurrentSettings, NodeSettings, PublishedSettings, counting_alone, metrics_folder
@@ -44,6 +43,7 @@ from penchant.telemetry import Metrics, log_failure, logger
 from penchant.tracing import send_spans
 from penchant.web.application import Application
 from penchant.web.relay import Relay, serve_relayed
+from penchant_engine.compiling import are_compiled, compile_kernels
 from penchant_engine.index.people.weights import StandInSearch
 
 BUILDER_NICENESS = 10

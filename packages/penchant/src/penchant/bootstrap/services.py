@@ -20,7 +20,6 @@ from penchant.errors import PenchantError, StorageUnavailable
 from penchant.live.admission import AccountLoads, Admission
 from penchant.live.audience_files import LikesFiles, WeightsFiles
 from penchant.live.builder import builder_lock
-from penchant.live.compiling import KernelCompiler
 from penchant.live.counting import StoredLikes
 from penchant.live.database import AsyncStorage, give_way
 from penchant.live.election import Election
@@ -66,6 +65,7 @@ from penchant.settings import (
 from penchant.telemetry import Metrics, log_failure
 from penchant.tracing import tracing
 from penchant.wire import stored_retention_days
+from penchant_engine.compiling import KernelCompiler
 from penchant_engine.index.compiled import engine
 from penchant_engine.index.compiled.engine import SearchThreads
 

@@ -20,11 +20,11 @@ from penchant.cli.options import json_option
 from penchant.cli.upkeep import MIB, is_served
 from penchant.errors import PenchantError, Refused
 from penchant.live.checking import index_problems
-from penchant.live.compiling import are_compiled
 from penchant.settings import NodeSettings
 from penchant.storage import Storage
 from penchant.telemetry import last_errors
 from penchant.wire import encode
+from penchant_engine.compiling import are_compiled
 
 PACKAGES = ("granian", "llvmlite", "msgspec", "numba", "numpy", "prometheus-client", "psycopg", "SQLAlchemy")
 """Packages whose versions matter most often."""

@@ -30,12 +30,12 @@ from penchant.bootstrap import (
 )
 from penchant.cli.listening import require_certificate, require_free_port
 from penchant.errors import InvalidSettings
-from penchant.live.compiling import import_loader
 from penchant.service.rates import connect_redis
 from penchant.settings import NodeSettings, changed_settings, merge_settings, publish_settings
 from penchant.telemetry import logger
 from penchant.tracing import send_spans, tracing
 from penchant.web.relay import Relay
+from penchant_engine.compiling import import_loader
 
 BACKPRESSURE = 16_384
 """Connections at once; the server counts idle ones too, so that its default locks everybody out."""

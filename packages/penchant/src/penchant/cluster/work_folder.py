@@ -19,7 +19,7 @@ import msgspec
 
 from penchant.cluster.executor import Executor, WorkPlan
 from penchant.errors import Refused
-from penchant.owned_folders import own_folder, whole_file, write_whole
+from penchant_engine.owned_folders import own_folder, whole_file, write_whole
 
 SUFFIX, MANIFEST_SUFFIX = ".work", ".manifest.json"
 PLAN, PARTS, LOCK = "plan.json", "parts", "lock"

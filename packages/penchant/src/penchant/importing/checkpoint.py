@@ -9,8 +9,8 @@ import msgspec
 from penchant.errors import Refused, StorageUnavailable
 from penchant.importing.files import InputFile
 from penchant.importing.report import ImportTally
-from penchant.owned_folders import own_folder
 from penchant.wire import encode
+from penchant_engine.owned_folders import own_folder
 
 
 class Checkpoint(msgspec.Struct, kw_only=True):

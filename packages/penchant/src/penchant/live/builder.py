@@ -33,7 +33,6 @@ from penchant.live.audience_files import (
     count_feed,
     likes_stamp_of,
 )
-from penchant.live.compiling import load_kernels, use_compiled
 from penchant.live.counting import busy_sources, is_likes_file_due
 from penchant.live.election import Election
 from penchant.live.following import apply_feed, reading_of
@@ -44,6 +43,7 @@ from penchant.storage import ContentFeed, FeedCursor, InteractionsFeed, SourceHe
 from penchant.telemetry import Metrics, log_failure, logger
 from penchant.wire import decode_stored_settings
 from penchant_engine.attributes import numbered
+from penchant_engine.compiling import load_kernels, use_compiled
 from penchant_engine.index import Keep, Likes, Segment, Snapshot, Strings, Tally, build_weights
 from penchant_engine.index.compiled import engine
 from penchant_engine.index.compiled.samples import FINDING, RIDGE

@@ -13,7 +13,6 @@ from penchant.storage import ContentFeed, FeedCursor, PieceChange, SourceCuratio
 from penchant.telemetry import Metrics
 from penchant.wire import AS_SUBMITTED, PieceReading, decode_stored_marks, decode_stored_settings
 from penchant_engine.attributes import Attribute, numbered
-from penchant_engine.catalogue import Catalogue
 from penchant_engine.index import (
     Keep,
     Mask,
@@ -26,6 +25,7 @@ from penchant_engine.index import (
     mark,
     merge_segments,
 )
+from penchant_engine.views import CatalogueView
 
 READ_PIECES = 10_000
 READ_BYTES = 8 * 1024 * 1024
@@ -39,7 +39,7 @@ MANY_PIECES = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class View(Catalogue):
+class View(CatalogueView):
     """A source at one version: its pieces, lists and settings, all of the same moment.
 
     ``base_version`` is that of the segment file it started from. ``stale`` tells that the database could not be

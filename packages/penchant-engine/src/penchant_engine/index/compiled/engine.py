@@ -1,6 +1,6 @@
 """Engine: each search by compiled kernels where they are ready, by numpy otherwise, with the same answers.
 
-Compiling takes seconds, so the builder's child does it. A thread of `penchant.live.compiling` loads the kernels of a
+Compiling takes seconds, so the builder's child does it. A thread of `penchant_engine.compiling` loads the kernels of a
 kind (`Kind`) once they are there, and hands them in by `use`. While a service runs, no kind goes back.
 """
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from penchant.cluster import Files, Work
-from penchant.live.compiling import load_kernels
 from penchant.live.views import View
 from penchant.service.bulk.inputs import BulkInputs, read_inputs
 from penchant.service.lists.answers import placed_of, result_of
@@ -20,6 +19,7 @@ from penchant.service.lists.inputs import PersonHistory
 from penchant.service.lists.kinds import PlacementRequest, rank_personal
 from penchant.service.placements.lists import answers_by
 from penchant.wire import PlacedPiece, StatedLikings, encode
+from penchant_engine.compiling import load_kernels
 from penchant_engine.index import Audience, PersonFigures, PieceCounts
 from penchant_engine.index.compiled import engine
 from penchant_engine.index.compiled.samples import SERVED, Kind

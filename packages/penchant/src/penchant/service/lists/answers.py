@@ -28,7 +28,6 @@ from penchant.wire import (
     TermRest,
     UnmetRule,
 )
-from penchant_engine.catalogue import Catalogue
 from penchant_engine.lists.personal import PersonalRanking
 from penchant_engine.lists.picks import PickRanking
 from penchant_engine.lists.plain import AgainRanking
@@ -36,6 +35,7 @@ from penchant_engine.lists.ranking import ListRanking
 from penchant_engine.lists.reasons import KeywordReason, LikeReason, OtherTerms, PartReason, Reasons, RuleReason
 from penchant_engine.lists.similar import SimilarRanking
 from penchant_engine.moments import format_timestamp
+from penchant_engine.views import CatalogueView
 
 Value = TypeVar("Value")
 PersonalResult = RecommendationResult | AnonymousResult | ExplainedResult | RankResult
@@ -59,7 +59,7 @@ def result_of(ranking: ListRanking[Any], *, explain: bool = False) -> Any:
     return AnonymousResult(id=None, content=content_of(ranking))
 
 
-def view_of(catalogue: Catalogue) -> View:
+def view_of(catalogue: CatalogueView) -> View:
     """Return the catalogue of a ranking as what it is in the service, where all of them are views."""
     assert isinstance(catalogue, View)  # noqa: S101  # as said above
     return catalogue

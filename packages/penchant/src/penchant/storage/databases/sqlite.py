@@ -28,11 +28,11 @@ from sqlalchemy.dialects import sqlite as dialect
 from sqlalchemy.pool import QueuePool
 
 from penchant.errors import StorageIncompatible, StorageUnavailable
-from penchant.owned_folders import make_folder, sync
 from penchant.storage import statements
 from penchant.storage.databases.connections import FULL_ERRORS, driver_errors, explain
 from penchant.storage.databases.outages import Outages
 from penchant.storage.schema import event_ids, pieces
+from penchant_engine.owned_folders import make_folder, sync
 
 FILE_NAME = "penchant.db"
 LOCK_NAME = f"{FILE_NAME}.lock"

@@ -16,7 +16,6 @@ from sqlalchemy import Engine, NullPool, case, create_engine, func, literal, sel
 from sqlalchemy.exc import SQLAlchemyError
 
 from penchant.errors import Refused, StorageIncompatible, StorageUnavailable
-from penchant.owned_folders import make_folder, sync
 from penchant.storage import migrations
 from penchant.storage.databases.opening import now_ms
 from penchant.storage.databases.sqlite import BUSY_TIMEOUT_S, FILE_NAME, exclusive, is_there
@@ -34,6 +33,7 @@ from penchant.storage.schema import (
     sources,
     unfinished_move,
 )
+from penchant_engine.owned_folders import make_folder, sync
 
 STEP_PAGES = 4_096
 """Pages of 4 KiB between looks whether the user wants to stop."""

@@ -11,6 +11,7 @@ import fcntl
 import functools
 import hashlib
 import importlib
+import logging
 import os
 import platform
 import stat
@@ -23,11 +24,12 @@ from pathlib import Path
 import msgspec
 
 import penchant_engine.index
-from penchant.owned_folders import is_writable_by_others, own_folder
-from penchant.telemetry import logger
 from penchant_engine.index.compiled import engine
 from penchant_engine.index.compiled.native_kernels import NativeCode, load_kind
 from penchant_engine.index.compiled.samples import KINDS, SERVED, Kind
+from penchant_engine.owned_folders import is_writable_by_others, own_folder
+
+logger = logging.getLogger("penchant")
 
 LOCK = "lock"
 SUFFIX = ".kernels"
@@ -108,7 +110,7 @@ def compile_kernels(folder: Path) -> None:
             with _alone(folder):
                 if not is_compiled(folder, kind):
                     _write(folder, kind, _encoded(kind))
-        except Exception:  # noqa: BLE001  # as in `load_kernels`
+        except Exception:  # as in `load_kernels`
             logger.exception(_NO_KERNELS)
             return
 
@@ -120,7 +122,7 @@ def load_kernels(folder: Path | None, kind: Kind) -> Mapping[str, engine.Kernel]
     """
     try:
         return _loaded_or_compiled(folder, kind)
-    except Exception:  # noqa: BLE001  # whatever a release of numba or of LLVM says that came after this one
+    except Exception:  # whatever a release of numba or of LLVM says that came after this one
         logger.exception(_NO_KERNELS)
         return {}
 
@@ -217,7 +219,7 @@ def _alone(folder: Path) -> Iterator[None]:
 def find_fault(folder: Path) -> str | None:
     """Return why compiled kernels cannot be kept in a folder, which is made where it is missing.
 
-    It and all above it must be owned (`penchant.owned_folders`), so that no other folder comes into its place between
+    It and all above it must be owned (`owned_folders`), so that no other folder comes into its place between
     this look and the next; what is in it must belong to this user or to root. What lies in a folder that nobody else
     can enter may have any mode.
     """

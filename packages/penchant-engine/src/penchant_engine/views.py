@@ -1,4 +1,4 @@
-"""Catalogues: pieces with the settings, lists and knowledge under which they are ranked."""
+"""Views: pieces at one moment, with the settings, lists and knowledge under which they are ranked."""
 
 from dataclasses import dataclass, field
 
@@ -8,7 +8,7 @@ from penchant_engine.model import RankingSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Catalogue:
+class CatalogueView:
     """The pieces of a source at one moment, with what its lists go by.
 
     ``blacklisted`` is the blacklist as a set: the same object while the list stays, so that its rows are looked up
