@@ -1,3 +1,40 @@
-"""penchant_engine: exact similarity and recommendations that say why, as a library."""
+"""penchant_engine: exact similarity and recommendations that say why, as a library.
+
+    catalogue = Catalogue.from_frame(films, id="id", categories=["genre", "tag"])
+    catalogue.similar("dune", k=10)
+    model = Recommender().fit(catalogue, Interactions.from_frame(clicks))
+    model.recommend("kim", k=10, explain=True)
+
+What is named here stays; all else is the inside.
+"""
+
+from penchant_engine.catalogue import Catalogue
+from penchant_engine.compiling import ready_kernels
+from penchant_engine.conditions import Condition, Field
+from penchant_engine.errors import InvalidInput, PenchantError, TooFewPieces, UnknownPiece
+from penchant_engine.interactions import Interactions
+from penchant_engine.model import Blend, InteractionType, Preferences, Term
+from penchant_engine.recommender import Recommender
+from penchant_engine.records import ListedPiece, Obstacle, PieceList, Standing
 
 __version__ = "0.1.0"
+__all__ = [
+    "Blend",
+    "Catalogue",
+    "Condition",
+    "Field",
+    "InteractionType",
+    "Interactions",
+    "InvalidInput",
+    "ListedPiece",
+    "Obstacle",
+    "PenchantError",
+    "PieceList",
+    "Preferences",
+    "Recommender",
+    "Standing",
+    "Term",
+    "TooFewPieces",
+    "UnknownPiece",
+    "ready_kernels",
+]

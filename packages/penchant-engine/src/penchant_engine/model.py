@@ -9,9 +9,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from types import MappingProxyType
-from typing import NamedTuple, Self
+from typing import NamedTuple, Self, TypeVar
 
 from penchant_engine.computed import computed
+
+Key = TypeVar("Key")
 
 WORDS_CATEGORY = "words"
 """The category that words of texts are keywords of."""
@@ -58,6 +60,19 @@ class PieceFilters(NamedTuple):
     catalogs: frozenset[str]
     available_from: int | None
     available_until: int | None
+
+
+def effective_weights(given: dict[Key, int | None]) -> tuple[dict[Key, int], bool]:
+    """Return what keywords count for that are given with weights or none, and whether one of them has a weight.
+
+    Those without one count as much as the mean of those that have one in the same piece, 1 where none has.
+    """
+    weights = {term: weight for term, weight in given.items() if weight is not None}
+    if len(weights) == len(given):
+        return weights, bool(weights)
+    # Rounded half up, in integers: floor(mean + 1/2), at least 1.
+    mean = max(1, (2 * sum(weights.values()) + len(weights)) // (2 * len(weights))) if weights else 1
+    return {term: mean if weight is None else weight for term, weight in given.items()}, bool(weights)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

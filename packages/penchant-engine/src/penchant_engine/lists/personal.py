@@ -303,7 +303,7 @@ class PersonalRanking(ListRanking[PersonalRequest]):
         """Return those on the whitelist that something speaks for, in its order."""
         return super().raised([each for each in best if each.units > 0]) if self.view.whitelist else []
 
-    _scores_of = staticmethod(ranking.scores_of)
+    scores_of = staticmethod(ranking.scores_of)
 
     def _is_passed_over(self, piece_id: str) -> bool:
         """Return whether a piece is not listed that would be if scores alone counted."""

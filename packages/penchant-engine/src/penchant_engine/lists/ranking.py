@@ -144,6 +144,17 @@ class ListRanking(ABC, Generic[Query]):
         first: list[RankedPiece] = self.raised(best) if mark_count(listed) < MAX_TAKE else []
         return Arrangement([*first, *(each for each in best if each not in first)] if first else best, goes_on=goes_on)
 
+    def first(self, count: int) -> list[RankedPiece]:
+        """Return so many of the list, however long its pages are: up to `MAX_LISTED` of one that rules arrange."""
+        if not self.is_arranged and not (self.has_whitelist and self.view.whitelist):
+            return self.ranked_in(self.shown, count)
+        found = self._block(b"")
+        while found.goes_on and len(found.pieces) < min(count, MAX_LISTED):
+            found = found.followed_by(self._block(marks_of(each.id for each in found.pieces)))
+        # Reasons are those of this list.
+        self.__dict__["arrangement"] = found
+        return list(found.pieces[:count])
+
     @property
     def goes_on(self) -> bool:
         """Whether there is more to list after the entries that are answered."""
@@ -216,7 +227,7 @@ class ListRanking(ABC, Generic[Query]):
     @property
     def listed_scores(self) -> list[float]:
         """The scores of the pieces that are answered."""
-        return self._scores_of(list(map(_UNITS, self.listed)))
+        return self.scores_of(list(map(_UNITS, self.listed)))
 
     def key(self, piece_id: str) -> int | None:
         """Return the key of a piece without boosts; ``None`` where the search never finds it."""
@@ -248,13 +259,13 @@ class ListRanking(ABC, Generic[Query]):
         """Yield what keeps a piece out of this list, whatever the others are."""
         return self.barriers(piece_id, offer)
 
-    def _scores_of(self, units: Sequence[int]) -> list[float]:
+    def scores_of(self, units: Sequence[int]) -> list[float]:
         """Return the scores that the list shows of some s in units."""
         scores: list[float] = np.maximum((self.zero - np.array(units, dtype=np.float64)) / self.zero, 0.0).tolist()
         return scores
 
     def _score_of(self, units: int) -> float:
-        return self._scores_of([units])[0]
+        return self.scores_of([units])[0]
 
     def _best(self, shown: Filter, count: int) -> list[tuple[int, str]]:
         """Return keys and ids of so many of the best pieces, under the boosts of the request."""

@@ -15,7 +15,7 @@ from penchant.wire.times import parse_timestamp
 from penchant.wire.words import decode_word_rule, decode_words, key_of_rule, words_of_piece
 from penchant.words import WordRule
 from penchant_engine.attributes import Attribute
-from penchant_engine.model import WORDS_CATEGORY, IndexedPiece, PieceFilters, Term
+from penchant_engine.model import WORDS_CATEGORY, IndexedPiece, PieceFilters, Term, effective_weights
 
 T = TypeVar("T")
 TermsIn = Callable[[str], Callable[[str], T]]
@@ -337,13 +337,7 @@ def _effective_weights(
         for word in words:
             if (term := term_of(word)) is not None:
                 given.setdefault(term, None)
-    # Keywords without a weight count as much as the mean of those that have one in the same piece.
-    weights = [weight for weight in given.values() if weight is not None]
-    if len(weights) < len(given):
-        # Rounded half up, in integers: floor(mean + 1/2), at least 1; 1 where no keyword has a weight.
-        mean = max(1, (2 * sum(weights) + len(weights)) // (2 * len(weights))) if weights else 1
-        given = {term: mean if weight is None else weight for term, weight in given.items()}
-    return given, bool(weights)
+    return effective_weights(given)
 
 
 def _gather(level: _Level, path: str, terms_in: TermsIn[T | None], given: dict[T, Any]) -> None:

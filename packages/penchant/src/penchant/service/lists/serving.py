@@ -10,7 +10,6 @@ Where a piece stands in a list is found in this order, all from one view:
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
@@ -38,7 +37,7 @@ from penchant.wire import (
     TasteSegment,
     TasteSegments,
 )
-from penchant_engine.index import Audience, Filter, offer_of
+from penchant_engine.index import Audience, Filter
 from penchant_engine.lists.hurdles import Hurdle
 from penchant_engine.lists.personal import PersonalRanking
 from penchant_engine.lists.picks import UNKNOWN
@@ -46,6 +45,7 @@ from penchant_engine.lists.plain import AgainRanking, NewRanking, PopularRanking
 from penchant_engine.lists.ranking import ListRanking
 from penchant_engine.lists.requests import PersonalRequest, PlainRequest, RankRequest, SimilarRequest
 from penchant_engine.lists.similar import SAME_PIECE, SimilarRanking
+from penchant_engine.lists.standing import stand
 from penchant_engine.lists.tastes import ShownPieces, showable
 from penchant_engine.model import MAX_TAKE, Basis, IndexedPiece
 from penchant_engine.ranking import WorkBudget
@@ -54,16 +54,6 @@ Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 Again = Callable[[View, Any], Awaitable[ListRanking[Any]]]
 """Makes the ranking of another request, from another view."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _ListPosition:
-    """The standing of a piece in a list; ``position`` counts from 1, ``None`` where hurdles keep it out."""
-
-    hurdles: Sequence[Hurdle[Any]]
-    position: int | None
-    score: float
-    why: Any
 
 
 class RankAnswer(NamedTuple):
@@ -239,7 +229,7 @@ class Lists:
         if not ranking.view.knows(piece_id):
             missing = await self._missing(access, view_of(ranking.view), [piece_id])
             return _nowhere(whose, piece_id, missing[piece_id])
-        standing = await self._in_turn(view_of(ranking.view), _stand, ranking, piece_id)
+        standing = await self._in_turn(view_of(ranking.view), stand, ranking, piece_id)
         position, take = standing.position, ranking.request.take
         rank = position if position is not None and position <= take else None
         reasons: list[Reason] = []
@@ -250,7 +240,9 @@ class Lists:
         elif standing.hurdles:
             # Several at once: no single change brings the piece in.
             reasons = [Reason(code=each.code, detail=each.detail, remedy=None) for each in standing.hurdles]
-        return Place(id=whose, content_id=piece_id, rank=rank, score=standing.score, why=standing.why, reasons=reasons)
+        return Place(
+            id=whose, content_id=piece_id, rank=rank, score=standing.score, why=why_of(standing.why), reasons=reasons
+        )
 
     async def _single(self, hurdle: Hurdle[Any], piece_id: str, take: int, again: Again) -> list[Reason]:
         """Return the only hurdle; its remedy is tried out first, and named only where it brings the piece in."""
@@ -260,7 +252,7 @@ class Lists:
             return [reason]
         # This makes a second list, in a turn of its own: a remedy is named only if it works.
         ranking = await again(view_of(change.view), change.query)
-        then = await self._in_turn(view_of(ranking.view), _stand, ranking, piece_id)
+        then = await self._in_turn(view_of(ranking.view), stand, ranking, piece_id)
         if then.position is None:
             return [reason]
         if then.position > take:
@@ -284,25 +276,6 @@ class Lists:
         detail = f"The piece is stored, but this list is of version {view.head.version}."
         later = Reason(code="not-yet-indexed", detail=detail, remedy={"min-version": head.version})
         return reasons | dict.fromkeys(stored, later)
-
-
-def _stand(ranking: ListRanking[Any], piece_id: str) -> _ListPosition:
-    """Return how a piece that its source has stands in a list."""
-    offer = offer_of(ranking.view.snapshot, piece_id)
-    if offer is None:
-        raise UnknownPiece("The source has no piece with this id.")
-    hurdles = list(ranking.hurdles(piece_id, offer))
-    position = None if hurdles else _position(ranking, piece_id)
-    # Rules such as the whitelist have moved only what a list can show at its longest.
-    why = why_of(ranking.why(piece_id, listed=position is not None and position <= MAX_TAKE))
-    return _ListPosition(hurdles=hurdles, position=position, score=ranking.score(piece_id), why=why)
-
-
-def _position(ranking: ListRanking[Any], piece_id: str) -> int:
-    """Return the place, from 1, of a piece that nothing keeps out."""
-    # In the list its order counts, with whitelist and diversity; behind its end only scores do.
-    ids = [each.id for each in ranking.arrangement.pieces]
-    return ids.index(piece_id) + 1 if piece_id in ids else ranking.ahead(piece_id) + 1
 
 
 def _nowhere(whose: str, piece_id: str, reason: Reason) -> Place:

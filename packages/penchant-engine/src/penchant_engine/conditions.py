@@ -1,0 +1,144 @@
+"""Conditions on attributes, as filters and boosts of lists take them.
+
+Field("year") >= 1990
+Field("language").any_of("en", "fr") & ~Field("rating").any_of("18+")
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from penchant_engine.attributes import (
+    BOOST_SCALE,
+    Attribute,
+    AttributeFilter,
+    AttributeType,
+    Boost,
+    Clause,
+    ClauseGroup,
+    MarkCondition,
+    MarkSpan,
+    just_behind,
+    mark_of,
+    marks_of_all,
+    numbered,
+)
+from penchant_engine.errors import InvalidInput
+from penchant_engine.frames import moment_of
+
+Attributes: TypeAlias = Mapping[str, Attribute]
+MAX_FACTOR = 100
+"""The greatest factor of a boost; the least is a hundredth."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What a piece must meet: ``parts`` joined by ``how``, `all`, `any` or `none`, or a test of one attribute."""
+
+    how: str
+    parts: tuple["Condition", ...] = ()
+    name: str = ""
+    values: tuple[Any, ...] = ()
+
+    def __and__(self, other: "Condition") -> "Condition":
+        return Condition("all", (self, other))
+
+    def __or__(self, other: "Condition") -> "Condition":
+        return Condition("any", (self, other))
+
+    def __invert__(self) -> "Condition":
+        return Condition("none", (self,))
+
+    def clause(self, attributes: Attributes) -> Clause:
+        """Return what it means for pieces with these attributes.
+
+        Raises:
+            InvalidInput: it asks for an attribute that there is not, or for what that has not.
+        """
+        if self.parts:
+            clauses = tuple(each.clause(attributes) for each in self.parts)
+            return ClauseGroup(**{{"all": "must", "any": "should", "none": "must_not"}[self.how]: clauses})
+        attribute = attributes.get(self.name)
+        if attribute is None:
+            known = ", ".join(map(repr, attributes)) or "none: name them as `attributes` of the catalogue"
+            raise InvalidInput(f"The catalogue has no attribute {self.name!r}; it has {known}.")
+        number = numbered(attributes.values()).index(attribute)
+        return MarkCondition(self._spans(number, attribute.type))
+
+    def _spans(self, number: int, kind: AttributeType) -> tuple[MarkSpan, ...]:
+        if self.how == "exists":
+            return (marks_of_all(number),)
+        marks = [mark_of(number, value_of(each, kind, self.name)) for each in self.values]
+        if self.how == "any of":
+            return tuple(MarkSpan(mark, just_behind(mark)) for mark in marks)
+        if not kind.is_ordered:
+            raise InvalidInput(f"{self.name!r} is of the type {kind}, whose values have no order; any_of is accepted.")
+        first, behind = marks_of_all(number)
+        edge = just_behind(marks[0]) if self.how in {">", "<="} else marks[0]
+        return (MarkSpan(edge, behind) if self.how in {">", ">="} else MarkSpan(first, edge),)
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """An attribute of a catalogue, by its name; comparisons with it are conditions."""
+
+    name: str
+
+    def any_of(self, *values: Any) -> Condition:
+        """Return the condition that a piece has one of these values."""
+        if not values:
+            raise InvalidInput("any_of needs a value at least.")
+        return Condition("any of", name=self.name, values=values)
+
+    def exists(self) -> Condition:
+        """Return the condition that a piece has any value."""
+        return Condition("exists", name=self.name)
+
+    def __ge__(self, value: Any) -> Condition:
+        return Condition(">=", name=self.name, values=(value,))
+
+    def __gt__(self, value: Any) -> Condition:
+        return Condition(">", name=self.name, values=(value,))
+
+    def __le__(self, value: Any) -> Condition:
+        return Condition("<=", name=self.name, values=(value,))
+
+    def __lt__(self, value: Any) -> Condition:
+        return Condition("<", name=self.name, values=(value,))
+
+
+def filter_of(condition: Condition | None, attributes: Attributes) -> AttributeFilter | None:
+    """Return a condition as rankings take it; raises as `Condition.clause`."""
+    return None if condition is None else AttributeFilter(repr(condition), condition.clause(attributes))
+
+
+def boosts_of(boosts: Sequence[tuple[Condition, float]], attributes: Attributes) -> tuple[Boost, ...]:
+    """Return boosts, conditions with factors of two decimals, as rankings take them; raises as `Condition.clause`."""
+    found = []
+    for condition, factor in boosts:
+        hundredths = round(factor * BOOST_SCALE)
+        if abs(hundredths - factor * BOOST_SCALE) > 1e-6 or not 1 <= hundredths <= MAX_FACTOR * BOOST_SCALE:
+            raise InvalidInput(f"The factor {factor} is not accepted: from 0.01 to {MAX_FACTOR}, two decimals at most.")
+        found.append(Boost(AttributeFilter(repr(condition), condition.clause(attributes)), hundredths))
+    return tuple(found)
+
+
+def value_of(value: Any, kind: AttributeType, name: str) -> str | float | bool:
+    """Return a value as marks hold those of a type.
+
+    Raises:
+        InvalidInput: it is of another type.
+    """
+    if kind is AttributeType.TIME:
+        moment = moment_of(value)
+        if moment is not None:
+            return float(moment)
+    elif kind is AttributeType.BOOLEAN:
+        if isinstance(value, bool):
+            return value
+    elif kind in {AttributeType.KEYWORD, AttributeType.KEYWORDS}:
+        if isinstance(value, str):
+            return value
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    raise InvalidInput(f"{value!r} is no value of {name!r}, which is of the type {kind}.")

@@ -1,0 +1,405 @@
+"""Recommender: what people may like, learned from what they did with the pieces of a catalogue."""
+
+import copy
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any, Self, Unpack
+
+from penchant_engine.catalogue import Catalogue, ListOptions, algorithm_of, checked_weights, listed, standing
+from penchant_engine.compiling import ready_kernels
+from penchant_engine.errors import InvalidInput
+from penchant_engine.frames import Library, frame_of, moment_of
+from penchant_engine.index import (
+    Audience,
+    FloatArray,
+    InteractionArrays,
+    PeopleEvents,
+    PeopleTable,
+    PersonFigures,
+    PieceCounts,
+    Snapshot,
+    Strings,
+    Tally,
+    build_weights,
+    figures_of_person,
+    makes_weights,
+    people_table,
+    profile_of_person,
+)
+from penchant_engine.interactions import Interactions, kind_of
+from penchant_engine.lists.personal import PersonalRanking
+from penchant_engine.lists.picks import PickRanking
+from penchant_engine.lists.plain import NewRanking, PopularRanking
+from penchant_engine.lists.requests import PersonalRequest, PlainRequest, RankRequest, SimilarRequest
+from penchant_engine.lists.similar import SimilarRanking
+from penchant_engine.model import (
+    DAY_MS,
+    NO_PREFERENCES,
+    Basis,
+    Blend,
+    InteractionType,
+    OrderUse,
+    Preferences,
+    RankingSettings,
+    StoredInteraction,
+)
+from penchant_engine.records import PieceList, Standing
+from penchant_engine.saving import FittedSource, read_model, write_model
+from penchant_engine.views import CatalogueView
+
+_NO_EVENTS = InteractionArrays.of(())
+
+
+class PersonalOptions(ListOptions, total=False):
+    """What a list for a person can be asked for beside `ListOptions`.
+
+    ``include_seen`` lists what the person knows, too, ``fill`` fills up with what nothing speaks for, in the order of
+    the day. ``calibration``, from 0 to 1, keeps the shares that keywords of the ``calibration_category`` have of what
+    the person likes. With an ``algorithm``, `cosine` or `jaccard`, keywords alone count.
+    """
+
+    include_seen: bool | None
+    fill: bool
+    calibration: float
+    calibration_category: str
+    algorithm: str | None
+
+
+class Recommender:
+    """Recommends pieces to people by what they did, what all people like, and keywords, and says why.
+
+    The blend of parts, their decay and the order of likes are those of the service (scoring, in the documents); the
+    parameters are the settings of a source under the names of `model.RankingSettings`. Of these ``retention_days`` is
+    by default as long as there are interactions.
+    """
+
+    def __init__(self, *, blend: Blend | Mapping[str, float] | None = None, **settings: Any) -> None:
+        """Take the settings; `fit` learns.
+
+        Raises:
+            InvalidInput: there is no such setting, or a value is not acceptable.
+        """
+        self.settings = _settings_of(RankingSettings(), settings | ({} if blend is None else {"blend": blend}))
+        self._keeps_all = "retention_days" not in settings
+        self._has_weights = "category_weights" in settings
+        self._fitted: FittedSource | None = None
+        self._catalogue: Catalogue | None = None
+
+    def fit(
+        self,
+        catalogue: Catalogue,
+        interactions: Interactions,
+        *,
+        moment: Any = None,
+        preferences: Mapping[str, Preferences] | None = None,
+        threads: int | None = None,
+    ) -> Self:
+        """Learn from interactions with a catalogue, as of a moment, by default that of the latest one.
+
+        ``preferences`` are what people have said, by their ids. It takes 1 to 3 s for 10,000 pieces and half a million
+        interactions, in any number of ``threads`` (by default one for each core) with the same result, and 10 to 20 s
+        once for each user of a machine to compile.
+
+        Raises:
+            InvalidInput: the moment is none.
+        """
+        threads = threads or os.cpu_count() or 1
+        now = moment_of(moment)
+        now = max(interactions.latest, catalogue.moment) if now is None else now
+        settings = self.settings
+        if not self._has_weights:
+            settings = replace(settings, category_weights=catalogue.view.settings.category_weights)
+        if self._keeps_all:
+            settings = replace(settings, retention_days=max(1, (now - interactions.earliest) // DAY_MS + 1))
+        segment = catalogue.view.snapshot.merged()
+        view = replace(catalogue.view, snapshot=Snapshot.of_segment(segment), settings=settings)
+        view.snapshot.prepare(settings.category_factors)
+        if not makes_weights(len(segment)):
+            ready_kernels()
+        self.settings, self._catalogue = settings, catalogue
+        audience, liking = _audience_of(interactions, view, now // DAY_MS, threads)
+        self._fitted = FittedSource(
+            view=view,
+            audience=audience,
+            liking=liking,
+            people=_people_of(interactions, view, now // DAY_MS),
+            interactions=interactions,
+            moment=now,
+            preferences=preferences or {},
+        )
+        return self
+
+    def under(self, **settings: Any) -> "Recommender":
+        """Return the same under other settings, to see what they would change; what was learned stays where it can.
+
+        It is learned anew where the settings change what likes say: weights of categories and interactions, retention.
+
+        Raises:
+            InvalidInput: as `Recommender`.
+        """
+        other, fitted = copy.copy(self), self._source
+        other.settings = _settings_of(self.settings, settings)
+        relearned = {"category_weights", "interaction_weights", "retention_days", "half_life_days"} & settings.keys()
+        if relearned:
+            other._keeps_all, other._has_weights = False, True
+            return other.fit(self._pieces, fitted.interactions, moment=fitted.moment, preferences=fitted.preferences)
+        other._fitted = replace(fitted, view=replace(fitted.view, settings=other.settings))
+        return other
+
+    @property
+    def people(self) -> list[str]:
+        """The ids of all who did something, ascending."""
+        return self._source.interactions.people
+
+    def recommend(
+        self, person: str | None = None, k: int = 10, *, explain: bool = False, **options: Unpack[PersonalOptions]
+    ) -> PieceList:
+        """Return the ``k`` pieces that a person may like best; of nobody, or one who did nothing, what many like.
+
+        Scores are 0 for the best thinkable to 1, where nothing speaks for a piece. ``explain`` adds the parts of each.
+
+        Raises:
+            InvalidInput: an option is not acceptable.
+        """
+        return listed(self._personal(person, options), k, explain=explain)
+
+    def recommend_for(
+        self,
+        liked: Iterable[str] = (),
+        disliked: Iterable[str] = (),
+        k: int = 10,
+        *,
+        explain: bool = False,
+        **options: Unpack[PersonalOptions],
+    ) -> PieceList:
+        """Return what somebody may like of whom some likes and dislikes alone are known; as `recommend`."""
+        source = self._source
+        rated = dict.fromkeys(disliked, InteractionType.RATE_DISLIKE) | dict.fromkeys(liked, InteractionType.RATE_LIKE)
+        events = InteractionArrays.of(
+            [
+                StoredInteraction(user_id="", type=kind, piece_id=piece_id, occurred_at=source.moment)
+                for piece_id, kind in rated.items()
+            ]
+        )
+        figures = figures_of_person(events, source.view.snapshot, source.view.settings, source.moment // DAY_MS)
+        return listed(self._ranking(self._request("", options), figures, is_known=True), k, explain=explain)
+
+    def recommend_frame(
+        self, people: Iterable[str] | None = None, k: int = 10, *, library: Library | None = None, **options: Any
+    ) -> Any:
+        """Return the lists of some people, of all by default, as a frame, a row for each entry.
+
+        Its columns are ``person``, ``rank`` from 1, ``piece`` and ``score``; options are those of `recommend`.
+        """
+        columns: dict[str, list[Any]] = {"person": [], "rank": [], "piece": [], "score": []}
+        for person in self.people if people is None else people:
+            for place, each in enumerate(self.recommend(person, k, **options), start=1):
+                for name, value in zip(columns, (person, place, each.id, each.score), strict=True):
+                    columns[name].append(value)
+        return frame_of(columns, library)
+
+    def rank(
+        self, person: str | None, pieces: Sequence[str], weight: float = 1.0, *, explain: bool = False
+    ) -> PieceList:
+        """Return given pieces as they suit a person: ``weight`` from 0 to 1 tells how much that counts for the order.
+
+        What is hidden from the person, unknown, or known already is left out.
+
+        Raises:
+            InvalidInput: the weight is not from 0 to 1.
+        """
+        if not 0 <= weight <= 1:
+            raise InvalidInput(f"The weight {weight} is not accepted: from 0 to 1.")
+        request = RankRequest(user_id=person or "", content=tuple(dict.fromkeys(pieces)), weight=weight)
+        source, figures = self._source, self._figures(person)
+        ranking = PickRanking(
+            source.view, request, source.moment, figures, source.audience, is_known=person is not None
+        )
+        return listed(ranking, max(1, len(request.content)), explain=explain)
+
+    def similar(
+        self, piece: str, k: int = 10, *, by: str = "content", explain: bool = False, **options: Unpack[ListOptions]
+    ) -> PieceList:
+        """Return the ``k`` pieces nearest to one, ``by`` its content, its audience, or both; as `Catalogue.similar`."""
+        return listed(self._similar(piece, by, options), k, explain=explain)
+
+    def popular(self, k: int = 10, **options: Unpack[ListOptions]) -> PieceList:
+        """Return what most people like, each of them counting half after the half-life of popularity."""
+        source, request = self._source, PlainRequest(**self._pieces.requested(options))
+        return listed(PopularRanking(source.view, request, source.moment, source.audience, source.audience.counts), k)
+
+    def newest(self, k: int = 10, **options: Unpack[ListOptions]) -> PieceList:
+        """Return what became available last."""
+        source, request = self._source, PlainRequest(**self._pieces.requested(options))
+        return listed(NewRanking(source.view, request, source.moment), k)
+
+    def standing(self, person: str | None, piece: str, **options: Unpack[PersonalOptions]) -> Standing:
+        """Return where a piece stands for a person, and why, or what keeps it out of the list.
+
+        Raises:
+            UnknownPiece: there is no such piece.
+        """
+        return standing(self._personal(person, options), piece)
+
+    def profile(self, person: str) -> dict[str, dict[str, int]]:
+        """Return a person's taste: by category the scores of keywords, -1,000 to 1,000; empty where nothing counts."""
+        source, number = self._source, self._numbers.find(person)
+        done = [] if number is None else source.interactions.of_person(number)
+        terms = profile_of_person(
+            InteractionArrays.of(done),
+            source.view.snapshot,
+            source.view.settings,
+            source.moment // DAY_MS,
+            source.preferences.get(person, NO_PREFERENCES),
+        )
+        found: dict[str, dict[str, int]] = {}
+        for term, score in terms.items():
+            found.setdefault(term.category, {})[term.keyword] = score
+        return found
+
+    def save(self, folder: str | Path) -> None:
+        """Write what was learned to a folder, which is made where it is missing: arrays of numpy, and JSON.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        write_model(Path(folder), self._source, self._pieces.attributes)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> "Recommender":
+        """Return what `save` has written.
+
+        Raises:
+            InvalidInput: the folder has none of this release's format.
+            OSError: it cannot be read.
+        """
+        source, attributes = read_model(Path(folder))
+        found = cls()
+        found.settings, found._fitted = source.view.settings, source
+        found._catalogue = Catalogue.of_view(source.view, attributes)
+        return found
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory the arrays of what was learned take."""
+        source = self._source
+        records = (source.audience.weights, source.people, source.view.snapshot.parts[0].segment)
+        return sum(array.nbytes for each in records for array in each.arrays().values())
+
+    @property
+    def _source(self) -> FittedSource:
+        if self._fitted is None:
+            raise InvalidInput("Nothing was learned yet: call fit first.")
+        return self._fitted
+
+    @property
+    def _pieces(self) -> Catalogue:
+        assert self._catalogue is not None  # noqa: S101  # `fit` sets it
+        return self._catalogue
+
+    @property
+    def _numbers(self) -> Strings:
+        return self._source.people.ids
+
+    def _figures(self, person: str | None) -> PersonFigures:
+        source = self._source
+        said = source.preferences.get(person or "", NO_PREFERENCES)
+        number = None if person is None else self._numbers.find(person)
+        if number is not None:
+            return source.people.figures(number, source.view.snapshot, source.view.settings, said)
+        return figures_of_person(_NO_EVENTS, source.view.snapshot, source.view.settings, source.moment // DAY_MS, said)
+
+    def _personal(self, person: str | None, options: PersonalOptions) -> PersonalRanking:
+        return self._ranking(self._request(person or "", options), self._figures(person), is_known=person is not None)
+
+    def _ranking(self, request: PersonalRequest, figures: PersonFigures, *, is_known: bool) -> PersonalRanking:
+        source = self._source
+        return PersonalRanking(source.view, request, source.moment, figures, source.audience, is_known=is_known)
+
+    def _request(self, person: str, options: PersonalOptions) -> PersonalRequest:
+        calibration, category = options.get("calibration", 0.0), options.get("calibration_category", "")
+        if not 0 <= calibration <= 1 or (calibration and not category):
+            raise InvalidInput("The calibration is from 0 to 1, and needs a calibration_category.")
+        return PersonalRequest(
+            user_id=person,
+            include_seen=options.get("include_seen"),
+            fill=options.get("fill", True),
+            calibration=calibration,
+            calibration_category=category,
+            algorithm=algorithm_of(options.get("algorithm")),
+            **self._pieces.requested(options),
+        )
+
+    def _similar(self, piece: str, by: str, options: ListOptions) -> SimilarRanking:
+        try:
+            basis = Basis(by)
+        except ValueError:
+            raise InvalidInput(f"by is {by!r}: content, audience and both are accepted.") from None
+        source = self._source
+        request = SimilarRequest(piece_id=piece, by=basis, **self._pieces.requested(options))
+        audience = None if basis is Basis.CONTENT else source.audience
+        ranking = SimilarRanking(source.view, request, source.moment, audience)
+        ranking.require()
+        return ranking
+
+
+def _audience_of(
+    interactions: Interactions, view: CatalogueView, today: int, threads: int
+) -> tuple[Audience, FloatArray]:
+    """Return what all people like on a UTC day, counted and weighed as the service does it, and how many like each."""
+    settings, segment = view.settings, view.snapshot.parts[0].segment
+    oldest_day = settings.oldest_day(today)
+    likes = interactions.likes(oldest_day)
+    matrix = likes.matrix(segment.ids, settings, oldest_day, threads=threads)
+    weights = build_weights(matrix, segment, settings.category_factors, threads=threads)
+    counts = Tally(likes).popularity(settings, today)
+    (liking,) = counts.by_part(view.snapshot.parts, weights.source_figures.grades)
+    return Audience(PieceCounts.of_rows(segment, liking), weights, 1), liking
+
+
+def _people_of(interactions: Interactions, view: CatalogueView, today: int) -> PeopleTable:
+    segment = view.snapshot.parts[0].segment
+    rows = segment.ids.find_all(Strings.of(interactions.pieces))
+    events = PeopleEvents(
+        people=interactions.person_of,
+        rows=rows[interactions.piece_of],
+        codes=interactions.codes,
+        moments=interactions.moments,
+        versions=interactions.versions,
+    )
+    events = events.take(events.moments >= view.settings.oldest_day(today) * DAY_MS)
+    return people_table(Strings.of(interactions.people), events, segment, view.settings, today)
+
+
+def _settings_of(settings: RankingSettings, changes: Mapping[str, Any]) -> RankingSettings:
+    """Return settings with some members changed; raises `InvalidInput`."""
+    names = {each.name for each in fields(RankingSettings)}
+    read = dict(changes)
+    for name, value in changes.items():
+        if name not in names:
+            raise InvalidInput(f"There is no setting {name!r}: {', '.join(sorted(names))} are accepted.")
+        if name in _NUMBERS and not _NUMBERS[name][0] <= value <= _NUMBERS[name][1]:
+            raise InvalidInput(f"{name} is {value}: {_NUMBERS[name][0]} to {_NUMBERS[name][1]} is accepted.")
+    if isinstance(changes.get("blend"), Mapping):
+        read["blend"] = _blend_of(changes["blend"])
+    if "category_weights" in changes:
+        read["category_weights"] = checked_weights(changes["category_weights"])
+    if "order" in changes:
+        read["order"] = OrderUse(changes["order"])
+    if "interaction_weights" in changes:
+        named = {kind_of(name): float(weight) for name, weight in changes["interaction_weights"].items()}
+        read["interaction_weights"] = {**settings.interaction_weights, **named}
+    return replace(settings, **read)
+
+
+_NUMBERS = {"half_life_days": (1, 3650), "retention_days": (1, 36_500), "new_piece_half_life_days": (0, 365)}
+"""What settings that are numbers may be."""
+
+
+def _blend_of(parts: Mapping[str, float]) -> Blend:
+    names = {each.name for each in fields(Blend)}
+    if not parts.keys() <= names or not any(parts.values()) or not all(0 <= each <= 100 for each in parts.values()):
+        raise InvalidInput(f"A blend has {', '.join(sorted(names))}, from 0 to 100, and not all of them 0.")
+    return Blend(**{name: parts.get(name, 0.0) for name in names})

@@ -1,0 +1,146 @@
+"""Saving: what a recommender has learned, in a folder, as arrays of numpy and JSON; reading it runs no code."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penchant_engine.attributes import Attribute, AttributeType
+from penchant_engine.errors import InvalidInput
+from penchant_engine.index import (
+    Audience,
+    AudienceWeights,
+    PeopleTable,
+    PieceCounts,
+    Segment,
+    Snapshot,
+    Strings,
+)
+from penchant_engine.interactions import Interactions
+from penchant_engine.model import Blend, InteractionType, OrderUse, Preferences, RankingSettings, Term
+from penchant_engine.views import CatalogueView
+
+FORMAT = 1
+_MODEL = "model.json"
+_SEGMENT, _WEIGHTS, _PEOPLE, _EVENTS = "catalogue.npz", "weights.npz", "people.npz", "interactions.npz"
+_LIKING = "liking"
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class FittedSource:
+    """What is learned: the catalogue as one segment, what all people like, and what each did, by number.
+
+    ``liking`` (n,) has for each piece of the segment how many people like it.
+    """
+
+    view: CatalogueView
+    audience: Audience
+    people: PeopleTable
+    interactions: Interactions
+    moment: int
+    preferences: Mapping[str, Preferences]
+    liking: NDArray[Any]
+
+
+class SavedModel(NamedTuple):
+    """What was saved: the source, and the attributes that its pieces can be filtered by."""
+
+    source: FittedSource
+    attributes: dict[str, Attribute]
+
+
+def write_model(folder: Path, source: FittedSource, attributes: Mapping[str, Attribute]) -> None:
+    """Write a model to a folder, whose description comes last: without it there is none."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / _MODEL).unlink(missing_ok=True)
+    events = source.interactions
+    _write(folder / _SEGMENT, source.view.snapshot.parts[0].segment.arrays())
+    _write(folder / _WEIGHTS, {**source.audience.weights.arrays(), _LIKING: source.liking})
+    _write(folder / _PEOPLE, source.people.arrays())
+    _write(folder / _EVENTS, {**events.arrays(), **_texts("people", events.people), **_texts("pieces", events.pieces)})
+    description = {
+        "format": FORMAT,
+        "moment": source.moment,
+        "settings": asdict(source.view.settings),
+        "whitelist": source.view.whitelist,
+        "blacklist": source.view.blacklist,
+        "attributes": {name: each.type for name, each in attributes.items()},
+        "preferences": {
+            person: {**asdict(each), "stated": [[*term, weight] for term, weight in each.stated.items()]}
+            for person, each in source.preferences.items()
+        },
+    }
+    (folder / _MODEL).write_text(json.dumps(description, ensure_ascii=False, indent=1), encoding="utf-8")
+
+
+def read_model(folder: Path) -> SavedModel:
+    """Return the model in a folder.
+
+    Raises:
+        InvalidInput: there is none, or it is of another format.
+    """
+    if not (folder / _MODEL).is_file():
+        raise InvalidInput(f"There is no model in {folder}.")
+    description = json.loads((folder / _MODEL).read_text(encoding="utf-8"))
+    if description.get("format") != FORMAT:
+        raise InvalidInput(
+            f"The model in {folder} is of the format {description.get('format')}; {FORMAT} is read here."
+        )
+    segment = Segment.of_arrays(_read(folder / _SEGMENT))
+    arrays = _read(folder / _WEIGHTS)
+    liking, weights = arrays.pop(_LIKING), AudienceWeights.of_arrays(arrays)
+    events = _read(folder / _EVENTS)
+    view = CatalogueView(
+        snapshot=Snapshot.of_segment(segment),
+        settings=_settings_of(description["settings"]),
+        whitelist=tuple(description["whitelist"]),
+        blacklist=tuple(description["blacklist"]),
+        blacklisted=frozenset(description["blacklist"]),
+    )
+    view.snapshot.prepare(view.settings.category_factors)
+    source = FittedSource(
+        view=view,
+        audience=Audience(PieceCounts.of_rows(segment, liking), weights, 1),
+        people=PeopleTable.of_arrays(_read(folder / _PEOPLE)),
+        interactions=Interactions.of_arrays(events, _text_of("people", events), _text_of("pieces", events)),
+        moment=description["moment"],
+        preferences={person: _preferences_of(each) for person, each in description["preferences"].items()},
+        liking=liking,
+    )
+    names = description["attributes"]
+    return SavedModel(source, {name: Attribute(AttributeType(kind), f"/{name}") for name, kind in names.items()})
+
+
+def _write(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    with path.open("wb") as file:
+        np.savez(file, allow_pickle=False, **arrays)
+
+
+def _read(path: Path) -> dict[str, NDArray[Any]]:
+    with np.load(path, allow_pickle=False) as arrays:
+        return dict(arrays)
+
+
+def _texts(name: str, texts: list[str]) -> dict[str, NDArray[Any]]:
+    table = Strings.of(texts)
+    return {f"{name}.starts": table.starts, f"{name}.text": table.text}
+
+
+def _text_of(name: str, arrays: Mapping[str, NDArray[Any]]) -> list[str]:
+    return [*Strings(arrays[f"{name}.starts"], arrays[f"{name}.text"])]
+
+
+def _settings_of(members: dict[str, Any]) -> RankingSettings:
+    weights = {InteractionType(name): weight for name, weight in members["interaction_weights"].items()}
+    changed = {"interaction_weights": weights, "blend": Blend(**members["blend"]), "order": OrderUse(members["order"])}
+    return RankingSettings(**{**members, **changed})
+
+
+def _preferences_of(members: dict[str, Any]) -> Preferences:
+    stated = {Term(category, keyword): weight for category, keyword, weight in members["stated"]}
+    several = {name: tuple(members[name]) for name in ("hidden", "unused_categories")}
+    return Preferences(stated=stated, personal=members["personal"], **several)
