@@ -17,25 +17,33 @@ from penchant import client
 from penchant.client import errors
 from penchant.client.flows import MAX_BODY_BYTES, MAX_INTERACTIONS, MAX_PIECES
 from penchant.client.methods import Methods
+from penchant.client.records import (
+    AliasSettings,
+    AttributeSettings,
+    DraftMembers,
+    Interaction,
+    InteractionType,
+    Likings,
+    PageList,
+    PersonPreferences,
+    Piece,
+    Placement,
+    PlacementVariant,
+    SeenList,
+    Texts,
+    VocabularySettings,
+    WordSettings,
+)
+from penchant.client.records import Settings as SourceSettings
 from penchant.client.requests import Algorithm, Basis, ListingRequest, Pages, Request
+from penchant.client.tables import Entries, Library, Record
 from penchant.settings import NodeSettings
 from penchant.web.parameters import MAX_LISTED_INTERACTIONS
 from penchant.web.problems import KINDS
 from penchant.web.routes import OPERATIONS
-from penchant.wire import PersonPreferences
-from penchant.wire.drafts.edits import DraftMembers
-from penchant.wire.frames import Entries, Library, Record
-from penchant.wire.pieces import Piece, Texts
-from penchant.wire.placements import PageList, Placement, PlacementVariant
-from penchant.wire.preferences import Likings
-from penchant.wire.recording import Interaction, SeenList
 from penchant.wire.samples import SAMPLES as SAMPLES_OF_ANSWERS
-from penchant.wire.settings import AttributeSettings
-from penchant.wire.settings import Settings as SourceSettings
-from penchant.wire.words import AliasSettings, VocabularySettings, WordSettings
 from penchant_engine.model import Algorithm as ServedAlgorithm
 from penchant_engine.model import Basis as ServedBasis
-from penchant_engine.model import InteractionType
 from serving import Service
 
 BLEND = {"content": 1, "audience": 2, "popularity": 3}

@@ -16,7 +16,16 @@ from client.through import ADDRESS, ONCE
 from clocks import DAY_CLOCK
 from factories import piece
 from penchant import __version__, client
-from penchant.client import AsyncClient, Client, ClientError, InvalidArgument, Piece, to_frame
+from penchant.client import (
+    AsyncClient,
+    Client,
+    ClientError,
+    InvalidArgument,
+    Piece,
+    Placement,
+    PlacementVariant,
+    to_frame,
+)
 from serving import Service
 
 pytestmark = pytest.mark.slow  # its libraries take a second to import
@@ -309,6 +318,12 @@ def test_every_list_becomes_a_frame_and_an_empty_one_has_its_columns(through: Cl
         assert columns == [each for each in names(frame) if each in columns], name
     empty = through.recommend("s", "kim").to_frame(library)
     assert (len(empty), kind_of(empty, "id"), kind_of(empty, "score")) == (0, *KINDS[library])
+
+
+def test_a_placement_is_one_row_whatever_variants_it_has() -> None:
+    frame = Placement(kind="new", variants=[PlacementVariant(name="v", share=0.5)]).to_frame("pyarrow")
+
+    assert held(frame, "kind") == ["new"]
 
 
 KINDS = {"pandas": ("str", "float64"), "polars": ("String", "Float64"), "pyarrow": ("string", "double")}

@@ -1,21 +1,60 @@
 """What of the client is generated is what the script makes of its sources."""
 
+import enum
+import inspect
 import runpy
+import sys
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
+from penchant.client import records
+from penchant.client.tables import Record
 from penchant.model import Scope
 from penchant.web.openapi import openapi
 from penchant.web.operations import NOBODY, Answer, Call, Operation, OperationTable
 from penchant.web.parameters import AT, MIN_VERSION
 
 SCRIPT = runpy.run_path(str(Path(__file__).parents[2] / "scripts" / "generate_client.py"))
+RECORDS = [each for _, each in inspect.getmembers(records, inspect.isclass) if each.__module__ == records.__name__]
+
+OF_SERVICE = {
+    each.__name__: each
+    for name, module in list(sys.modules.items())
+    if name == "penchant.model" or name.startswith("penchant.wire")
+    for each in vars(module).values()
+    if isinstance(each, type)
+}
+
+
+def members(record: type[Any]) -> dict[str, Any]:
+    """Return what is written of a record: its members in their order, with their types by name and their defaults."""
+    if issubclass(record, enum.Enum):
+        return {each.name: each.value for each in record}
+    fields = {}
+    for field in msgspec.structs.fields(record):
+        is_made = field.default_factory is not msgspec.NODEFAULT
+        default = field.default_factory() if is_made else field.default
+        plain = default if default in (msgspec.NODEFAULT, msgspec.UNSET) else msgspec.json.encode(default)
+        fields[field.encode_name] = (field.name, field.required, plain, SCRIPT["_spelt"](field.type))
+    return fields
 
 
 @pytest.mark.parametrize("name", SCRIPT["GENERATED"])
 def test_what_is_generated_is_current(name: str) -> None:
     assert (SCRIPT["FOLDER"] / name).read_text() == SCRIPT["GENERATED"][name](), "run python scripts/generate_client.py"
+
+
+@pytest.mark.parametrize("record", RECORDS)
+def test_a_record_is_written_as_that_of_the_service(record: type[Any]) -> None:
+    of_service: Any = OF_SERVICE[record.__name__]
+
+    assert list(members(record).items()) == list(members(of_service).items())
+    if issubclass(record, Record):
+        for name in ("omit_defaults", "forbid_unknown_fields", "frozen", "gc", "tag"):
+            assert getattr(record.__struct_config__, name) == getattr(of_service.__struct_config__, name)
 
 
 def test_document_and_client_follow_from_a_row_above_its_handler() -> None:

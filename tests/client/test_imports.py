@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+import penchant.client
+
 pytestmark = pytest.mark.slow
 
 
@@ -13,11 +15,16 @@ def run(program: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_nothing_of_the_service_is_loaded_with_the_client() -> None:
-    ran = run("import sys, penchant.client; print(*sorted({name.split('.')[0] for name in sys.modules}))")
+    ran = run("import sys, penchant.client; print(*sys.modules)")
 
     loaded = set(ran.stdout.split())
-    assert {"httpx", "msgspec", "penchant"} <= loaded, ran.stderr
-    assert not loaded & {"numpy", "numba", "sqlalchemy", "starlette", "prometheus_client"}
+    assert {"httpx", "msgspec", "penchant.client"} <= loaded, ran.stderr
+    assert not {name.split(".")[0] for name in loaded} & {"numpy", "numba", "sqlalchemy", "starlette"}
+    assert {".".join(name.split(".")[:2]) for name in loaded if name.startswith("penchant.")} == {"penchant.client"}
+
+
+def test_the_client_has_the_version_of_the_service() -> None:
+    assert penchant.client.__version__ == penchant.__version__
 
 
 def test_without_its_extra_the_client_says_what_to_install() -> None:

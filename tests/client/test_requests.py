@@ -4,11 +4,12 @@ from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 
+from penchant import client
 from penchant.client import AsyncClient, Client, UnreadableAnswer
 from penchant.client.exchange import ServiceConnection
 from penchant.client.flows import MAX_BODY_BYTES, batches, record_interaction
 from penchant.client.operations import get_content, metrics, recommend, similar_content
-from penchant.wire import encode
+from penchant.wire import encode, sign_user
 
 LATE_IN_BERLIN = datetime(2026, 1, 2, 0, 30, tzinfo=timezone(timedelta(hours=1)))
 
@@ -77,3 +78,8 @@ def test_an_entry_larger_than_a_body_goes_alone() -> None:
 def test_text_that_is_none_is_told() -> None:
     with pytest.raises(UnreadableAnswer):
         metrics().read(b"\xff")
+
+
+@pytest.mark.parametrize("user_id", ("kim", "a.b/c d", "é"))
+def test_people_are_signed_as_the_service_signs_them(user_id: str) -> None:
+    assert client.sign_user(user_id, "secret", 1_800_000_000) == sign_user(user_id, "secret", 1_800_000_000)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
+VERSIONS = ("packages/penchant/src/penchant/__init__.py", "packages/penchant-engine/src/penchant_engine/__init__.py")
 ENTRY = "## Unreleased\n\n### Added\n\n- Something.\n"
 
 
@@ -26,12 +27,12 @@ def git(folder: Path, *words: str) -> str:
 def clone(tmp_path: Path) -> Path:
     """A repository with what the script reads: version, changelog, and the script itself."""
     folder = tmp_path / "clone"
-    for name in ("scripts/release", "packages/penchant/src/penchant/__init__.py", "packages/penchant/pyproject.toml"):
+    (folder / "scripts").mkdir(parents=True)
+    shutil.copy(ROOT / "scripts/release", folder / "scripts")
+    for name in VERSIONS:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / name, folder / name)
-    (folder / "packages/penchant/src/penchant/__init__.py").write_text('__version__ = "0.9.0"\n')
-    pyproject = folder / "packages/penchant/pyproject.toml"
-    pyproject.write_text(re.sub(r'"penchant-engine==.*"', '"penchant-engine==0.9.0"', pyproject.read_text()))
+        (folder / name).write_text('__version__ = "0.9.0"\n')
+    (folder / "packages/penchant/pyproject.toml").write_text('dependencies = ["penchant-engine==0.9.0"]\n')
     (folder / "CHANGELOG.md").write_text(f"# Changelog\n\n{ENTRY}\n## 0.9.0 (2026-01-01)\n\n- The first.\n")
     git(folder, "init", "--quiet")
     git(folder, "config", "user.name", "a")
@@ -51,8 +52,8 @@ def test_a_release_dates_its_section_sets_the_version_and_is_tagged(clone: Path)
     assert done.returncode == 0, done.stderr
     changelog = (clone / "CHANGELOG.md").read_text()
     assert re.search(r"## Unreleased\n\n## 0\.10\.0 \(\d{4}-\d\d-\d\d\)\n\n### Added\n\n- Something\.\n", changelog)
-    assert (clone / "packages/penchant/src/penchant/__init__.py").read_text() == '__version__ = "0.10.0"\n'
     assert '"penchant-engine==0.10.0"' in (clone / "packages/penchant/pyproject.toml").read_text()
+    assert {(clone / name).read_text() for name in VERSIONS} == {'__version__ = "0.10.0"\n'}
     assert git(clone, "status", "--porcelain") == ""
     assert git(clone, "log", "-1", "--format=%s") == "Release 0.10.0"
     assert "### Added\n\n- Something." in git(clone, "tag", "--list", "--format=%(contents)", "v0.10.0")

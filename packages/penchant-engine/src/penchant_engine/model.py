@@ -119,12 +119,12 @@ class OrderUse(enum.StrEnum):
 
 
 class InteractionType(enum.StrEnum):
-    """What a person did with a piece: the one table of interaction types, all else derives from it.
+    """What a person did with a piece.
 
-    A row has the name that the interface shows, the code under which storage keeps it, which is never given to
-    another type, the weight by default (interface, section 6), whether a piece then counts as seen, so that it is
-    not recommended to the same person again, and whether it is a rating, of which a person's latest one of a piece
-    counts.
+    This is the one table of interaction types, all else derives from it. A row has the name that the interface shows,
+    the code under which storage keeps it, which is never given to another type, the weight by default (interface,
+    section 6), whether a piece then counts as seen, so that it is not recommended to the same person again, and
+    whether it is a rating, of which a person's latest one of a piece counts.
     """
 
     CLICK = "Click", 1, 1

@@ -218,7 +218,7 @@ class Role(enum.StrEnum):
 
 
 class Scope(enum.StrEnum):
-    """What a key may be limited to (interface, section 2); each operation belongs to one."""
+    """What a key may be limited to; each operation belongs to one (interface, section 2)."""
 
     READ = "read"
     PERSONAL = "personal"

@@ -1,9 +1,8 @@
 """A client of the service for Python programs, blocking or not: the extra ``client``.
 
-It speaks the interface over HTTP alone, and shares nothing with a service but the records in which both write it.
+It speaks the interface over HTTP alone, and needs nothing of the service: its records are generated from those there.
 """
 
-from penchant import __version__
 from penchant.client import problems
 from penchant.client.async_client import AsyncClient
 from penchant.client.blocking_client import Client
@@ -21,14 +20,24 @@ from penchant.client.errors import (
 )
 from penchant.client.exchange import Retries
 from penchant.client.problems import *  # noqa: F403  # generated: one for each that the interface names
+from penchant.client.records import (
+    Interaction,
+    InteractionType,
+    Likings,
+    PageList,
+    PersonPreferences,
+    Piece,
+    Placement,
+    PlacementVariant,
+    Scope,
+    SeenList,
+    SeenPiece,
+    Settings,
+)
 from penchant.client.requests import Algorithm
-from penchant.wire import InteractionType, PersonPreferences, Scope, sign_user
-from penchant.wire.frames import to_frame
-from penchant.wire.pieces import Piece
-from penchant.wire.placements import PageList, Placement, PlacementVariant
-from penchant.wire.preferences import Likings
-from penchant.wire.recording import Interaction, SeenList, SeenPiece
-from penchant.wire.settings import Settings
+from penchant.client.signing import sign_user
+from penchant.client.tables import to_frame
+from penchant.client.version import __version__
 
 __all__ = [
     "Algorithm",

@@ -22,7 +22,6 @@ from email.utils import parsedate_to_datetime
 from time import time
 from typing import Any
 
-from penchant import __version__
 from penchant.client.errors import (
     AnswerDetails,
     ClientError,
@@ -36,7 +35,8 @@ from penchant.client.errors import (
 )
 from penchant.client.problems import IndexNotReady, NotYetVisible, Overloaded
 from penchant.client.requests import Answered, Request
-from penchant.wire.frames import NotedRecord
+from penchant.client.tables import NotedRecord
+from penchant.client.version import __version__
 
 _NOTHING_DONE = (TooManyRequests, Overloaded, NotYetVisible, IndexNotReady)
 """With these the service says that it did nothing of the request."""

@@ -13,6 +13,7 @@ from typing import Any, Literal, TypedDict, TypeVar, Unpack
 
 import msgspec
 
+from penchant.client.answers import NeighboursOfOne, PersonalPiece, PersonalPieces, RankedPieces, SourceDraft
 from penchant.client.errors import ClientError, ServiceError, moved
 from penchant.client.operations import (
     AgainContentOptions,
@@ -35,31 +36,32 @@ from penchant.client.operations import (
     popular_content,
     recommend,
 )
-from penchant.client.requests import Flow, ListingRequest, Pages, Request, encode, no_frame, request_of, several
-from penchant.wire import (
+from penchant.client.records import (
     BulkReceipt,
+    Interaction,
     InteractionAnswer,
     InteractionType,
     IssuedKeyAnswer,
     KeyAnswer,
+    PageList,
     PageResult,
+    Piece,
     PlacedPiece,
+    Placement,
     PlacementPreview,
     PlacementResults,
+    PublishedVersion,
     Receipt,
     RecordedInteraction,
     Removal,
     RevisitPiece,
+    SeenList,
+    Settings,
     SettingsPreview,
     SourceStatus,
 )
-from penchant.wire.drafts.answers import PublishedVersion, SourceDraft
-from penchant.wire.explanations import NeighboursOfOne, PersonalPiece, PersonalPieces, RankedPieces
-from penchant.wire.frames import Entries
-from penchant.wire.pieces import Piece
-from penchant.wire.placements import PageList, Placement
-from penchant.wire.recording import Interaction, SeenList
-from penchant.wire.settings import Settings
+from penchant.client.requests import Flow, ListingRequest, Pages, Request, encode, no_frame, request_of, several
+from penchant.client.tables import Entries
 
 MAX_BODY_BYTES = 8 * 1024 * 1024
 """How large a body grows before another is begun: half of what the service takes by default."""
@@ -230,9 +232,9 @@ def clear_content(source: str) -> Request[None]:
     return request_of("DELETE", "/{source}/content", NoneType, source, repeatable=False)
 
 
-def get_source(source: str, *, at_least: int = 0) -> Request[SourceStatus[datetime]]:
+def get_source(source: str, *, at_least: int = 0) -> Request[SourceStatus]:
     """Read where a source stands, once it has reached the version ``at_least``."""
-    return replace(request_of("GET", "/{source}", SourceStatus[datetime], source, reads=True), at_least=at_least)
+    return replace(request_of("GET", "/{source}", SourceStatus, source, reads=True), at_least=at_least)
 
 
 def delete_source(source: str, *, confirm: str) -> Request[None]:
@@ -247,12 +249,12 @@ def record_interaction(
     type: InteractionType | str,  # noqa: A002  # the interface's word
     content_id: str,
     **options: Unpack[RecordInteractionOptions],
-) -> Request[RecordedInteraction[datetime]]:
+) -> Request[RecordedInteraction]:
     """Store an interaction. With an ``event_id``, one of this person's, it can be sent again without harm, and is."""
     return request_of(
         "POST",
         "/{source}/users/{userID}/interactions/{type}/content/{contentID}",
-        RecordedInteraction[datetime],
+        RecordedInteraction,
         source,
         user_id,
         type,
@@ -332,9 +334,7 @@ class InteractionFilter(TypedDict, total=False):
     catalogs: Iterable[str] | None
 
 
-def iterate_interactions(
-    source: str, user_id: str, **options: Unpack[InteractionFilter]
-) -> Pages[InteractionAnswer[datetime]]:
+def iterate_interactions(source: str, user_id: str, **options: Unpack[InteractionFilter]) -> Pages[InteractionAnswer]:
     """Iterate over a person's interactions, newest first, 1,000 at a time.
 
     Of those that come in meanwhile none is seen, but one that was seen may come again.
@@ -351,7 +351,7 @@ def iterate_recommended(source: str, user_id: str, **options: Unpack[RecommendOp
     return _going_on(lambda after: recommend(source, user_id, **after), options)
 
 
-def iterate_again(source: str, user_id: str, **options: Unpack[AgainContentOptions]) -> Pages[RevisitPiece[datetime]]:
+def iterate_again(source: str, user_id: str, **options: Unpack[AgainContentOptions]) -> Pages[RevisitPiece]:
     """Iterate over what a person began or keeps coming back to, as `iterate_recommended`."""
     return _going_on(lambda after: again_content(source, user_id, **after), options)
 
@@ -581,19 +581,19 @@ class KeyOptions(TypedDict, total=False):
     requests_per_month: int | None
 
 
-def create_key(account: str, **options: Unpack[KeyOptions]) -> Request[IssuedKeyAnswer[datetime]]:
+def create_key(account: str, **options: Unpack[KeyOptions]) -> Request[IssuedKeyAnswer]:
     """Make a key, and its account where that is missing. The key itself is in this answer alone."""
     wish: dict[str, Any] = {"account": account, **options}
     for member, name in _KEY_MEMBERS.items():
         wish[member] = wish.pop(name, None)
     # Not repeatable: where the answer is lost, another attempt would make a second key.
-    return request_of("POST", "/-/admin/keys", IssuedKeyAnswer[datetime], body=encode(wish), repeatable=False)
+    return request_of("POST", "/-/admin/keys", IssuedKeyAnswer, body=encode(wish), repeatable=False)
 
 
-def set_plan(key_id: str, plan: str) -> Request[KeyAnswer[datetime]]:
+def set_plan(key_id: str, plan: str) -> Request[KeyAnswer]:
     """Put a key into another plan."""
     body = encode({"plan": plan})
-    return request_of("PUT", "/-/admin/keys/{keyID}/plan", KeyAnswer[datetime], key_id, body=body)
+    return request_of("PUT", "/-/admin/keys/{keyID}/plan", KeyAnswer, key_id, body=body)
 
 
 def openapi(*, generators: bool = False) -> Request[dict[str, Any]]:

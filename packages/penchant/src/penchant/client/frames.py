@@ -7,8 +7,8 @@ from typing import Any, TypedDict, Unpack
 
 from penchant.client.errors import InvalidArgument, ServiceError
 from penchant.client.flows import record_interactions, submit_content
+from penchant.client.records import BulkReceipt, InteractionType, Receipt
 from penchant.client.requests import Flow
-from penchant.wire import BulkReceipt, InteractionType, Receipt
 
 
 class FrameOptions(TypedDict, total=False):

@@ -9,48 +9,54 @@ from datetime import date, datetime
 from types import NoneType
 from typing import TypedDict, Unpack
 
-from penchant.client.requests import Algorithm, Basis, Request, encode, ids_body, request_of
-from penchant.client.senders import RequestMethod
-from penchant.wire import (
+from penchant.client.answers import (
+    AnonymousPieces,
+    DraftNeighbours,
+    KnownPieces,
+    PersonalPieces,
+    PlacementVersions,
+    SimilarPieces,
+    SourceDraft,
+    StoredPlacements,
+)
+from penchant.client.records import (
     Addresses,
     AuditLog,
     ChangeLine,
+    ContentList,
     DraftEffect,
     DraftListing,
+    DraftMembers,
     EffectWish,
+    Health,
+    IdList,
     InteractionAnswer,
     InteractionType,
     KeyAnswer,
     KeyList,
+    Likings,
+    PersonalPlace,
     PersonPreferences,
+    Piece,
+    PiecesById,
+    Placement,
     PlacementCard,
     PlacementResult,
     Profile,
     ProspectList,
     PublishedVersion,
+    Settings,
     SigningSecret,
+    SimilarPlace,
     TasteSegments,
+    Texts,
     UsageReport,
     UserExport,
     WordsPreview,
 )
-from penchant.wire.answers import Health, KnownPieces
-from penchant.wire.drafts.answers import SourceDraft
-from penchant.wire.drafts.edits import DraftMembers
-from penchant.wire.explanations import (
-    AnonymousPieces,
-    DraftNeighbours,
-    PersonalPieces,
-    PersonalPlace,
-    SimilarPieces,
-    SimilarPlace,
-)
-from penchant.wire.frames import Entries
-from penchant.wire.pieces import ContentList, IdList, Piece, PiecesById, Texts
-from penchant.wire.placement_answers import PlacementVersions, StoredPlacements
-from penchant.wire.placements import Placement
-from penchant.wire.preferences import Likings
-from penchant.wire.settings import Settings
+from penchant.client.requests import Algorithm, Basis, Request, encode, ids_body, request_of
+from penchant.client.senders import RequestMethod
+from penchant.client.tables import Entries
 
 
 class PieceOptions(TypedDict, total=False):
@@ -367,14 +373,14 @@ def usage(**options: Unpack[UsageOptions]) -> Request[UsageReport]:
     return request_of("GET", "/-/admin/usage", UsageReport, options=options)
 
 
-def audit(**options: Unpack[AuditOptions]) -> Request[AuditLog[datetime]]:
+def audit(**options: Unpack[AuditOptions]) -> Request[AuditLog]:
     """Who changed what, newest first."""
-    return request_of("GET", "/-/admin/audit", AuditLog[datetime], options=options)
+    return request_of("GET", "/-/admin/audit", AuditLog, options=options)
 
 
-def list_keys() -> Request[KeyList[datetime]]:
+def list_keys() -> Request[KeyList]:
     """Every key by its id, oldest first; revoked ones stay listed."""
-    return request_of("GET", "/-/admin/keys", KeyList[datetime])
+    return request_of("GET", "/-/admin/keys", KeyList)
 
 
 def roll_secret(account: str) -> Request[SigningSecret]:
@@ -382,9 +388,9 @@ def roll_secret(account: str) -> Request[SigningSecret]:
     return request_of("POST", "/-/admin/accounts/{account}/secret", SigningSecret, account, repeatable=False)
 
 
-def revoke_key(key_id: str) -> Request[KeyAnswer[datetime]]:
+def revoke_key(key_id: str) -> Request[KeyAnswer]:
     """Revoke a key, which may be revoked already; it stops working within a second."""
-    return request_of("DELETE", "/-/admin/keys/{keyID}", KeyAnswer[datetime], key_id)
+    return request_of("DELETE", "/-/admin/keys/{keyID}", KeyAnswer, key_id)
 
 
 def preview_words(source: str, texts: Texts | Mapping[str, object]) -> Request[WordsPreview]:
@@ -397,9 +403,9 @@ def list_ids(source: str, **options: Unpack[ListIdsOptions]) -> Request[IdList]:
     return request_of("GET", "/{source}/ids", IdList, source, options=options, reads=True)
 
 
-def list_content(source: str, **options: Unpack[ListIdsOptions]) -> Request[ContentList[datetime]]:
+def list_content(source: str, **options: Unpack[ListIdsOptions]) -> Request[ContentList]:
     """List the pieces, ascending by id."""
-    return request_of("GET", "/{source}/content", ContentList[datetime], source, options=options, reads=True)
+    return request_of("GET", "/{source}/content", ContentList, source, options=options, reads=True)
 
 
 def list_changes(source: str, **options: Unpack[ListChangesOptions]) -> Request[Entries[ChangeLine]]:
@@ -461,12 +467,12 @@ def list_segments(source: str, user_id: str, **options: Unpack[ListSegmentsOptio
 
 def list_interactions(
     source: str, user_id: str, **options: Unpack[ListInteractionsOptions]
-) -> Request[Entries[InteractionAnswer[datetime]]]:
+) -> Request[Entries[InteractionAnswer]]:
     """List a person's interactions, newest first."""
     return request_of(
         "GET",
         "/{source}/users/{userID}/interactions",
-        Entries[InteractionAnswer[datetime]],
+        Entries[InteractionAnswer],
         source,
         user_id,
         options=options,
@@ -498,9 +504,9 @@ def erase_user(source: str, user_id: str) -> Request[None]:
     return request_of("DELETE", "/{source}/users/{userID}", NoneType, source, user_id)
 
 
-def export_user(source: str, user_id: str) -> Request[UserExport[datetime]]:
+def export_user(source: str, user_id: str) -> Request[UserExport]:
     """Export all that is stored of a person."""
-    return request_of("GET", "/{source}/users/{userID}/export", UserExport[datetime], source, user_id, reads=True)
+    return request_of("GET", "/{source}/users/{userID}/export", UserExport, source, user_id, reads=True)
 
 
 def popular_content(source: str, **options: Unpack[PopularContentOptions]) -> Request[AnonymousPieces]:
@@ -545,9 +551,9 @@ def list_placement_versions(source: str, name: str) -> Request[PlacementVersions
     return request_of("GET", "/{source}/placements/{name}/versions", PlacementVersions, source, name, reads=True)
 
 
-def placement_card(source: str, name: str) -> Request[PlacementCard[datetime]]:
+def placement_card(source: str, name: str) -> Request[PlacementCard]:
     """What a placement is and does: in words, and by figures of whole weeks in which nobody can be seen."""
-    return request_of("GET", "/{source}/placements/{name}/card", PlacementCard[datetime], source, name, reads=True)
+    return request_of("GET", "/{source}/placements/{name}/card", PlacementCard, source, name, reads=True)
 
 
 def placement_list(source: str, name: str, **options: Unpack[PlacementListOptions]) -> Request[PlacementResult]:
@@ -653,14 +659,14 @@ def put_settings(source: str, settings: Settings | Mapping[str, object]) -> Requ
     return request_of("PUT", "/{source}/settings", Settings, source, body=encode(settings))
 
 
-def source_audit(source: str, **options: Unpack[SourceAuditOptions]) -> Request[AuditLog[datetime]]:
+def source_audit(source: str, **options: Unpack[SourceAuditOptions]) -> Request[AuditLog]:
     """Who changed what of the source, newest first."""
-    return request_of("GET", "/{source}/audit", AuditLog[datetime], source, options=options)
+    return request_of("GET", "/{source}/audit", AuditLog, source, options=options)
 
 
-def list_drafts(source: str) -> Request[DraftListing[datetime]]:
+def list_drafts(source: str) -> Request[DraftListing]:
     """The drafts of the source, those of which something was done last first."""
-    return request_of("GET", "/{source}/drafts", DraftListing[datetime], source)
+    return request_of("GET", "/{source}/drafts", DraftListing, source)
 
 
 def get_draft(source: str, name: str) -> Request[SourceDraft]:

@@ -14,7 +14,7 @@ from urllib.parse import quote
 import msgspec
 
 from penchant.client.errors import InvalidArgument, UnreadableAnswer
-from penchant.wire.frames import Entries
+from penchant.client.tables import Entries
 
 Answered = TypeVar("Answered")
 T = TypeVar("T")

@@ -9,7 +9,7 @@ import msgspec
 from penchant.model import BROWSER_SCOPES, MAX_NAME_LENGTH, Scope
 from penchant.wire.answers import Moment
 from penchant.wire.fields import BOOLEAN, NAME_SCHEMA, Body, Description, Example, Shape, described, stated
-from penchant.wire.frames import PagedRecord, Record
+from penchant.wire.frames import Record
 from penchant.wire.syntax import Faults, decode, kind_of, pointer
 from penchant.wire.text import name_problem
 from penchant.wire.times import parse_sent_timestamp
@@ -151,7 +151,7 @@ class AuditEntryAnswer(Record, Generic[Moment], frozen=True, kw_only=True, renam
     first_at: Moment
 
 
-class AuditLog(PagedRecord, Generic[Moment], frozen=True, kw_only=True, rename="camel"):
+class AuditLog(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel"):
     """Changes, newest first."""
 
     entries: list[AuditEntryAnswer[Moment]]

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Generic, TypeVar
 from msgspec import UNSET, Raw, UnsetType
 
 from penchant.wire.fields import Number, stated
-from penchant.wire.frames import NotedRecord, Record, RecordList
+from penchant.wire.frames import Record
 from penchant.wire.preferences import PersonPreferences
 
 Moment = TypeVar("Moment", str, datetime)
@@ -140,27 +140,11 @@ class InteractionAnswer(Record, Generic[Moment], frozen=True, kw_only=True, rena
 
 
 class RecordedInteraction(
-    InteractionAnswer[Moment],
-    NotedRecord,
-    Generic[Moment],
-    frozen=True,
-    kw_only=True,
-    rename="camel",
-    omit_defaults=True,
+    InteractionAnswer[Moment], Generic[Moment], frozen=True, kw_only=True, rename="camel", omit_defaults=True
 ):
     """An interaction as it was recorded; ``stored`` is there where it is false, of a person who is switched off."""
 
     stored: bool = True
-
-    @property
-    def has_unknown_content(self) -> bool:
-        """Whether the source does not have the piece, so that this counts once it has."""
-        return "x-penchant-unknown-content" in self.__dict__
-
-    @property
-    def is_expired(self) -> bool:
-        """Whether it is older than the source keeps interactions, so that it counts for nothing."""
-        return "x-penchant-expired" in self.__dict__
 
 
 class ExportedInteraction(
@@ -241,12 +225,6 @@ class Problem(Record, frozen=True, kw_only=True, rename="camel", omit_defaults=T
     detail: str
     code: str
     errors: tuple[ProblemFault, ...] | None = None
-
-
-class KnownPieces(RecordList[RevisitPiece[datetime]], frozen=True, kw_only=True, rename="camel"):
-    """What the person with this id began or keeps coming back to."""
-
-    id: str
 
 
 class Health(Record, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""Reasons and previews: records whose fields are the interface's members, and explained lists as clients read them."""
+"""Reasons and previews: records whose fields are the interface's members."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
@@ -7,8 +7,8 @@ from msgspec import UNSET, UnsetType
 
 from penchant.wire.answers import Problem, RecommendedPiece
 from penchant.wire.fields import Id, stated
-from penchant.wire.frames import Record, RecordList
 from penchant_engine.model import MAX_TAKE
+from penchant.wire.frames import Record
 
 Rank = Annotated[int, stated({"minimum": 1, "maximum": MAX_TAKE})]
 """A place in a list, from 1."""
@@ -164,57 +164,6 @@ class SettingsPreview(Record, frozen=True, kw_only=True, rename="camel"):
 
     pieces: list[PreviewedList]
     users: list[PreviewedList]
-
-
-class SimilarPiece(RecommendedPiece, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A similar piece; ``why`` where reasons were asked for."""
-
-    why: SimilarWhy | None = None
-
-
-class SimilarPieces(RecordList[SimilarPiece], frozen=True, kw_only=True, rename="camel"):
-    """The pieces nearest to the piece with this id."""
-
-    id: str
-
-
-class DraftNeighbours(RecordList[SimilarPiece], frozen=True, kw_only=True, rename="camel"):
-    """The pieces nearest to a piece that is not stored, which may have no id."""
-
-    id: str | None
-
-
-class NeighboursOfOne(Record, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """The pieces nearest to one of several pieces, or what is wrong with its id."""
-
-    id: str
-    content: list[SimilarPiece] | None = None
-    error: Problem | None = None
-
-
-class PersonalPiece(RecommendedPiece, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A recommended piece; ``why`` where reasons were asked for."""
-
-    why: PersonalWhy | None = None
-
-
-class PersonalPieces(RecordList[PersonalPiece], frozen=True, kw_only=True, rename="camel"):
-    """What the person with this id may like."""
-
-    id: str
-
-
-class RankedPieces(RecordList[PersonalPiece], frozen=True, kw_only=True, rename="camel"):
-    """Given pieces as they suit the person with this id, and those that are left out."""
-
-    id: str
-    left: list[LeftPiece]
-
-
-class AnonymousPieces(RecordList[PersonalPiece], frozen=True, kw_only=True, rename="camel"):
-    """What somebody may like of whom nothing is stored."""
-
-    id: None
 
 
 class SimilarPlace(Place, frozen=True, kw_only=True, rename="camel"):

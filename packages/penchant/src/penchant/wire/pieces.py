@@ -31,7 +31,7 @@ from penchant.model import (
 )
 from penchant.wire.answers import Moment
 from penchant.wire.fields import ID_SCHEMA, NAME_SCHEMA, Body, Description, Example, Id, Json, described, ref, stated
-from penchant.wire.frames import Record, RecordList
+from penchant.wire.frames import Record
 from penchant.wire.stored import AS_SUBMITTED, PieceReading, decode_stored_piece
 from penchant.wire.syntax import (
     MAX_FREE_DEPTH,
@@ -101,9 +101,10 @@ PIECE = Body(Piece, is_closed=False)
 """Members are read below, nearly all at once, where 19,000 pieces a second come."""
 
 
-class IdList(RecordList[Id], frozen=True, kw_only=True):
+class IdList(Record, frozen=True, kw_only=True):
     """Ids, ascending; ``count`` is how many the source has, also where only some were asked for."""
 
+    content: list[Id]
     count: Annotated[int, stated({"minimum": 0})]
 
 
@@ -113,15 +114,17 @@ class PieceWithWords(Piece, frozen=True, kw_only=True, omit_defaults=True):
     words: Sequence[str] | UnsetType = UNSET
 
 
-class PiecesById(RecordList[PieceWithWords], frozen=True, kw_only=True):
+class PiecesById(Record, frozen=True, kw_only=True):
     """Pieces in the order asked, each once, and the ids of those that there are none of."""
 
+    content: list[PieceWithWords]
     missing: list[Id]
 
 
-class ContentList(RecordList[Piece], Generic[Moment], frozen=True, kw_only=True):
+class ContentList(Record, Generic[Moment], frozen=True, kw_only=True):
     """Pieces, ascending by id, and when the source last changed."""
 
+    content: list[Piece]
     source: str
     timestamp: Moment
 
@@ -362,9 +365,10 @@ class PieceWords(Record, frozen=True, kw_only=True):
     words: tuple[str, ...]
 
 
-class WordsPreview(RecordList[PieceWords], frozen=True, kw_only=True):
+class WordsPreview(Record, frozen=True, kw_only=True):
     """The words that pieces would get, in the order asked, and the rule that they are by."""
 
+    content: list[PieceWords]
     words: Annotated[Mapping[str, Any], stated(ref("Words"))]
 
 

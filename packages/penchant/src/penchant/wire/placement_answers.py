@@ -1,6 +1,5 @@
 """Answers about placements: lists, what is stored of them, previews of drafts, and what came of what was shown."""
 
-from datetime import datetime
 from typing import Annotated, Any, Generic
 
 import msgspec
@@ -10,8 +9,7 @@ from penchant.model import PlacementKind
 from penchant.wire.answers import Moment, Problem, RecommendedPiece
 from penchant.wire.explanations import KeywordShare, Move, MovingRule, PartShare, TermRest
 from penchant.wire.fields import ref, stated
-from penchant.wire.frames import PagedRecord, Record
-from penchant.wire.placements import Placement
+from penchant.wire.frames import Record
 
 
 class PlacedWhy(Record, frozen=True, kw_only=True, rename="camel"):
@@ -54,7 +52,7 @@ class ListSeed(Record, frozen=True, kw_only=True, rename="camel"):
     keyword: str | UnsetType = UNSET
 
 
-class PlacementResult(PagedRecord, frozen=True, kw_only=True, rename="camel"):
+class PlacementResult(Record, frozen=True, kw_only=True, rename="camel"):
     """The list of a placement: whose variant it is of, and which kind of list it came to be.
 
     With reasons, ``category_weights`` are those by which it was made. ``seed`` is what the list is about, ``since``
@@ -303,26 +301,3 @@ class PlacementCard(Record, Generic[Moment], frozen=True, kw_only=True, rename="
     control: list[str]
     least_people: int
     weeks: list[CardWeek]
-
-
-class StoredPlacement(Record, frozen=True, kw_only=True, rename="camel"):
-    """A version of a placement, when it was stored, and with which key."""
-
-    name: str
-    version: int
-    timestamp: datetime
-    key_id: str
-    draft: str | UnsetType = UNSET
-    placement: Placement
-
-
-class StoredPlacements(Record, frozen=True, kw_only=True):
-    """The placements of a source as they are in force, ascending by name."""
-
-    placements: list[StoredPlacement]
-
-
-class PlacementVersions(Record, frozen=True, kw_only=True):
-    """The versions of a placement that are kept, newest first; the first is in force."""
-
-    versions: list[StoredPlacement]

@@ -55,7 +55,7 @@ _LIST_ID = described({"type": "string", "maxLength": MAX_LENGTH})
 class Interaction(Record, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """An interaction to store; without a time it happened now, with an event id it is stored once.
 
-    ``type`` is an `penchant.model.InteractionType` or its name.
+    ``type`` is an `InteractionType` or its name.
     """
 
     user_id: Annotated[str, ID, Example("kim")]

@@ -1,7 +1,6 @@
 """Answers about drafts: what one edits and where it stands, a listing, and what publishing one would change."""
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any, Generic
 
 import msgspec
@@ -10,10 +9,7 @@ from msgspec import UNSET, UnsetType
 from penchant.wire.answers import Moment
 from penchant.wire.explanations import PreviewedList
 from penchant.wire.frames import Record
-from penchant.wire.pieces import Piece
 from penchant.wire.placement_answers import PreviewedPlacement
-from penchant.wire.placements import Placement
-from penchant.wire.settings import Settings
 from penchant.wire.syntax import encode
 
 
@@ -72,26 +68,8 @@ def parse_revision(text: str) -> int:
 def encode_draft(edits: bytes, summary: DraftSummary[str]) -> bytes:
     """Return a draft as it is answered: what it edits, as it is stored, and where it stands."""
     members: dict[str, Any] = msgspec.json.decode(edits, type=dict[str, msgspec.Raw])
-    return encode(members | {key: value for key, value in summary.to_dict().items() if key != "title"})
-
-
-class ListEdit(Record, frozen=True, kw_only=True):
-    """What a draft adds to a list, each id with the one before which it stands (null: the end), and what it removes."""
-
-    added: dict[str, str | None]
-    removed: list[str]
-
-
-class SourceDraft(DraftSummary[datetime], frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """A draft: what it edits, and where it stands."""
-
-    note: str | UnsetType = UNSET
-    placements: dict[str, Placement | None] | UnsetType = UNSET
-    settings: Settings | UnsetType = UNSET
-    blacklist: list[str] | UnsetType = UNSET
-    whitelist: list[str] | UnsetType = UNSET
-    changes: dict[str, ListEdit] | UnsetType = UNSET
-    content: list[Piece] | UnsetType = UNSET
+    standing: dict[str, Any] = msgspec.to_builtins(summary)
+    return encode(members | {key: value for key, value in standing.items() if key != "title"})
 
 
 class PublishedVersion(Record, frozen=True, kw_only=True, omit_defaults=True):
