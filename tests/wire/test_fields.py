@@ -8,8 +8,19 @@ import pytest
 from msgspec import UNSET, UnsetType
 
 from penchant.model import SourceSettings
-from penchant.wire.fields import BOOLEAN, Body, Example, Label, Number, Shape, by_category, integer, number, weight
-from penchant.wire.frames import Record
+from penchant.wire.fields import (
+    BOOLEAN,
+    Body,
+    Example,
+    Label,
+    Number,
+    Record,
+    Shape,
+    by_category,
+    integer,
+    number,
+    weight,
+)
 from penchant.wire.placements import PLACEMENT, ListRules
 from penchant.wire.preferences import LIKINGS, PREFERENCES
 from penchant.wire.recording import SeenPiece

@@ -8,8 +8,7 @@ import msgspec
 
 from penchant.model import BROWSER_SCOPES, MAX_NAME_LENGTH, Scope
 from penchant.wire.answers import Moment
-from penchant.wire.fields import BOOLEAN, NAME_SCHEMA, Body, Description, Example, Shape, described, stated
-from penchant.wire.frames import Record
+from penchant.wire.fields import BOOLEAN, NAME_SCHEMA, Body, Description, Example, Record, Shape, described, stated
 from penchant.wire.syntax import Faults, decode, kind_of, pointer
 from penchant.wire.text import name_problem
 from penchant.wire.times import parse_sent_timestamp

@@ -6,8 +6,7 @@ from typing import Annotated, Any, Generic, TypeVar
 
 from msgspec import UNSET, Raw, UnsetType
 
-from penchant.wire.fields import Number, stated
-from penchant.wire.frames import Record
+from penchant.wire.fields import Number, Record, stated
 from penchant.wire.preferences import PersonPreferences
 
 Moment = TypeVar("Moment", str, datetime)

@@ -6,9 +6,8 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, UnsetType
 
 from penchant.wire.answers import Problem, RecommendedPiece
-from penchant.wire.fields import Id, stated
+from penchant.wire.fields import Id, Record, stated
 from penchant_engine.model import MAX_TAKE
-from penchant.wire.frames import Record
 
 Rank = Annotated[int, stated({"minimum": 1, "maximum": MAX_TAKE})]
 """A place in a list, from 1."""

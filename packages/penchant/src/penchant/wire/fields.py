@@ -30,6 +30,10 @@ _LARGE = 36_500**2
 """Numbers from here on are not printed in a fault."""
 
 
+class Record(msgspec.Struct, frozen=True):
+    """A body or an answer, or a part of one; the Python client has its own of the same members."""
+
+
 @dataclass(frozen=True, slots=True)
 class Shape:
     """What a value must be.

@@ -30,8 +30,19 @@ from penchant.model import (
     PieceLimits,
 )
 from penchant.wire.answers import Moment
-from penchant.wire.fields import ID_SCHEMA, NAME_SCHEMA, Body, Description, Example, Id, Json, described, ref, stated
-from penchant.wire.frames import Record
+from penchant.wire.fields import (
+    ID_SCHEMA,
+    NAME_SCHEMA,
+    Body,
+    Description,
+    Example,
+    Id,
+    Json,
+    Record,
+    described,
+    ref,
+    stated,
+)
 from penchant.wire.stored import AS_SUBMITTED, PieceReading, decode_stored_piece
 from penchant.wire.syntax import (
     MAX_FREE_DEPTH,

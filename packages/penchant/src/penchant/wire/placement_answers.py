@@ -8,8 +8,7 @@ from msgspec import UNSET, UnsetType
 from penchant.model import PlacementKind
 from penchant.wire.answers import Moment, Problem, RecommendedPiece
 from penchant.wire.explanations import KeywordShare, Move, MovingRule, PartShare, TermRest
-from penchant.wire.fields import ref, stated
-from penchant.wire.frames import Record
+from penchant.wire.fields import Record, ref, stated
 
 
 class PlacedWhy(Record, frozen=True, kw_only=True, rename="camel"):

@@ -25,6 +25,7 @@ from penchant.wire.fields import (
     Json,
     Label,
     Number,
+    Record,
     Shape,
     choice,
     described,
@@ -34,7 +35,6 @@ from penchant.wire.fields import (
     text,
 )
 from penchant.wire.filters import read_boosts, read_filter
-from penchant.wire.frames import Record
 from penchant.wire.list_ids import MAX_LIST_NAMES_BYTES
 from penchant.wire.lists import TAKE, check_ids, ids
 from penchant.wire.settings import MAX_DAYS, MAX_PREVIEWED, SETTINGS

@@ -5,8 +5,18 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from penchant.errors import TooManyEntries
-from penchant.wire.fields import BOOLEAN, ID_SCHEMA, Body, Description, Example, Json, Shape, is_category, is_number
-from penchant.wire.frames import Record
+from penchant.wire.fields import (
+    BOOLEAN,
+    ID_SCHEMA,
+    Body,
+    Description,
+    Example,
+    Json,
+    Record,
+    Shape,
+    is_category,
+    is_number,
+)
 from penchant.wire.lists import ids
 from penchant.wire.syntax import Faults, decode_object, encode, kind_of, pointer
 from penchant.wire.text import id_problem

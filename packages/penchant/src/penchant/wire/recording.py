@@ -20,8 +20,7 @@ from penchant.model import (
     NewImpression,
     NewInteraction,
 )
-from penchant.wire.fields import ID, ID_SCHEMA, PORTION, Body, Description, Example, Number, described
-from penchant.wire.frames import Record
+from penchant.wire.fields import ID, ID_SCHEMA, PORTION, Body, Description, Example, Number, Record, described
 from penchant.wire.list_ids import MAX_LENGTH, ProvenPosition
 from penchant.wire.syntax import (
     UNREADABLE,

@@ -24,6 +24,7 @@ from penchant.wire.fields import (
     Json,
     Label,
     Number,
+    Record,
     Shape,
     by_category,
     choice,
@@ -32,7 +33,6 @@ from penchant.wire.fields import (
     ref,
     weight,
 )
-from penchant.wire.frames import Record
 from penchant.wire.lists import TAKE, ids
 from penchant.wire.syntax import Faults, decode_object, encode, kind_of
 from penchant.wire.words import VOCABULARY_SHAPE, WORDS_SHAPE, VocabularySettings, WordSettings

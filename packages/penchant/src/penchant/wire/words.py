@@ -8,8 +8,7 @@ from typing import Annotated, Any, cast
 import msgspec
 
 from penchant.vocabulary import MAX_ENTRIES, Vocabulary
-from penchant.wire.fields import Body, Example, Json, Shape, described, integer, ref
-from penchant.wire.frames import Record
+from penchant.wire.fields import Body, Example, Json, Record, Shape, described, integer, ref
 from penchant.wire.syntax import Faults, encode, kind_of
 from penchant.wire.text import name_problem
 from penchant.words import AUTO, LANGUAGES, MAX_KEPT, MAX_MEMBERS, NO_KEPT_WORDS, NONE, KeptWords, WordRule, kept_words

@@ -8,7 +8,7 @@ from msgspec import UNSET, UnsetType
 
 from penchant.wire.answers import Moment
 from penchant.wire.explanations import PreviewedList
-from penchant.wire.frames import Record
+from penchant.wire.fields import Record
 from penchant.wire.placement_answers import PreviewedPlacement
 from penchant.wire.syntax import encode
 

@@ -9,8 +9,7 @@ from msgspec import UNSET, UnsetType
 
 from penchant.errors import BodyTooLarge, InvalidInput, TooManyEntries
 from penchant.model import MAX_LIST_LENGTH, EncodedPiece, Feature, ListChange, ListKind, PieceLimits, SourceSettings
-from penchant.wire.fields import Body, Example, Json, Shape, described, nullable, ref, text
-from penchant.wire.frames import Record
+from penchant.wire.fields import Body, Example, Json, Record, Shape, described, nullable, ref, text
 from penchant.wire.lists import TAKE, decode_list, ids
 from penchant.wire.pieces import DEFAULT_LIMITS, Piece, decode_submission
 from penchant.wire.placements import (
