@@ -35,10 +35,10 @@ def made(n: int, random: np.random.Generator, greatest: int) -> Snapshot:
     return Snapshot.of_segment(build_segment(pieces))
 
 
-def table_of(snapshot: Snapshot, random: np.random.Generator, chosen: SourceSettings) -> PeopleTable:
-    """Return twelve people, from one who did nothing to one who did much, also with pieces that do not exist."""
-    count = 40 * 12
-    people = (random.random(count) ** 3 * 11).astype(np.int64)
+def table_of(snapshot: Snapshot, random: np.random.Generator, chosen: SourceSettings, *, many: int = 12) -> PeopleTable:
+    """Return so many people, from one who did nothing to one who did much, also with pieces that do not exist."""
+    count = 40 * many
+    people = (random.random(count) ** 3 * (many - 1)).astype(np.int64)
     events = PeopleEvents(
         people=people,
         rows=random.integers(-1, snapshot.piece_count, count),
@@ -46,7 +46,7 @@ def table_of(snapshot: Snapshot, random: np.random.Generator, chosen: SourceSett
         moments=(TODAY - random.integers(0, 300, count)) * DAY_MS,
         versions=np.arange(count),
     )
-    ids = Strings.of([f"u{number:02}" for number in range(12)])
+    ids = Strings.of([f"u{number:02}" for number in range(many)])
     return people_table(ids, events, snapshot.parts[0].segment, chosen, TODAY)
 
 

@@ -139,13 +139,14 @@ class Recommender:
         Raises:
             InvalidInput: as `Recommender`.
         """
-        other, fitted = copy.copy(self), self._source
-        other.settings = _settings_of(self.settings, settings)
-        relearned = {"category_weights", "interaction_weights", "retention_days", "half_life_days"} & settings.keys()
-        if relearned:
-            other._keeps_all, other._has_weights = False, True
-            return other.fit(self._pieces, fitted.interactions, moment=fitted.moment, preferences=fitted.preferences)
-        other._fitted = replace(fitted, view=replace(fitted.view, settings=other.settings))
+        source, changed = self._source, _settings_of(self.settings, settings)
+        if _RELEARNED & settings.keys():
+            members = {each.name: getattr(changed, each.name) for each in fields(RankingSettings)}
+            model = Recommender(**members)
+            return model.fit(self._pieces, source.interactions, moment=source.moment, preferences=source.preferences)
+        other = copy.copy(self)
+        view = replace(source.view, settings=changed)
+        vars(other).update(settings=changed, _fitted=replace(source, view=view))
         return other
 
     @property
@@ -394,6 +395,8 @@ def _settings_of(settings: RankingSettings, changes: Mapping[str, Any]) -> Ranki
     return replace(settings, **read)
 
 
+_RELEARNED = {"category_weights", "interaction_weights", "retention_days", "half_life_days"}
+"""Settings that change what likes say, or the taste of people."""
 _NUMBERS = {"half_life_days": (1, 3650), "retention_days": (1, 36_500), "new_piece_half_life_days": (0, 365)}
 """What settings that are numbers may be."""
 

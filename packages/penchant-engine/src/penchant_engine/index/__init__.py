@@ -48,6 +48,7 @@ from penchant_engine.index.people.explaining import (
 from penchant_engine.index.people.figures import FullLike, SourceFigures
 from penchant_engine.index.people.likes import LatestEvents, LikeCounts, Likes
 from penchant_engine.index.people.order import DIRECTION_SCALE
+from penchant_engine.index.people.people_lists import FoundLists, PeopleLists
 from penchant_engine.index.people.person import (
     InteractionArrays,
     PersonFigures,

@@ -449,3 +449,100 @@ class Choice(NamedTuple):
     excluded: IntArray
     take: int
     limit: int
+
+
+LANES = 16
+"""People whose lists are searched at once."""
+
+
+class StandIns(NamedTuple):
+    """By piece of ``n`` with weights its stand-ins and their shares, in `SHARE_SCALE`; none of what has no weights.
+
+    ``starts`` (n + 2,) cuts both.
+    """
+
+    starts: IntArray
+    numbers: Numbers
+    values: NDArray[np.int32]
+
+
+class GroupPieces(NamedTuple):
+    """What lists of many people need of ``n`` pieces: their terms, and what a keyword's weight counts, by weight.
+
+    By piece what is shown to somebody, the row among the weights, ``n_weights`` for none, the evidence that it lacks,
+    the norm, and part p. The ``loan`` is that of the source.
+    """
+
+    terms: PieceTerms
+    table: FloatArray
+    mask: Mask
+    weight_rows: IntArray
+    lacking: FloatArray
+    roots: FloatArray
+    half_mean_norm: float
+    popular: FloatArray
+    stand_ins: StandIns
+    loan: float
+
+
+class GroupPeople(NamedTuple):
+    """``u`` people: what they did with pieces; their likes by row of the weights; the rows of pieces not to be shown.
+
+    ``like_starts`` and ``seen_starts`` (u + 1,) cut the likes and what is seen, ascending, into people.
+    """
+
+    pairs: PersonPairs
+    like_starts: IntArray
+    likes: LikeSeeds
+    seen_starts: IntArray
+    seen: Numbers
+
+
+@lasting
+class GroupRoom(NamedTuple):
+    """Room to find the lists of `LANES` people at once in.
+
+    By term and lane ``values``, the tastes, of zeros before and after, and ``has_term`` which terms any of them has,
+    listed in ``terms``. By piece of the weights and lane ``direct``, what likes say, and ``liked``, what they lend, of
+    zeros before and after; its last row, for pieces without weights, stays so. ``sums`` are what becomes ``direct``,
+    by lane and piece. The rest, by lane, is what is added up of a piece, what is known of a person, and how far what
+    was seen has been gone through.
+    """
+
+    taste: TasteRoom
+    values: FloatArray
+    has_term: NDArray[np.uint8]
+    terms: IntArray
+    sums: IntArray
+    direct: IntArray
+    liked: NDArray[np.int32]
+    dots: FloatArray
+    lent: IntArray
+    norms: FloatArray
+    contents: FloatArray
+    least: FloatArray
+    cursors: IntArray
+
+    @classmethod
+    def of(cls, term_count: int, weight_count: int) -> "GroupRoom":
+        """Return room for so many terms, and pieces with weights."""
+        dots, norms, contents, least = (np.zeros(LANES) for _ in range(4))
+        return cls(
+            taste=TasteRoom.of(term_count),
+            values=np.zeros(term_count * LANES),
+            has_term=np.zeros(term_count, dtype=np.uint8),
+            terms=np.empty(term_count, dtype=np.int64),
+            sums=np.zeros(weight_count * LANES, dtype=np.int64),
+            direct=np.zeros((weight_count + 1) * LANES, dtype=np.int64),
+            liked=np.zeros((weight_count + 1) * LANES, dtype=np.int32),
+            dots=dots,
+            lent=np.zeros(LANES, dtype=np.int64),
+            norms=norms,
+            contents=contents,
+            least=least,
+            cursors=np.zeros(LANES, dtype=np.int64),
+        )
+
+    def is_for(self, term_count: int, weight_count: int) -> bool:
+        """Return whether it is room for so many terms, and pieces with weights."""
+        return len(self.has_term) == term_count and len(self.sums) == weight_count * LANES

@@ -25,6 +25,9 @@ from penchant_engine.index.layout import (
     FactsRoom,
     FloatArray,
     FrequentTerms,
+    GroupPeople,
+    GroupPieces,
+    GroupRoom,
     IntArray,
     KernelQuery,
     LikeMatrix,
@@ -33,6 +36,7 @@ from penchant_engine.index.layout import (
     LikeSequences,
     Norms,
     Numbers,
+    PersonBlends,
     PersonEvents,
     PersonPairs,
     PieceEntries,
@@ -89,6 +93,7 @@ class _Engine:
         self.threads: SearchThreads | None = None
         self.taste_rooms: list[TasteRoom] = []
         self.share_rooms: list[ShareRoom] = []
+        self.group_rooms: list[GroupRoom] = []
         """Room that nobody works in: what it takes is not asked of the machine, and cleared, each time."""
 
     def taste_room(self, term_count: int) -> TasteRoom:
@@ -107,6 +112,14 @@ class _Engine:
                 return room
         # More than is needed now, since the next person may like more.
         return ShareRoom.of(block, piece_count, 2 * like_count)
+
+    def group_room(self, term_count: int, weight_count: int) -> GroupRoom:
+        """Return room for so many terms, and pieces with weights, to be put back by who has it."""
+        while self.group_rooms:
+            room = self.group_rooms.pop()
+            if room.is_for(term_count, weight_count):
+                return room
+        return GroupRoom.of(term_count, weight_count)
 
     def over_rows(self, count: int, search: Callable[[int, int], Hits]) -> Hits:
         """Return what a search finds in so many rows, in no order: of many, by all threads, a range of rows each."""
@@ -191,6 +204,23 @@ def best(
     if dots is not None:
         dots.are_known = True
     return found
+
+
+def best_of_many(
+    people: GroupPeople, pieces: GroupPieces, weights: WeightMatrix, blends: PersonBlends, found: Hits
+) -> BoolArray:
+    """Fill keys and rows (u, take), so far the limit and nowhere, in no order; return whose lists are not found.
+
+    They are those of `best` for each; without a kernel nobody's is found.
+    """
+    keys, rows = found
+    kernel = _engine.kernel("best_of_many", ("d", pieces.terms.weights.dtype.char))
+    left = np.full(len(keys), kernel is None, dtype=np.uint8)
+    if kernel is not None:
+        room = _engine.group_room(len(pieces.terms.rarities), len(weights.evidence))
+        kernel(people, pieces, weights, blends, room, keys, rows, left)
+        _engine.group_rooms.append(room)
+    return left > 0
 
 
 def are_few(rows: IntArray, count: int) -> bool:

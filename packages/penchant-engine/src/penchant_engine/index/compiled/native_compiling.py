@@ -17,7 +17,7 @@ from numba.core.compiler import Flags, compile_extra
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 
-from penchant_engine.index.compiled import kernels, order_kernels, ridge_kernels, taste_kernels
+from penchant_engine.index.compiled import kernels, order_kernels, people_kernels, ridge_kernels, taste_kernels
 from penchant_engine.index.compiled.native_kernels import ARRAY_HEAD, ENTRY, NativeCode, leaves_of
 from penchant_engine.index.compiled.samples import Kind, samples_of
 
@@ -37,6 +37,7 @@ _KERNELS: Mapping[str, Callable[..., None]] = {
     "facts": taste_kernels.facts,
     "taste": taste_kernels.taste,
     "tastes": taste_kernels.tastes,
+    "best_of_many": people_kernels.best_of_many,
 }
 
 

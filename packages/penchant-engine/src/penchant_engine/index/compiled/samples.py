@@ -13,12 +13,16 @@ from penchant_engine.index.layout import (
     CodeTables,
     FactsRoom,
     FrequentTerms,
+    GroupPeople,
+    GroupPieces,
+    GroupRoom,
     KernelQuery,
     LikeMatrix,
     LikenessNorms,
     LikeSeeds,
     LikeSequences,
     Norms,
+    PersonBlends,
     PersonEvents,
     PersonPairs,
     PieceEntries,
@@ -29,6 +33,7 @@ from penchant_engine.index.layout import (
     ShareRoom,
     SparseRows,
     SparseShares,
+    StandIns,
     Taste,
     TasteRoom,
     WeightMatrix,
@@ -103,14 +108,14 @@ def _finding_samples() -> dict[str, Sample]:
 def _ridge_samples() -> dict[str, Sample]:
     """Return the samples of the kernels of the audience part."""
     starts, numbers = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.uint32)
-    bytes_, small = np.zeros(0, dtype=np.uint8), np.zeros(0, dtype=np.int32)
+    bytes_ = np.zeros(0, dtype=np.uint8)
     real, reals, square = np.zeros(0), np.zeros((0, 0)), np.zeros((0, 1), dtype=np.int64)
     triangles = np.zeros((0, 1), dtype=np.uint32)
     ranks = np.zeros(0, dtype=np.uint16)
     likes = LikeMatrix(starts, numbers, bytes_, starts, numbers, bytes_, ranks, starts)
     sequences = LikeSequences(starts, numbers, bytes_, ranks, ranks, starts, numbers, bytes_, ranks)
     rows = SparseRows(starts, numbers, real)
-    weights = WeightMatrix(starts, numbers, small, starts, numbers, small, small, starts, numbers, small)
+    weights = _weight_matrix()
     near, values = np.zeros((0, 1), dtype=np.uint32), np.zeros((0, 1), dtype=np.int32)
     people = np.zeros((0, 1), dtype=np.uint8)
     norms = LikenessNorms(real, real, 0.0)
@@ -132,7 +137,19 @@ def _taste_samples(weights: Weights) -> dict[str, Sample]:
     pairs = PersonPairs(starts, numbers, none)
     terms = PieceTerms(starts, numbers, weights, none, numbers, none)
     room = TasteRoom.of(0)
+    likes = LikeSeeds(starts, starts, starts, starts)
+    people = GroupPeople(pairs, starts, likes, starts, numbers)
+    stand_ins = StandIns(starts, numbers, np.zeros(0, dtype=np.int32))
+    pieces = GroupPieces(terms, none, NO_WEIGHTS, starts, none, none, 1.0, none, stand_ins, 1.0)
+    blends, keys = PersonBlends(none, 1.0, 1.0, none), np.zeros((0, 1), dtype=np.int64)
+    many = (people, pieces, _weight_matrix(), blends, GroupRoom.of(0, 0))
     return {
         "taste": (pairs, terms, room, none, starts),
         "tastes": (pairs, terms, none, room, none, none, NO_WEIGHTS),
+        "best_of_many": (*many, keys, keys, NO_WEIGHTS),
     }
+
+
+def _weight_matrix() -> WeightMatrix:
+    starts, numbers, small = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.int32)
+    return WeightMatrix(starts, numbers, small, starts, numbers, small, small, starts, numbers, small)

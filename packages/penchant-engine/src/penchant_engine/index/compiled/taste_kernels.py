@@ -75,7 +75,7 @@ def _whole_score(score, greatest):
 
 
 @inlined
-def _make_taste(p, pairs, terms, room):
+def make_taste(p, pairs, terms, room):
     """Fill ``numbers``, ascending, and ``scores`` of the room with a person's terms and f x P x category weight.
 
     Return how many they are, the norm of f x P, 0 where there is no taste, and whether two doubles do not hold a sum.
@@ -145,7 +145,7 @@ def facts(events, length, tables, today, exists, facts, room, sizes):
 
 def taste(pairs, terms, room, norms, sizes):
     """Leave the taste of one person in the room: norms[0] is its norm, sizes[0] how many terms, -1 where inexact."""
-    count, norms[0], is_inexact = _make_taste(0, pairs, terms, room)
+    count, norms[0], is_inexact = make_taste(0, pairs, terms, room)
     sizes[0] = -1 if is_inexact else count
 
 
@@ -156,7 +156,7 @@ def tastes(pairs, terms, amounts, room, dots, norms, inexact):
     where two doubles do not hold a sum, and both have to be found in another way.
     """
     for p in range(len(dots)):
-        count, norms[p], is_inexact = _make_taste(p, pairs, terms, room)
+        count, norms[p], is_inexact = make_taste(p, pairs, terms, room)
         dot = 0.0
         # Terms ascend, as in a search: the order of additions is fixed.
         for i in range(count):

@@ -138,6 +138,11 @@ class Audience:
         return other
 
     @property
+    def weights(self) -> AudienceWeights:
+        """What a like of each piece says of others."""
+        return self._weights
+
+    @property
     def figures(self) -> SourceFigures:
         """The figures of the source."""
         return self._weights.source_figures

@@ -132,10 +132,14 @@ def liked_terms(snapshot: Snapshot, taste: PlacedTaste) -> Strings:
     return Strings.of_encoded(sorted(keys))
 
 
+def roots_in(segment: Segment) -> FloatArray:
+    """Return what a keyword's weight counts in a taste, by weight, as far as those of a segment go."""
+    return ROOTS[:256] if segment.posting_weights.dtype == np.uint8 else ROOTS
+
+
 def taste_in(segment: Segment, placed: tuple[IntArray, FloatArray], norms: tuple[float, float]) -> Taste:
     """Return a taste as kernels take it, of its terms in a segment, its own norm, and the mean norm of the pieces."""
-    table = ROOTS[:256] if segment.posting_weights.dtype == np.uint8 else ROOTS
-    return Taste(*placed, table, *norms)
+    return Taste(*placed, roots_in(segment), *norms)
 
 
 def keyword_parts(parts: Sequence[Part], likes: OwnLikes, category: str, whole: int) -> dict[str, int]:

@@ -76,7 +76,7 @@ class PeopleTastes:
         seen = np.zeros(len(people), dtype=np.bool_)
         entries = np.flatnonzero((people.rows == piece.row) & (people.seen > 0))
         seen[np.searchsorted(people.starts, entries, side="right") - 1] = True
-        units = self._units(piece, dots, norms, alike, _blends_of(np.diff(people.starts), piece.blending))
+        units = self._units(piece, dots, norms, alike, blends_of(np.diff(people.starts), piece.blending))
         return PieceUnits(units=units, seen=seen, inexact=inexact)
 
     def units_for(self, person: PersonFigures, piece: PieceAppeal) -> int:
@@ -89,7 +89,7 @@ class PeopleTastes:
         # One after the other, as a search adds them up.
         for each in (values[own] * ROOTS[weights[of_piece]]).tolist():
             dot += each
-        blends = _blends_of(np.asarray([person.met]), piece.blending)
+        blends = blends_of(np.asarray([person.met]), piece.blending)
         alike = piece.likes.alike(np.asarray([0, len(rows)]), rows, grades, ranks)
         return int(self._units(piece, np.asarray([dot]), np.asarray([person.taste.norm]), alike, blends)[0])
 
@@ -104,7 +104,7 @@ def _unknown(count: int) -> tuple[FloatArray, FloatArray, BoolArray]:
     return np.zeros(count), np.zeros(count), np.ones(count, dtype=np.bool_)
 
 
-def _blends_of(met: IntArray, blending: Callable[[int], BlendFactors]) -> PersonBlends:
+def blends_of(met: IntArray, blending: Callable[[int], BlendFactors]) -> PersonBlends:
     """Return the factors of people who have met so many pieces each."""
     met, places = np.unique(met, return_inverse=True)
     factors = [blending(each) for each in met.tolist()] or [blending(0)]

@@ -25,6 +25,7 @@ from penchant_engine.index.layout import (
     LikenessNorms,
     SparseRows,
     SparseShares,
+    StandIns,
     WeightMatrix,
 )
 from penchant_engine.index.people.figures import FullLike, SourceFigures, figures_of
@@ -141,6 +142,14 @@ class AudienceWeights(ArrayMembers):
     def succeeding(self) -> LikeRows:
         """What is liked soon after each piece, T."""
         return LikeRows(self.successor_starts, self.successors, self.successor_values, self.successor_people)
+
+    @computed
+    def stand_ins(self) -> StandIns:
+        """The stand-ins of each piece."""
+        order = np.argsort(self.borrowers, kind="stable")
+        owners = np.repeat(np.arange(len(self.ids), dtype=np.uint32), np.diff(self.lent_starts))
+        starts = starts_of(np.bincount(self.borrowers, minlength=len(self.ids) + 1))
+        return StandIns(starts, owners[order], self.lent_shares[order])
 
     def stand_ins_of(self, row: int) -> Iterator[tuple[int, int]]:
         """Return the stand-ins of a piece and their shares; looks through those of all pieces."""

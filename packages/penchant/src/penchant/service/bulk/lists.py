@@ -14,11 +14,12 @@ from typing import Any, NamedTuple
 from penchant.cluster import Files, Work
 from penchant.live.views import View
 from penchant.service.bulk.inputs import BulkInputs, read_inputs
-from penchant.service.lists.answers import placed_of, result_of
+from penchant.service.bulk.plain_lists import PlainLists
+from penchant.service.lists.answers import PersonalResult, personal_result_of, placed_of
 from penchant.service.lists.inputs import PersonHistory
 from penchant.service.lists.kinds import PlacementRequest, rank_personal
 from penchant.service.placements.lists import answers_by
-from penchant.wire import PlacedPiece, StatedLikings, encode
+from penchant.wire import PlacedPiece, RecommendationResult, StatedLikings, encode
 from penchant_engine.compiling import load_kernels
 from penchant_engine.index import Audience, PersonFigures, PieceCounts
 from penchant_engine.index.compiled import engine
@@ -47,11 +48,12 @@ def prepare(files: Files) -> Work:
     """Return what makes the lists of a range of people, compressed by itself: gzip files joined are one."""
     inputs = read_inputs(files)
     (part,) = inputs.view.snapshot.parts
+    plain = PlainLists(inputs.view, inputs.people, inputs.audience, inputs.context.now)
     weights = part.segment.posting_weights.dtype.char
     KernelChoice(inputs.context.kernels, tuple(kind for kind in SERVED if kind[1] in {"", weights})).use()
 
     def work(begin: int, end: int) -> bytes:
-        lines = asyncio.run(_lines(inputs, begin, end))
+        lines = asyncio.run(_lines(inputs, plain, begin, end))
         # Without time, so that equal lists give equal files.
         return gzip.compress(b"".join(lines), COMPRESSION, mtime=0)
 
@@ -107,13 +109,19 @@ class FileInputs:
         return self._inputs.facts.passed_over(number) if self._inputs.preferences(number).personal else {}
 
 
-async def _lines(inputs: BulkInputs, begin: int, end: int) -> list[bytes]:
+async def _lines(inputs: BulkInputs, plain: PlainLists, begin: int, end: int) -> list[bytes]:
     """Return the lists of people from one number up to another, each as a line."""
     people, view, take = FileInputs(inputs, begin, end), inputs.view, inputs.context.take
     placement = inputs.context.placement
     if placement is None:
-        requests = (PersonalRequest(user_id=user_id, take=take) for user_id in people.ids)
-        return [encode(result_of(await rank_personal(people, view, request))) + b"\n" for request in requests]
+        lists = list[PersonalResult]()
+        for user_id, content in zip(people.ids, plain.contents(begin, end, take, inputs.said), strict=True):
+            if content is None:
+                ranking = await rank_personal(people, view, PersonalRequest(user_id=user_id, take=take))
+                lists.append(personal_result_of(ranking))
+            else:
+                lists.append(RecommendationResult(id=user_id, content=content))
+        return [encode(each) + b"\n" for each in lists]
     in_force, name = placement.in_force, placement.row.name
     lines = list[bytes]()
     for user_id in people.ids:
