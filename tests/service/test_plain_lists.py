@@ -18,7 +18,7 @@ from penchant.wire import encode
 from penchant_engine.compiling import load_kernels
 from penchant_engine.index import Audience, Filter, PeopleTable, PieceCounts, Snapshot
 from penchant_engine.index.compiled import engine
-from penchant_engine.index.compiled.samples import SERVED
+from penchant_engine.index.compiled.samples import LISTS, SERVED
 from penchant_engine.index.layout import LANES
 from penchant_engine.index.people import order, people_lists
 from penchant_engine.lists.personal import PersonalRanking
@@ -33,7 +33,7 @@ PEOPLE = 2 * LANES + 3
 
 @pytest.fixture(scope="module", autouse=True)
 def _kernels() -> Iterator[None]:
-    engine.use({kind: load_kernels(KERNELS, kind) for kind in SERVED})
+    engine.use({kind: load_kernels(KERNELS, kind) for kind in (*SERVED, *LISTS)})
     yield
     engine.use({})
 

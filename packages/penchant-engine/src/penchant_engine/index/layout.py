@@ -504,16 +504,14 @@ class GroupRoom(NamedTuple):
 
     By term and lane ``values``, the tastes, of zeros before and after, and ``has_term`` which terms any of them has,
     listed in ``terms``. By piece of the weights and lane ``direct``, what likes say, and ``liked``, what they lend, of
-    zeros before and after; its last row, for pieces without weights, stays so. ``sums`` are what becomes ``direct``,
-    by lane and piece. The rest, by lane, is what is added up of a piece, what is known of a person, and how far what
-    was seen has been gone through.
+    zeros before and after; the last row, for pieces without weights, stays so. The rest, by lane, is what is added up
+    of a piece, what is known of a person, and how far what was seen has been gone through.
     """
 
     taste: TasteRoom
     values: FloatArray
     has_term: NDArray[np.uint8]
     terms: IntArray
-    sums: IntArray
     direct: IntArray
     liked: NDArray[np.int32]
     dots: FloatArray
@@ -532,7 +530,6 @@ class GroupRoom(NamedTuple):
             values=np.zeros(term_count * LANES),
             has_term=np.zeros(term_count, dtype=np.uint8),
             terms=np.empty(term_count, dtype=np.int64),
-            sums=np.zeros(weight_count * LANES, dtype=np.int64),
             direct=np.zeros((weight_count + 1) * LANES, dtype=np.int64),
             liked=np.zeros((weight_count + 1) * LANES, dtype=np.int32),
             dots=dots,
@@ -545,4 +542,4 @@ class GroupRoom(NamedTuple):
 
     def is_for(self, term_count: int, weight_count: int) -> bool:
         """Return whether it is room for so many terms, and pieces with weights."""
-        return len(self.has_term) == term_count and len(self.sums) == weight_count * LANES
+        return len(self.has_term) == term_count and len(self.liked) == (weight_count + 1) * LANES

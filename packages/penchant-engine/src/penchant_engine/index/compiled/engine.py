@@ -214,7 +214,7 @@ def best_of_many(
     They are those of `best` for each; without a kernel nobody's is found.
     """
     keys, rows = found
-    kernel = _engine.kernel("best_of_many", ("d", pieces.terms.weights.dtype.char))
+    kernel = _engine.kernel("best_of_many", ("lists", pieces.terms.weights.dtype.char))
     left = np.full(len(keys), kernel is None, dtype=np.uint8)
     if kernel is not None:
         room = _engine.group_room(len(pieces.terms.rarities), len(weights.evidence))

@@ -138,10 +138,24 @@ def _place_tastes(first, count, people, terms, room, left):
 
 
 @inlined
-def _add_run(starts, numbers, values, row, factor, sums):
-    """Add what one like says of pieces."""
-    for e in range(starts[row], starts[row + 1]):
-        sums[numbers[e]] += factor * np.int64(values[e])
+def _add_run(numbers, values, factor, lane, sums):
+    """Add to a lane what one like says of pieces; slices, as in `kernels`, so that no index is tested."""
+    for e in range(len(numbers)):
+        sums[np.uint64(numbers[e]) * np.uint64(LANES) + np.uint64(lane)] += factor * np.int64(values[e])
+
+
+@inlined
+def _place_likes(first, count, people, weights, room):
+    """Add up in their lanes what the likes of a group's people say of pieces."""
+    likes = people.likes
+    for lane in range(count):
+        for s in range(people.like_starts[first + lane], people.like_starts[first + lane + 1]):
+            row, soon = likes.rows[s], likes.successor_factors[s]
+            own = slice(weights.starts[row], weights.starts[row + 1])
+            _add_run(weights.targets[own], weights.values[own], likes.factors[s], lane, room.direct)
+            if soon != 0:
+                own = slice(weights.successor_starts[row], weights.successor_starts[row + 1])
+                _add_run(weights.successors[own], weights.successor_values[own], soon, lane, room.direct)
 
 
 @inlined
@@ -153,23 +167,6 @@ def _lend(first, count, people, weights, room, is_lent):
             for e in range(weights.lent_starts[row], weights.lent_starts[row + 1]):
                 place = np.int64(weights.borrowers[e]) * LANES + lane
                 room.liked[place] = room.liked[place] + grade * np.int64(weights.lent_shares[e]) if is_lent else 0
-
-
-@inlined
-def _place_likes(first, count, people, weights, room):
-    """Put what the likes of a group's people say of pieces into their lanes: one by one, so that sums fit the cache."""
-    likes, pieces = people.likes, len(weights.evidence)
-    for lane in range(count):
-        sums = room.sums[lane * pieces : (lane + 1) * pieces]
-        for s in range(people.like_starts[first + lane], people.like_starts[first + lane + 1]):
-            row, soon = likes.rows[s], likes.successor_factors[s]
-            _add_run(weights.starts, weights.targets, weights.values, row, likes.factors[s], sums)
-            if soon != 0:
-                _add_run(weights.successor_starts, weights.successors, weights.successor_values, row, soon, sums)
-    for piece in range(pieces):
-        for lane in range(count):
-            room.direct[piece * LANES + lane] = room.sums[lane * pieces + piece]
-    room.sums[: count * pieces] = 0
 
 
 @inlined
@@ -206,12 +203,15 @@ def _add_up(piece, row, pieces, room):
     terms, stand_ins = pieces.terms, pieces.stand_ins
     for lane in range(LANES):
         room.dots[lane], room.lent[lane] = 0.0, 0
-    for e in range(terms.starts[piece], terms.starts[piece + 1]):
-        term = terms.terms[e]
-        if room.has_term[term] != 0:
-            _add_lanes(room.dots, room.values, np.int64(term), pieces.table[terms.weights[e]])
-    for e in range(stand_ins.starts[row], stand_ins.starts[row + 1]):
-        _add_lanes(room.lent, room.direct, np.int64(stand_ins.numbers[e]), np.int64(stand_ins.values[e]))
+    own = slice(terms.starts[piece], terms.starts[piece + 1])
+    numbers, weights = terms.terms[own], terms.weights[own]
+    for e in range(len(numbers)):
+        if room.has_term[np.uint64(numbers[e])] != 0:
+            _add_lanes(room.dots, room.values, np.int64(numbers[e]), pieces.table[np.uint64(weights[e])])
+    own = slice(stand_ins.starts[row], stand_ins.starts[row + 1])
+    others, shares = stand_ins.numbers[own], stand_ins.values[own]
+    for e in range(len(others)):
+        _add_lanes(room.lent, room.direct, np.int64(others[e]), np.int64(shares[e]))
 
 
 @inlined
@@ -242,7 +242,8 @@ def _search(first, count, people, pieces, blends, room, keys, rows):
 
 @inlined
 def _clear(met, room):
-    """Take the tastes out of the room."""
+    """Take the tastes out of the room, and what likes say."""
+    room.direct[:] = 0
     for i in range(met):
         term = room.terms[i]
         room.has_term[term] = 0

@@ -50,6 +50,8 @@ WIDE_KINDS: tuple[Kind, ...] = (("h", "H"), ("i", "H"), ("d", "H"))
 """The kinds for weights of 16 bits."""
 SERVED: tuple[Kind, ...] = (*KINDS, *WIDE_KINDS)
 """The kinds that a service has, those first that most requests need."""
+LISTS: tuple[Kind, ...] = (("lists", "B"), ("lists", "H"))
+"""The kinds that make the lists of many people at once, for weights of 8 and of 16 bits."""
 Sample = tuple[Any, ...]
 
 
@@ -59,6 +61,8 @@ def samples_of(kind: Kind) -> dict[str, Sample]:
     of_one_type = {FINDING: _finding_samples, RIDGE: _ridge_samples}
     if kind in of_one_type:
         return of_one_type[kind]()
+    if kind in LISTS:
+        return _list_samples(np.zeros(0, dtype=kind[1]))
     sums_type, weights_type = (np.dtype(name) for name in kind)
     postings = Postings(numbers, np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=weights_type))
     if sums_type == np.float64:
@@ -137,17 +141,23 @@ def _taste_samples(weights: Weights) -> dict[str, Sample]:
     pairs = PersonPairs(starts, numbers, none)
     terms = PieceTerms(starts, numbers, weights, none, numbers, none)
     room = TasteRoom.of(0)
+    return {
+        "taste": (pairs, terms, room, none, starts),
+        "tastes": (pairs, terms, none, room, none, none, NO_WEIGHTS),
+    }
+
+
+def _list_samples(weights: Weights) -> dict[str, Sample]:
+    """Return the samples of the kernel of many people's lists, for pieces of such weights."""
+    starts, numbers, none = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.uint32), np.zeros(0)
     likes = LikeSeeds(starts, starts, starts, starts)
-    people = GroupPeople(pairs, starts, likes, starts, numbers)
+    people = GroupPeople(PersonPairs(starts, numbers, none), starts, likes, starts, numbers)
+    terms = PieceTerms(starts, numbers, weights, none, numbers, none)
     stand_ins = StandIns(starts, numbers, np.zeros(0, dtype=np.int32))
     pieces = GroupPieces(terms, none, NO_WEIGHTS, starts, none, none, 1.0, none, stand_ins, 1.0)
     blends, keys = PersonBlends(none, 1.0, 1.0, none), np.zeros((0, 1), dtype=np.int64)
     many = (people, pieces, _weight_matrix(), blends, GroupRoom.of(0, 0))
-    return {
-        "taste": (pairs, terms, room, none, starts),
-        "tastes": (pairs, terms, none, room, none, none, NO_WEIGHTS),
-        "best_of_many": (*many, keys, keys, NO_WEIGHTS),
-    }
+    return {"best_of_many": (*many, keys, keys, NO_WEIGHTS)}
 
 
 def _weight_matrix() -> WeightMatrix:

@@ -68,8 +68,8 @@ class PeopleLists:
     """The people of a table over a snapshot of one segment, and what their lists are made from, under some settings.
 
     ``popular`` is part p, ``blending`` gives the factors of a person who has met so many pieces. Nothing is known here
-    of preferences: lists of people who have any are not theirs. Any number of threads may ask, each of which takes
-    some 320 bytes a piece and 160 a term.
+    of preferences: lists of people who have any are not theirs. Any number of threads may ask; each takes 200 bytes a
+    piece, and 160 a term.
     """
 
     def __init__(
@@ -88,6 +88,9 @@ class PeopleLists:
         self._figures = audience.figures
         self._strength = audience.figures.strength(settings.order)
         self._matrix = weights.matrix
+        values, after = weights.values, weights.successor_values
+        # What a like says of a piece at most, and of one that is liked soon after it.
+        self._most = int(np.abs(values).max(initial=0)), int(np.abs(after).max(initial=0))
         rows = weights.rows_of(segment)
         self._pieces = GroupPieces(
             terms=catalogue.piece_terms(settings.category_factors),
@@ -162,18 +165,12 @@ class PeopleLists:
         starts = _starts_among(are_likes, pairs.starts)
         grades = self._figures.grades[pairs.grades[are_likes]]
         factors, successor_factors = like_factors(grades, pairs.ranks[are_likes], self._strength, starts)
-        most, most_after = self._greatest
+        most, most_after = self._most
         are_large = run_sums(factors * most + successor_factors * most_after, starts) >> LENT_BITS > 0
         rows = self._pieces.weight_rows[pairs.rows[are_likes]]
         known = rows < len(self._matrix.evidence)
         likes = LikeSeeds(*(each[known] for each in (rows, grades, factors, successor_factors)))
         return _starts_among(known, starts), likes, are_large
-
-    @property
-    def _greatest(self) -> tuple[int, int]:
-        """How much a like says of a piece at most, and of one that is liked soon after it."""
-        values, after = self._matrix.values, self._matrix.successor_values
-        return max(0, -int(values.min(initial=0)), int(values.max(initial=0))), int(after.max(initial=0))
 
 
 def _starts_among(chosen: BoolArray, starts: IntArray) -> IntArray:

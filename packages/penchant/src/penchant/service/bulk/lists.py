@@ -1,6 +1,7 @@
 """Bulk lists: the lists of a range of people, as lines of JSON, each the body that the service would answer with.
 
-They are made by the very rankings of requests (`penchant.service.lists`), from files in the place of storage.
+They are made by the very rankings of requests (`penchant.service.lists`), from files in the place of storage; plain
+ones together (`plain_lists`).
 """
 
 import asyncio
@@ -23,7 +24,7 @@ from penchant.wire import PlacedPiece, RecommendationResult, StatedLikings, enco
 from penchant_engine.compiling import load_kernels
 from penchant_engine.index import Audience, PersonFigures, PieceCounts
 from penchant_engine.index.compiled import engine
-from penchant_engine.index.compiled.samples import SERVED, Kind
+from penchant_engine.index.compiled.samples import LISTS, SERVED, Kind
 from penchant_engine.lists.ranking import ListRanking
 from penchant_engine.lists.requests import PersonalRequest
 
@@ -50,10 +51,10 @@ def prepare(files: Files) -> Work:
     (part,) = inputs.view.snapshot.parts
     plain = PlainLists(inputs.view, inputs.people, inputs.audience, inputs.context.now)
     weights = part.segment.posting_weights.dtype.char
-    KernelChoice(inputs.context.kernels, tuple(kind for kind in SERVED if kind[1] in {"", weights})).use()
+    KernelChoice(inputs.context.kernels, tuple(kind for kind in (*SERVED, *LISTS) if kind[1] in {"", weights})).use()
 
     def work(begin: int, end: int) -> bytes:
-        lines = asyncio.run(_lines(inputs, plain, begin, end))
+        lines = asyncio.run(lines_of(inputs, plain, begin, end))
         # Without time, so that equal lists give equal files.
         return gzip.compress(b"".join(lines), COMPRESSION, mtime=0)
 
@@ -109,7 +110,7 @@ class FileInputs:
         return self._inputs.facts.passed_over(number) if self._inputs.preferences(number).personal else {}
 
 
-async def _lines(inputs: BulkInputs, plain: PlainLists, begin: int, end: int) -> list[bytes]:
+async def lines_of(inputs: BulkInputs, plain: PlainLists, begin: int, end: int) -> list[bytes]:
     """Return the lists of people from one number up to another, each as a line."""
     people, view, take = FileInputs(inputs, begin, end), inputs.view, inputs.context.take
     placement = inputs.context.placement

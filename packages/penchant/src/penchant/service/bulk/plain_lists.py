@@ -7,19 +7,19 @@ from collections.abc import Container, Iterator
 
 import numpy as np
 
-from penchant.live.views import View
 from penchant.wire import RecommendedPiece
 from penchant_engine import ranking
 from penchant_engine.computed import computed
 from penchant_engine.index import Audience, Filter, PeopleLists, PeopleTable
 from penchant_engine.lists.personal import blending_of, popular_at
 from penchant_engine.model import MAX_TAKE
+from penchant_engine.views import CatalogueView
 
 
 class PlainLists:
     """The lists of the people of a table over the only segment of a view, at a moment."""
 
-    def __init__(self, view: View, people: PeopleTable, audience: Audience, now: int) -> None:
+    def __init__(self, view: CatalogueView, people: PeopleTable, audience: Audience, now: int) -> None:
         self._view = view
         self._people = people
         self._audience = audience
