@@ -46,15 +46,15 @@ ENGINE_LEVELS = (
     {"index", "profiles", "ranking"},
     {"views", "compiling"},
     {"lists"},
-    {"frames", "conditions", "records"},
+    {"frames"},
+    {"conditions", "records"},
     {"catalogue", "interactions"},
+    {"saving"},
     {"recommender"},
     {"__init__"},
 )
 LEVELS_OF = {"penchant": LEVELS, "penchant_engine": ENGINE_LEVELS}
 """The levels of packages that have some; of the others no two modules need each other, and that is all."""
-CLIENT_IMPORTS = {"client", "errors", "wire"}
-"""The client stands apart: nobody imports it, and it shares only what is written over HTTP."""
 LATE_IMPORTS = {"redis", "opentelemetry", "scipy", "sparse_dot_topn", "psycopg", "llvmlite"}
 LATE_IMPORTS |= {"pyarrow", "pandas", "polars", "penchant", "penchant_engine", "jinja2", "ray", "rdflib"}
 """What a function may import: packages of extras, and slow ones that most commands do without, kernels among these."""
@@ -130,31 +130,27 @@ def test_a_part_imports_itself_and_lower_levels_only() -> None:
 def test_a_package_imports_what_its_pyproject_names(package: str) -> None:
     named = tomllib.loads(PACKAGES[package].read_text())["project"]["dependencies"]
     needed = {re.split(r"[^\w-]", each)[0].replace("-", "_") for each in named}
+    # The client is an extra of the service, and goes by its former name there.
+    needed |= {"penchant_client"} if package == "penchant" else set()
     needed = {IMPORTED_AS.get(name, name) for name in needed} | {package.replace("-", "_")} | sys.stdlib_module_names
     for path in (path for path in FILES if root_of(path).name == package.replace("-", "_")):
         for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.Import | ast.ImportFrom):
                 names = [each.name for each in node.names] if isinstance(node, ast.Import) else [node.module or ""]
                 # What may be missing, or takes long, is imported where it is used.
-                late = (LATE_IMPORTS if node.col_offset else set()) | ({"httpx"} if "client" in path.parts else set())
+                late = LATE_IMPORTS if node.col_offset else set()
                 strangers = {name.split(".")[0] for name in names} - needed - late
                 assert not strangers, f"{name_of(path)} imports {strangers}"
 
 
 def test_all_packages_are_of_one_version() -> None:
-    versions = {
-        re.findall(r'^__version__ = "(.+)"$', (root / "__init__.py").read_text(), re.MULTILINE)[0] for root in ROOTS
-    }
+    texts = [path.read_text() for root in ROOTS for path in root.glob("*.py")]
+    versions = [version for text in texts for version in re.findall(r'^__version__ = "(.+)"$', text, re.MULTILINE)]
     pins = {pin for path in PACKAGES.values() for pin in re.findall(r'"penchant-\w+==(.+?)"', path.read_text())}
 
-    assert len(versions) == 1
-    assert pins <= versions
-
-
-def test_the_client_stands_apart() -> None:
-    imported = {part for path in (ROOT / "client").glob("*.py") for part in imported_parts(path)}
-
-    assert imported == {"client"}
+    assert len(versions) == len(PACKAGES)
+    assert len({*versions}) == 1
+    assert pins == {*versions}
 
 
 @pytest.mark.slow
@@ -185,14 +181,14 @@ def test_only_extras_and_slow_packages_are_imported_in_functions_one_for_each_wi
 @pytest.mark.parametrize(
     ("pattern", "homes"),
     (
-        (r"\bos\.environ\b", "settings.py"),
+        (r"\bos\.environ\b", "settings.py|penchant_engine/compiling.py"),
         (r"\b(?:from|import) sqlalchemy\b", "storage/"),
         (r"\b(?:from|import) starlette\b", "web/"),
-        (r"\bstatus_code\b", "web/|client/"),
-        (r"\b(?:from|import) httpx\b", "client/"),
+        (r"\bstatus_code\b", "web/|penchant_client/"),
+        (r"\b(?:from|import) httpx\b", "penchant_client/"),
         (r"\b(?:from|import) click\b", "cli/|penchant_lab/commands/"),
         (r"\b(?:from|import) granian\b", "cli/"),
-        (r"[\"'](?:Click|Bookmark|RateDislike)[\"']", "penchant_engine/model.py"),
+        (r"[\"'](?:Click|Bookmark|RateDislike)[\"']", "penchant_engine/model.py|penchant_client/records.py"),
     ),
 )
 def test_each_thing_lives_in_its_room(pattern: str, homes: str) -> None:
@@ -244,7 +240,7 @@ def test_a_class_name_exists_once_and_is_a_noun() -> None:
         for node in definitions_in(path):
             if isinstance(node, ast.ClassDef):
                 # The client has the service's errors and records under their names.
-                homes[name.startswith("client/"), node.name.lstrip("_")].append(name)
+                homes[name.startswith("penchant_client/"), node.name.lstrip("_")].append(name)
 
     assert {name: files for name, files in homes.items() if len(files) > 1} == {}
     assert [name for _, name in homes if PARTICIPLE.fullmatch(name) and name not in ERRORS] == []

@@ -17,24 +17,26 @@ import numpy as np
 import pytest
 
 from kernel_cache import KERNELS
+from penchant.live.views import View
 from penchant.model import SourceSettings
 from penchant.service.bulk.inputs import BulkContext, BulkInputs
 from penchant.service.bulk.lists import lines_of
 from penchant.service.bulk.placement_facts import PlacementFacts
 from penchant.service.bulk.plain_lists import PlainLists
 from penchant.settings import NodeSettings
+from penchant.storage import SourceHead
 from penchant_engine.compiling import load_kernels
 from penchant_engine.index import PeopleEvents, PeopleTable, Snapshot, Strings, people_table
 from penchant_engine.index.compiled import engine
 from penchant_engine.index.compiled.samples import LISTS, SERVED
 from penchant_engine.model import DAY_MS, MAX_TAKE
-from penchant_engine.views import CatalogueView
 from penchant_lab.commands.histories import HistoryOrigin
 from penchant_lab.histories import TYPES, Knowledge, SourceHistory
 from penchant_lab.served import audience_of, snapshot_of
 
 pytestmark = pytest.mark.slow
 
+HEAD = SourceHead(0, 0, "s", 0, 0, 0, 0, 0, 0, 0)
 ROUNDS, PEOPLE = 5, 2_000
 OTHER = 0.25
 
@@ -87,7 +89,7 @@ def table_of(history: SourceHistory, snapshot: Snapshot, today: int) -> PeopleTa
 def inputs_of(history: SourceHistory) -> BulkInputs:
     knowledge = Knowledge.of(history, np.ones(len(history.events), dtype=np.bool_), SourceSettings())
     snapshot = Snapshot.of_segment(snapshot_of(knowledge).merged())
-    view, audience = CatalogueView(snapshot=snapshot, settings=SourceSettings()), audience_of(knowledge, snapshot)
+    view, audience = View(head=HEAD, snapshot=snapshot, settings=SourceSettings()), audience_of(knowledge, snapshot)
     context = BulkContext(
         head=view.head,
         now=knowledge.moment,

@@ -12,12 +12,17 @@ import jsonschema
 import msgspec
 import pytest
 
+import penchant_client as client
 from client.parameters import parameters_of
-from penchant import client
-from penchant.client import errors
-from penchant.client.flows import MAX_BODY_BYTES, MAX_INTERACTIONS, MAX_PIECES
-from penchant.client.methods import Methods
-from penchant.client.records import (
+from penchant.settings import NodeSettings
+from penchant.web.parameters import MAX_LISTED_INTERACTIONS
+from penchant.web.problems import KINDS
+from penchant.web.routes import OPERATIONS
+from penchant.wire.samples import SAMPLES as SAMPLES_OF_ANSWERS
+from penchant_client import errors
+from penchant_client.flows import MAX_BODY_BYTES, MAX_INTERACTIONS, MAX_PIECES
+from penchant_client.methods import Methods
+from penchant_client.records import (
     AliasSettings,
     AttributeSettings,
     DraftMembers,
@@ -34,14 +39,9 @@ from penchant.client.records import (
     VocabularySettings,
     WordSettings,
 )
-from penchant.client.records import Settings as SourceSettings
-from penchant.client.requests import Algorithm, Basis, ListingRequest, Pages, Request
-from penchant.client.tables import Entries, Library, Record
-from penchant.settings import NodeSettings
-from penchant.web.parameters import MAX_LISTED_INTERACTIONS
-from penchant.web.problems import KINDS
-from penchant.web.routes import OPERATIONS
-from penchant.wire.samples import SAMPLES as SAMPLES_OF_ANSWERS
+from penchant_client.records import Settings as SourceSettings
+from penchant_client.requests import Algorithm, Basis, ListingRequest, Pages, Request
+from penchant_client.tables import Entries, Library, Record
 from penchant_engine.model import Algorithm as ServedAlgorithm
 from penchant_engine.model import Basis as ServedBasis
 from serving import Service

@@ -16,7 +16,7 @@ from client.through import ADDRESS, ONCE
 from clocks import DAY_CLOCK
 from factories import piece
 from penchant import __version__, client
-from penchant.client import (
+from penchant_client import (
     AsyncClient,
     Client,
     ClientError,

@@ -10,12 +10,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from penchant.client import records
-from penchant.client.tables import Record
 from penchant.model import Scope
 from penchant.web.openapi import openapi
 from penchant.web.operations import NOBODY, Answer, Call, Operation, OperationTable
 from penchant.web.parameters import AT, MIN_VERSION
+from penchant_client import records
+from penchant_client.tables import Record
 
 SCRIPT = runpy.run_path(str(Path(__file__).parents[2] / "scripts" / "generate_client.py"))
 RECORDS = [each for _, each in inspect.getmembers(records, inspect.isclass) if each.__module__ == records.__name__]

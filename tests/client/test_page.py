@@ -4,8 +4,8 @@ import inspect
 import re
 from pathlib import Path
 
-from penchant import client
-from penchant.client.methods import Methods
+import penchant_client as client
+from penchant_client.methods import Methods
 
 PAGE = Path(__file__).parents[2] / "docs" / "client.md"
 

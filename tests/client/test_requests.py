@@ -4,12 +4,12 @@ from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 
-from penchant import client
-from penchant.client import AsyncClient, Client, UnreadableAnswer
-from penchant.client.exchange import ServiceConnection
-from penchant.client.flows import MAX_BODY_BYTES, batches, record_interaction
-from penchant.client.operations import get_content, metrics, recommend, similar_content
+import penchant_client as client
 from penchant.wire import encode, sign_user
+from penchant_client import AsyncClient, Client, UnreadableAnswer
+from penchant_client.exchange import ServiceConnection
+from penchant_client.flows import MAX_BODY_BYTES, batches, record_interaction
+from penchant_client.operations import get_content, metrics, recommend, similar_content
 
 LATE_IN_BERLIN = datetime(2026, 1, 2, 0, 30, tzinfo=timezone(timedelta(hours=1)))
 

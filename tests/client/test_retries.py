@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from client.answering import CUT, Answer, answering, problem
-from penchant.client import (
+from penchant_client import (
     AsyncClient,
     Client,
     ConnectionLost,
@@ -22,7 +22,7 @@ from penchant.client import (
     UnknownPiece,
     UnreadableAnswer,
 )
-from penchant.client.operations import get_content
+from penchant_client.operations import get_content
 
 QUICK = Retries(attempts=4, first_pause_s=0.01, longest_pause_s=2)
 LOST = Answer(CUT)

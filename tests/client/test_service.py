@@ -13,7 +13,7 @@ import pytest
 
 from acceptance.servers import Server, command
 from clocks import DAY_CLOCK
-from penchant.client import (
+from penchant_client import (
     AsyncClient,
     Client,
     FeatureNotInPlan,

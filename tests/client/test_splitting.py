@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penchant.client import UnreadableAnswer
-from penchant.client.exchange import Splitter
+from penchant_client import UnreadableAnswer
+from penchant_client.exchange import Splitter
 
 TEXTS = st.text(st.sampled_from('a"\\[]{},: é\n\x00'), max_size=6)
 VALUES = st.recursive(

@@ -13,7 +13,7 @@ import asyncio
 from collections.abc import Iterator
 from datetime import date
 
-from penchant.client import AsyncClient, Client, Interaction, Piece, Retries, Settings, UnknownPiece
+from penchant_client import AsyncClient, Client, Interaction, Piece, Retries, Settings, UnknownPiece
 
 
 def pieces() -> Iterator[Piece]:
@@ -45,7 +45,7 @@ async def same() -> list[str]:
 print(main(), asyncio.run(same()))
 """
 PRELUDE = """
-from penchant.client import AsyncClient, Client, Interaction
+from penchant_client import AsyncClient, Client, Interaction
 
 client = Client("http://127.0.0.1:8080", "pk_x")
 other = AsyncClient("http://127.0.0.1:8080", "pk_x")

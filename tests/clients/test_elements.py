@@ -14,7 +14,7 @@ import pytest
 from acceptance.processes import wait_until
 from acceptance.servers import Server, command
 from clients.conftest import Window, run, static_origin, wait_in
-from penchant.client import sign_user
+from penchant_client import sign_user
 
 ROOT = Path(__file__).parents[2]
 BUNDLE = ROOT / "packages" / "penchant" / "src" / "penchant" / "web" / "example" / "elements.js"

@@ -12,7 +12,7 @@ import pytest
 from acceptance.browsers import TIMEOUT_MS, chromium
 from acceptance.processes import wait_until
 from acceptance.servers import Server, command
-from penchant.client import sign_user
+from penchant_client import sign_user
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "browser.md"
 WORKS = Path(__file__).parents[2] / "packages" / "penchant" / "src" / "penchant" / "demo" / "works" / "pieces.ndjson"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-VERSIONS = ("packages/penchant/src/penchant/__init__.py", "packages/penchant-engine/src/penchant_engine/__init__.py")
+VERSIONS = ("packages/penchant/src/penchant/__init__.py", "packages/penchant-client/src/penchant_client/version.py")
 ENTRY = "## Unreleased\n\n### Added\n\n- Something.\n"
 
 

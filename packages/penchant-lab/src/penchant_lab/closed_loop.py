@@ -60,7 +60,7 @@ SEARCHES = 0.1
 LOOK_POWER = 0.7
 
 
-class Condition(NamedTuple):
+class LoopCondition(NamedTuple):
     """Who comes, and what they report: the share of noise, whether newcomers have likes, whether opens are all."""
 
     noise: float
@@ -68,12 +68,12 @@ class Condition(NamedTuple):
     clicks_only: bool = False
 
 
-CONDITIONS: Mapping[str, Condition] = {
-    "real": Condition(noise=0.0, is_cold=False),
-    "cold": Condition(noise=0.0, is_cold=True),
-    "n50": Condition(noise=0.5, is_cold=False),
-    "cold30": Condition(noise=0.3, is_cold=True),
-    "clicks30": Condition(noise=0.3, is_cold=False, clicks_only=True),
+CONDITIONS: Mapping[str, LoopCondition] = {
+    "real": LoopCondition(noise=0.0, is_cold=False),
+    "cold": LoopCondition(noise=0.0, is_cold=True),
+    "n50": LoopCondition(noise=0.5, is_cold=False),
+    "cold30": LoopCondition(noise=0.3, is_cold=True),
+    "clicks30": LoopCondition(noise=0.3, is_cold=False, clicks_only=True),
 }
 
 
@@ -81,7 +81,7 @@ CONDITIONS: Mapping[str, Condition] = {
 class LoopRequest:
     """How to simulate; ``rotation`` is what is taken off a piece's s each time that it was shown and passed over."""
 
-    condition: Condition = CONDITIONS["real"]
+    condition: LoopCondition = CONDITIONS["real"]
     people: int = PEOPLE
     days: int = DAYS
     pieces: int = PIECES

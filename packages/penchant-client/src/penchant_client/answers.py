@@ -4,7 +4,7 @@ from datetime import datetime
 
 from msgspec import UNSET, UnsetType
 
-from penchant.client.records import (
+from penchant_client.records import (
     DraftSummary,
     LeftPiece,
     PersonalWhy,
@@ -16,7 +16,7 @@ from penchant.client.records import (
     Settings,
     SimilarWhy,
 )
-from penchant.client.tables import Record, RecordList
+from penchant_client.tables import Record, RecordList
 
 
 class SimilarPiece(RecommendedPiece, frozen=True, kw_only=True, rename="camel", omit_defaults=True):

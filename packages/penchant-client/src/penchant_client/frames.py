@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, TypedDict, Unpack
 
-from penchant.client.errors import InvalidArgument, ServiceError
-from penchant.client.flows import record_interactions, submit_content
-from penchant.client.records import BulkReceipt, InteractionType, Receipt
-from penchant.client.requests import Flow
+from penchant_client.errors import InvalidArgument, ServiceError
+from penchant_client.flows import record_interactions, submit_content
+from penchant_client.records import BulkReceipt, InteractionType, Receipt
+from penchant_client.requests import Flow
 
 
 class FrameOptions(TypedDict, total=False):

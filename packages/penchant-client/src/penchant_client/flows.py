@@ -13,9 +13,9 @@ from typing import Any, Literal, TypedDict, TypeVar, Unpack
 
 import msgspec
 
-from penchant.client.answers import NeighboursOfOne, PersonalPiece, PersonalPieces, RankedPieces, SourceDraft
-from penchant.client.errors import ClientError, ServiceError, moved
-from penchant.client.operations import (
+from penchant_client.answers import NeighboursOfOne, PersonalPiece, PersonalPieces, RankedPieces, SourceDraft
+from penchant_client.errors import ClientError, ServiceError, moved
+from penchant_client.operations import (
     AgainContentOptions,
     ListIdsOptions,
     NewContentOptions,
@@ -36,7 +36,7 @@ from penchant.client.operations import (
     popular_content,
     recommend,
 )
-from penchant.client.records import (
+from penchant_client.records import (
     BulkReceipt,
     Interaction,
     InteractionAnswer,
@@ -60,8 +60,8 @@ from penchant.client.records import (
     SettingsPreview,
     SourceStatus,
 )
-from penchant.client.requests import Flow, ListingRequest, Pages, Request, encode, no_frame, request_of, several
-from penchant.client.tables import Entries
+from penchant_client.requests import Flow, ListingRequest, Pages, Request, encode, no_frame, request_of, several
+from penchant_client.tables import Entries
 
 MAX_BODY_BYTES = 8 * 1024 * 1024
 """How large a body grows before another is begun: half of what the service takes by default."""

@@ -9,7 +9,7 @@ from datetime import date, datetime
 from types import NoneType
 from typing import TypedDict, Unpack
 
-from penchant.client.answers import (
+from penchant_client.answers import (
     AnonymousPieces,
     DraftNeighbours,
     KnownPieces,
@@ -19,7 +19,7 @@ from penchant.client.answers import (
     SourceDraft,
     StoredPlacements,
 )
-from penchant.client.records import (
+from penchant_client.records import (
     Addresses,
     AuditLog,
     ChangeLine,
@@ -54,9 +54,9 @@ from penchant.client.records import (
     UserExport,
     WordsPreview,
 )
-from penchant.client.requests import Algorithm, Basis, Request, encode, ids_body, request_of
-from penchant.client.senders import RequestMethod
-from penchant.client.tables import Entries
+from penchant_client.requests import Algorithm, Basis, Request, encode, ids_body, request_of
+from penchant_client.senders import RequestMethod
+from penchant_client.tables import Entries
 
 
 class PieceOptions(TypedDict, total=False):

@@ -1,6 +1,6 @@
 """Requests, before they are sent, as values: how one is addressed, what it carries, what will be answered.
 
-Nothing here knows whether it will be sent by blocking code or not; that is decided in `penchant.client.clients` alone.
+Nothing here knows whether it will be sent by blocking code or not; that is decided in `penchant_client.clients` alone.
 """
 
 import re
@@ -13,8 +13,8 @@ from urllib.parse import quote
 
 import msgspec
 
-from penchant.client.errors import InvalidArgument, UnreadableAnswer
-from penchant.client.tables import Entries
+from penchant_client.errors import InvalidArgument, UnreadableAnswer
+from penchant_client.tables import Entries
 
 Answered = TypeVar("Answered")
 T = TypeVar("T")

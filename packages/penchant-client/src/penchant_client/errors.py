@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import msgspec
 
-from penchant.client.records import BulkReceipt, Problem, ProblemFault, Receipt
+from penchant_client.records import BulkReceipt, Problem, ProblemFault, Receipt
 
 BY_CODE: "dict[str, type[ServiceError]]" = {}
 _BY_STATUS: "dict[int, type[ServiceError]]" = {}

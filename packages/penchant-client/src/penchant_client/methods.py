@@ -1,8 +1,8 @@
 """Methods of both clients: those whose requests are generated, and those that take more than one request."""
 
-from penchant.client import flows, frames
-from penchant.client.operations import OperationMethods
-from penchant.client.senders import FlowMethod, ListingMethod, PagesMethod, RequestMethod
+from penchant_client import flows, frames
+from penchant_client.operations import OperationMethods
+from penchant_client.senders import FlowMethod, ListingMethod, PagesMethod, RequestMethod
 
 
 class Methods(OperationMethods):

@@ -22,7 +22,9 @@ from email.utils import parsedate_to_datetime
 from time import time
 from typing import Any
 
-from penchant.client.errors import (
+import httpx
+
+from penchant_client.errors import (
     AnswerDetails,
     ClientError,
     ConnectionLost,
@@ -33,10 +35,10 @@ from penchant.client.errors import (
     UnreadableAnswer,
     error_of,
 )
-from penchant.client.problems import IndexNotReady, NotYetVisible, Overloaded
-from penchant.client.requests import Answered, Request
-from penchant.client.tables import NotedRecord
-from penchant.client.version import __version__
+from penchant_client.problems import IndexNotReady, NotYetVisible, Overloaded
+from penchant_client.requests import Answered, Request
+from penchant_client.tables import NotedRecord
+from penchant_client.version import __version__
 
 _NOTHING_DONE = (TooManyRequests, Overloaded, NotYetVisible, IndexNotReady)
 """With these the service says that it did nothing of the request."""
@@ -146,11 +148,6 @@ class Splitter:
         if self._start is not None:
             self._start = 0
 
-
-try:
-    import httpx
-except ModuleNotFoundError as error:
-    raise ModuleNotFoundError("the client needs httpx: install penchant[client]") from error
 
 __all__ = ["TIMEOUT_S", "ServiceConnection", "Versions", "error_in", "failed", "httpx", "noted", "translated"]
 

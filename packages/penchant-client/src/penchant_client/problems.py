@@ -3,7 +3,7 @@
 Change ``penchant/errors.py`` and ``penchant/web/problems.py``, their sources, and run the script.
 """
 
-from penchant.client.errors import Forbidden, NotAcceptable, NotFound, ServiceError, TooManyRequests, Unavailable
+from penchant_client.errors import Forbidden, NotAcceptable, NotFound, ServiceError, TooManyRequests, Unavailable
 
 __all__ = [
     "BodyTooLarge",

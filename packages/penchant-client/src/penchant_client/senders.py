@@ -8,7 +8,7 @@ import functools
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from typing import Any, Generic, ParamSpec, Protocol, TypeVar, overload
 
-from penchant.client.requests import Flow, ListingRequest, Pages, Request
+from penchant_client.requests import Flow, ListingRequest, Pages, Request
 
 P = ParamSpec("P")
 T = TypeVar("T")

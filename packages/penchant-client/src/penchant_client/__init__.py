@@ -1,12 +1,12 @@
-"""A client of the service for Python programs, blocking or not: the extra ``client``.
+"""A client of the service for Python programs, blocking or not.
 
 It speaks the interface over HTTP alone, and needs nothing of the service: its records are generated from those there.
 """
 
-from penchant.client import problems
-from penchant.client.async_client import AsyncClient
-from penchant.client.blocking_client import Client
-from penchant.client.errors import (
+from penchant_client import problems
+from penchant_client.async_client import AsyncClient
+from penchant_client.blocking_client import Client
+from penchant_client.errors import (
     ClientError,
     ConnectionLost,
     Forbidden,
@@ -18,9 +18,9 @@ from penchant.client.errors import (
     Unavailable,
     UnreadableAnswer,
 )
-from penchant.client.exchange import Retries
-from penchant.client.problems import *  # noqa: F403  # generated: one for each that the interface names
-from penchant.client.records import (
+from penchant_client.exchange import Retries
+from penchant_client.problems import *  # noqa: F403  # generated: one for each that the interface names
+from penchant_client.records import (
     Interaction,
     InteractionType,
     Likings,
@@ -34,10 +34,10 @@ from penchant.client.records import (
     SeenPiece,
     Settings,
 )
-from penchant.client.requests import Algorithm
-from penchant.client.signing import sign_user
-from penchant.client.tables import to_frame
-from penchant.client.version import __version__
+from penchant_client.requests import Algorithm
+from penchant_client.signing import sign_user
+from penchant_client.tables import to_frame
+from penchant_client.version import __version__
 
 __all__ = [
     "Algorithm",

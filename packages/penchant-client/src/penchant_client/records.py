@@ -11,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from penchant.client.tables import NotedInteraction, PagedRecord, Record, RecordList, RowRecord
+from penchant_client.tables import NotedInteraction, PagedRecord, Record, RecordList, RowRecord
 
 
 class Addresses(Record, frozen=True, kw_only=True, rename="camel"):
