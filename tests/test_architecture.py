@@ -59,7 +59,7 @@ LATE_IMPORTS = {"redis", "opentelemetry", "scipy", "sparse_dot_topn", "psycopg",
 LATE_IMPORTS |= {"pyarrow", "pandas", "polars", "penchant", "penchant_engine", "jinja2", "ray", "rdflib"}
 """What a function may import: packages of extras, and slow ones that most commands do without, kernels among these."""
 ERRORS = {name for name, value in vars(penchant.errors).items() if isinstance(value, type)}
-PARTICIPLE = re.compile(r"(?!Feed|Seed|String)[A-Z][a-z]+(?:ed|ing|own|eld|ought)")
+PARTICIPLE = re.compile(r"(?!Feed|Seed|String|Field)[A-Z][a-z]+(?:ed|ing|own|eld|ought)")
 FILES = [path for root in ROOTS for path in sorted(root.rglob("*.py")) if "versions" not in path.parts]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from penchant_engine.attributes import Attribute, AttributeType, mark_of
 from penchant_engine.attributes import numbered as numbered_attributes
+from penchant_engine.compiling import use_kept
 from penchant_engine.conditions import Condition, boosts_of, filter_of, value_of
 from penchant_engine.errors import InvalidInput, UnknownPiece
 from penchant_engine.frames import Library, column_of, frame_of, ids_of, keywords_of, library_of, moment_of
@@ -26,7 +27,7 @@ from penchant_engine.model import (
     Term,
     effective_weights,
 )
-from penchant_engine.records import ListedPiece, Obstacle, PieceList, Standing
+from penchant_engine.records import ListedPiece, Obstacle, PieceList, PieceStanding
 from penchant_engine.views import CatalogueView
 
 
@@ -72,6 +73,7 @@ class Catalogue:
         Raises:
             InvalidInput: a piece or a setting is not acceptable; the message says which and why.
         """
+        use_kept()
         names = attributes or {}
         self.attributes = {name: Attribute(_type_of(kind, name), f"/{name}") for name, kind in names.items()}
         stored = {each.id: each for each in map(self._read, pieces)}
@@ -253,7 +255,7 @@ class Catalogue:
 
     def standing(
         self, piece: str, other: str, *, algorithm: str | None = None, **options: Unpack[ListOptions]
-    ) -> Standing:
+    ) -> PieceStanding:
         """Return where another piece stands among those near a piece, and why, or what keeps it out; as `similar`."""
         return standing(self._similar(piece, algorithm, options), other)
 
@@ -393,7 +395,7 @@ def listed(ranking: ListRanking[Any], k: int, *, explain: bool = False) -> Piece
     )
 
 
-def standing(ranking: ListRanking[Any], piece_id: str) -> Standing:
+def standing(ranking: ListRanking[Any], piece_id: str) -> PieceStanding:
     """Return where a piece stands in a ranking.
 
     Raises:
@@ -401,4 +403,4 @@ def standing(ranking: ListRanking[Any], piece_id: str) -> Standing:
     """
     found = stand(ranking, piece_id)
     obstacles = tuple(Obstacle(each.code, each.detail) for each in found.hurdles)
-    return Standing(found.position, found.score, found.why, obstacles)
+    return PieceStanding(found.position, found.score, found.why, obstacles)

@@ -18,7 +18,6 @@ import stat
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
-from importlib.metadata import version
 from pathlib import Path
 
 import msgspec
@@ -148,6 +147,14 @@ def user_folder() -> Path | None:
     return home / "penchant" / "kernels"
 
 
+@functools.cache
+def use_kept() -> None:
+    """Search with the kernels that this user has compiled before, if there are any; looked for once."""
+    folder = user_folder()
+    if folder is not None and not engine.is_ready(*KINDS) and folder.is_dir():
+        use_compiled(folder, KINDS)
+
+
 def ready_kernels(*, wait: bool = True) -> None:
     """Search with compiled kernels: at once where this user has compiled them before, otherwise after 10 to 20 s.
 
@@ -210,6 +217,8 @@ def _file_of(folder: Path, kind: Kind) -> Path:
 @functools.cache
 def code_version() -> str:
     """Return what tells code of this release, compiler and processor from any other, as letters of a file's name."""
+    from importlib.metadata import version  # noqa: PLC0415  # takes a tenth of the time of all else that is imported
+
     here = Path(penchant_engine.index.__path__[0])
     files = sorted({*(here / "compiled").glob("*.py"), here / "layout.py"})
     told = [path.read_bytes() for path in files]

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -65,12 +65,12 @@ def write_model(folder: Path, source: FittedSource, attributes: Mapping[str, Att
     description = {
         "format": FORMAT,
         "moment": source.moment,
-        "settings": asdict(source.view.settings),
+        "settings": _members_of(source.view.settings),
         "whitelist": source.view.whitelist,
         "blacklist": source.view.blacklist,
         "attributes": {name: each.type for name, each in attributes.items()},
         "preferences": {
-            person: {**asdict(each), "stated": [[*term, weight] for term, weight in each.stated.items()]}
+            person: {**_members_of(each), "stated": [[*term, weight] for term, weight in each.stated.items()]}
             for person, each in source.preferences.items()
         },
     }
@@ -113,6 +113,13 @@ def read_model(folder: Path) -> SavedModel:
     )
     names = description["attributes"]
     return SavedModel(source, {name: Attribute(AttributeType(kind), f"/{name}") for name, kind in names.items()})
+
+
+def _members_of(record: Any) -> dict[str, Any]:
+    """Return the members of a record as JSON can hold them; the enumerations among them are texts."""
+    members = {each.name: getattr(record, each.name) for each in fields(record)}
+    plain = {name: dict(value) for name, value in members.items() if isinstance(value, Mapping)}
+    return members | plain | {name: asdict(value) for name, value in members.items() if isinstance(value, Blend)}
 
 
 def _write(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:

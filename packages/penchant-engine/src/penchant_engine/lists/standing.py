@@ -1,4 +1,4 @@
-"""Standing: where any piece stands in a list, and what keeps it out."""
+"""PieceStanding: where any piece stands in a list, and what keeps it out."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
