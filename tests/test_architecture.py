@@ -56,7 +56,7 @@ ENGINE_LEVELS = (
 LEVELS_OF = {"penchant": LEVELS, "penchant_engine": ENGINE_LEVELS}
 """The levels of packages that have some; of the others no two modules need each other, and that is all."""
 LATE_IMPORTS = {"redis", "opentelemetry", "scipy", "sparse_dot_topn", "psycopg", "llvmlite"}
-LATE_IMPORTS |= {"pyarrow", "pandas", "polars", "penchant", "penchant_engine", "jinja2", "ray", "rdflib"}
+LATE_IMPORTS |= {"importlib", "pyarrow", "pandas", "polars", "penchant", "penchant_engine", "jinja2", "ray", "rdflib"}
 """What a function may import: packages of extras, and slow ones that most commands do without, kernels among these."""
 ERRORS = {name for name, value in vars(penchant.errors).items() if isinstance(value, type)}
 PARTICIPLE = re.compile(r"(?!Feed|Seed|String|Field)[A-Z][a-z]+(?:ed|ing|own|eld|ought)")

@@ -15,7 +15,7 @@ from penchant_engine.errors import InvalidInput, PenchantError, TooFewPieces, Un
 from penchant_engine.interactions import Interactions
 from penchant_engine.model import Blend, InteractionType, Preferences, Term
 from penchant_engine.recommender import Recommender
-from penchant_engine.records import ListedPiece, Obstacle, PieceList, PieceStanding
+from penchant_engine.records import ListedPiece, Obstacle, PieceList, PieceRank
 
 __version__ = "0.1.0"
 __all__ = [
@@ -30,7 +30,7 @@ __all__ = [
     "Obstacle",
     "PenchantError",
     "PieceList",
-    "PieceStanding",
+    "PieceRank",
     "Preferences",
     "Recommender",
     "Term",

@@ -27,7 +27,7 @@ from penchant_engine.model import (
     Term,
     effective_weights,
 )
-from penchant_engine.records import ListedPiece, Obstacle, PieceList, PieceStanding
+from penchant_engine.records import ListedPiece, Obstacle, PieceList, PieceRank
 from penchant_engine.views import CatalogueView
 
 
@@ -255,7 +255,7 @@ class Catalogue:
 
     def standing(
         self, piece: str, other: str, *, algorithm: str | None = None, **options: Unpack[ListOptions]
-    ) -> PieceStanding:
+    ) -> PieceRank:
         """Return where another piece stands among those near a piece, and why, or what keeps it out; as `similar`."""
         return standing(self._similar(piece, algorithm, options), other)
 
@@ -395,7 +395,7 @@ def listed(ranking: ListRanking[Any], k: int, *, explain: bool = False) -> Piece
     )
 
 
-def standing(ranking: ListRanking[Any], piece_id: str) -> PieceStanding:
+def standing(ranking: ListRanking[Any], piece_id: str) -> PieceRank:
     """Return where a piece stands in a ranking.
 
     Raises:
@@ -403,4 +403,4 @@ def standing(ranking: ListRanking[Any], piece_id: str) -> PieceStanding:
     """
     found = stand(ranking, piece_id)
     obstacles = tuple(Obstacle(each.code, each.detail) for each in found.hurdles)
-    return PieceStanding(found.position, found.score, found.why, obstacles)
+    return PieceRank(found.position, found.score, found.why, obstacles)

@@ -45,7 +45,7 @@ from penchant_engine.model import (
     RankingSettings,
     StoredInteraction,
 )
-from penchant_engine.records import PieceList, PieceStanding
+from penchant_engine.records import PieceList, PieceRank
 from penchant_engine.saving import FittedSource, read_model, write_model
 from penchant_engine.views import CatalogueView
 
@@ -236,7 +236,7 @@ class Recommender:
         source, request = self._source, PlainRequest(**self._pieces.requested(options))
         return listed(NewRanking(source.view, request, source.moment), k)
 
-    def standing(self, person: str | None, piece: str, **options: Unpack[PersonalOptions]) -> PieceStanding:
+    def standing(self, person: str | None, piece: str, **options: Unpack[PersonalOptions]) -> PieceRank:
         """Return where a piece stands for a person, and why, or what keeps it out of the list.
 
         Raises:

@@ -39,7 +39,7 @@ class Obstacle(NamedTuple):
     detail: str
 
 
-class PieceStanding(NamedTuple):
+class PieceRank(NamedTuple):
     """Where any piece stands: its ``rank`` from 1, ``None`` where ``obstacles`` keep it out, and why it scores so."""
 
     rank: int | None

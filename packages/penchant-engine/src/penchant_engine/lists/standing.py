@@ -1,4 +1,4 @@
-"""PieceStanding: where any piece stands in a list, and what keeps it out."""
+"""PieceRank: where any piece stands in a list, and what keeps it out."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
