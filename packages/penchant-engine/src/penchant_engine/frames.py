@@ -60,9 +60,8 @@ def names_of(frame: Any) -> list[str]:
         return [*frame.column_names]
     if library is not None or isinstance(frame, Mapping):
         return [*(frame.columns if library is not None else frame)]
-    raise InvalidInput(
-        f"A frame of pandas, polars or pyarrow is accepted, or a dictionary of columns; found {type(frame)}."
-    )
+    kind = type(frame).__name__
+    raise InvalidInput(f"A frame of pandas, polars or pyarrow is accepted, or a dictionary of columns; found {kind}.")
 
 
 def _array_of(values: Any) -> NDArray[Any]:

@@ -297,7 +297,8 @@ class Recommender:
 
     @property
     def _pieces(self) -> Catalogue:
-        assert self._catalogue is not None  # noqa: S101  # `fit` sets it
+        if self._catalogue is None:
+            raise InvalidInput("Nothing was learned yet: call fit first.")
         return self._catalogue
 
     @property
@@ -388,6 +389,8 @@ def _settings_of(settings: RankingSettings, changes: Mapping[str, Any]) -> Ranki
     if "category_weights" in changes:
         read["category_weights"] = checked_weights(changes["category_weights"])
     if "order" in changes:
+        if changes["order"] not in {*OrderUse}:
+            raise InvalidInput(f"order is {changes['order']!r}: {', '.join(OrderUse)} are accepted.")
         read["order"] = OrderUse(changes["order"])
     if "interaction_weights" in changes:
         named = {kind_of(name): float(weight) for name, weight in changes["interaction_weights"].items()}
