@@ -34,3 +34,17 @@ def test_the_first_look_leads_from_a_frame_to_a_plot(tmp_path: Path, monkeypatch
     assert outputs(code[-1], "image/png")
     assert any("Oz the Great" in table for cell in code for table in outputs(cell, "text/html"))
     assert server.stop() == 0
+
+
+def test_the_library_leads_from_a_frame_to_reasons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    notebook = nbformat.read(NOTEBOOKS / "library.ipynb", 4)  # type: ignore[no-untyped-call]  # it is half typed
+    assert not any(cell.get("outputs") for cell in notebook.cells)  # as it is stored
+
+    asyncio.run(NotebookClient(notebook, timeout=300).async_execute())
+
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    near, people = outputs(code[1], "text/html")[0], outputs(code[3], "text/html")[0]
+    assert near.count("<tr>") == people.count("<tr>") == 5
+    assert "audience" in people
+    assert int(outputs(code[-1], "text/plain")[0]) < 10

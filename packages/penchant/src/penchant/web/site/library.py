@@ -42,6 +42,7 @@ _SHELF: Mapping[str, Sequence[str]] = {
         "docs/drafts.md",
         "docs/cold-start.md",
         "docs/tuning.md",
+        "docs/library.md",
         "docs/client.md",
         "docs/dashboard.md",
         "docs/editors.md",
