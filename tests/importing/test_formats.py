@@ -10,6 +10,7 @@ from penchant.errors import Refused
 from penchant.importing import KeywordColumn
 from penchant.importing.drafts import NO_TIME, type_named, type_of_rating
 from penchant.importing.moments import read_moment
+from penchant.importing.pieces import NOTHING
 from penchant.importing.placeholders import is_never, is_nobody
 from penchant_engine.model import InteractionType
 
@@ -368,6 +369,34 @@ def test_a_placeholder_is_no_person_in_any_format(folder: Folder, format_name: s
 
     assert [each["userId"] for each in folder.read(format_name)] == ["kim"]
     assert sum(each.count for each in folder.notes.all_left_out()) == 1
+
+
+PLACEHOLDERS = ("null", "undefined", "(not set)", "nan", "None", "N/A", "NA", r"\N", "-", "\N{EM DASH}")
+
+
+@pytest.mark.parametrize("word", PLACEHOLDERS)
+@pytest.mark.parametrize(
+    ("format_name", "name", "lines"),
+    (
+        ("csv", "a.csv", ("id,title,authors,brand,tags,catalogs", "1,A,{0},{0},{0}|b,{0}")),
+        ("recbole", "a.item", ("item_id:token\ttitle:token\tbrand:token", "1\tA\t{}")),
+        ("gorse", "items.jsonl", ('{{"ItemId":"1","Labels":{{"brand":"{0}","tags":["{0}"]}}}}',)),
+        ("shopify", "products.csv", ("Handle,Title,Vendor,Tags", "1,A,{0},{0}")),
+        ("feed", "a.rss", ("<rss><item><guid>1</guid><category>{0}</category><author>{0}</author></item></rss>",)),
+        ("schema.org", "a.jsonld", ('{{"@type":"b","@id":"1","name":"A","author":{{"name":"{0}"}},"genre":"{0}"}}',)),
+    ),
+)
+def test_a_placeholder_is_no_keyword_in_any_format(
+    folder: Folder, word: str, format_name: str, name: str, lines: tuple[str, ...]
+) -> None:
+    text = word.replace("\\", "\\\\") if "json" in name else word
+    folder.write(name, *(line.format(text) for line in lines))
+
+    (piece,) = folder.read(format_name)
+
+    assert {key for keywords in piece["categories"].values() for key in keywords} <= {"b"}
+    assert "catalogs" not in piece["filters"]
+    assert any(reason.endswith(NOTHING) for reason, *_ in folder.left_out().values())
 
 
 def test_an_interaction_at_no_time_is_left_out_unless_it_may_happen_now(folder: Folder) -> None:

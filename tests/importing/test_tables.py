@@ -8,6 +8,7 @@ import pytest
 from importing.conftest import Folder, drafted
 from penchant.errors import Refused
 from penchant.importing import DraftKind, Files, ImportOptions, InputFile, KeywordColumn, gather
+from penchant.importing.drafts import NOW, RowProblem
 from penchant.importing.formats import read_drafts
 from penchant_engine.model import InteractionType
 
@@ -281,3 +282,21 @@ def test_offsets_of_hours_alone_are_read(folder: Folder, moment: str) -> None:
     folder.write("a.csv", "user,item,event,ts", f"kim,7,view,{moment}")
 
     assert folder.read("csv")[0]["timestamp"] == "2026-11-01T10:00:00.000Z"
+
+
+def test_without_times_only_rows_without_a_time_happen_now_and_that_is_told(folder: Folder) -> None:
+    times = ("2026-11-01", "", "1970-01-01", "soon", "null")
+    folder.write("a.csv", "user,item,event,time", *(f"kim,{n},view,{time}" for n, time in enumerate(times)))
+
+    interactions = folder.read("csv", without_times=True)
+
+    assert [each.get("timestamp") for each in interactions] == ["2026-11-01T00:00:00.000Z", None, None, None, None]
+    assert folder.left_out()["a.csv", "time"] == (NOW, 4, 3)
+    assert sum(isinstance(each, RowProblem) for each in folder.read("csv")) == 2
+
+
+def test_a_row_of_nobody_is_left_out_whatever_else_it_lacks(folder: Folder) -> None:
+    folder.write("a.csv", "user,item,rating,time", "0,1,,2026-11-01", "0,1,4,", "0,1,4,soon", "kim,1,4,2026-11-01")
+
+    assert [each["userId"] for each in folder.read("csv")] == ["kim"]
+    assert folder.left_out()["a.csv", "userId"] == ("'0' stands for nobody", 3, 2)

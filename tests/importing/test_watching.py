@@ -8,7 +8,7 @@ import pytest
 
 from importing.conftest import Folder, drafted, opinions_in
 from penchant.errors import Refused
-from penchant.importing.drafts import NO_TIME
+from penchant.importing.drafts import NO_TIME, NOW
 
 FILMS = "Date,Name,Year,Letterboxd URI"
 ENTRIES = f"{FILMS},Rating,Rewatch,Tags,Watched Date"
@@ -282,3 +282,12 @@ def test_a_film_watched_in_1970_was_watched_at_no_known_time(folder: Folder) -> 
     assert folder.left_out()["watched-history-1.json", "Watch"][0] == NO_TIME
     _, watched = folder.read("trakt", user="kim", without_times=True)
     assert "timestamp" not in watched
+
+
+def test_without_times_what_has_a_time_that_is_not_understood_happens_now(folder: Folder) -> None:
+    movie = {"title": "Heat", "ids": {"trakt": 481}}
+    folder.write("watched-history-1.json", json.dumps([{"watched_at": "soon", "movie": movie}]))
+
+    assert len(folder.read("trakt", user="kim")) == 1
+    assert "timestamp" not in folder.read("trakt", user="kim", without_times=True)[1]
+    assert (NOW, 1, 1) in folder.left_out().values()

@@ -177,7 +177,7 @@ _OF_FORMATS = (
         help="Language of the texts that words are taken from, where they are too short to tell it.",
     ),
     click.option("--no-words", is_flag=True, help="Make no keywords of words."),
-    click.option("--without-times", is_flag=True, help="A table of interactions has no times: they happen now (csv)."),
+    click.option("--without-times", is_flag=True, help="Interactions without a time that is understood happen now."),
 )
 
 

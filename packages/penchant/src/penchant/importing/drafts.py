@@ -22,6 +22,8 @@ from penchant_engine.model import InteractionType, StoredInteraction
 
 NO_TIME = "no time tells when; --without-times has it happen now"
 """Why an interaction is left out whose time is a placeholder."""
+NOW = "no time that is understood, so that it happens now (--without-times)"
+"""What is told of an interaction that is taken without its time."""
 ANY = "*"
 """Stands for rows that name no action, in `ImportOptions.types`."""
 _SYNONYMS: Mapping[InteractionType, str] = {
@@ -75,7 +77,10 @@ class Omission(NamedTuple):
 
 
 class Draft(NamedTuple):
-    """What one row becomes, as the JSON of a request; or the problem that it has instead, or why it is left out."""
+    """What one row becomes, as the JSON of a request; or the problem that it has instead, or why it is left out.
+
+    An interaction of which only the time is a problem has its body without one.
+    """
 
     kind: DraftKind
     file: str
@@ -83,6 +88,13 @@ class Draft(NamedTuple):
     body: bytes
     problem: RowProblem | None = None
     omission: Omission | None = None
+
+    @property
+    def untimed_by(self) -> str | None:
+        """The field that should tell when an interaction was, which is all that it lacks; ``None`` of others."""
+        if self.omission is not None:
+            return self.omission.field if self.omission.reason == NO_TIME else None
+        return self.problem.pointer if self.problem is not None and self.body else None
 
 
 def problem_draft(kind: DraftKind, where: tuple[str, int], field: str, detail: str) -> Draft:
@@ -104,21 +116,30 @@ def interaction_draft(
     ``more`` are further members of it; those of ``None`` are left out. Where the person or the time is a placeholder
     the interaction is one that `read_drafts` leaves out.
     """
-    omission = Omission("userId", f"{shown(who[0])} stands for nobody") if is_nobody(who[0]) else None
+    omission, problem = nobody(who[0]), None
     user_id, piece_id = (str(each) if isinstance(each, int) else each for each in who)
     members: dict[str, Any] = {"userId": user_id, "type": kind.value, "contentId": piece_id}
     if time is not None:
         field, value = time
         try:
-            moment = read_moment(value, time_format)
+            if (moment := read_moment(value, time_format)) is not None:
+                members["timestamp"] = moment
+            elif omission is None and value not in ("", None):
+                omission = Omission(field or "timestamp", NO_TIME)
         except ValueError as error:
-            return problem_draft(DraftKind.INTERACTION, where, field, str(error))
-        if moment is not None:
-            members["timestamp"] = moment
-        elif omission is None and value not in ("", None):
-            omission = Omission(field or "timestamp", NO_TIME)
+            problem = RowProblem(field, str(error))
     members |= {name: given for name, given in (more or {}).items() if given is not None}
-    return Draft(DraftKind.INTERACTION, *where, encode(members), omission=omission)
+    return Draft(DraftKind.INTERACTION, *where, encode(members), problem, omission)
+
+
+def nobody(person: Any) -> Omission | None:
+    """Return why what a person did is left out, where what should name that person stands for nobody."""
+    return Omission("userId", f"{shown(person)} stands for nobody") if is_nobody(person) else None
+
+
+def omitted_draft(where: tuple[str, int], omission: Omission) -> Draft:
+    """Return the draft of an interaction that is left out, whatever else there is to say of it."""
+    return Draft(DraftKind.INTERACTION, *where, b"", omission=omission)
 
 
 def share_of(part: Any, whole: Any = 1) -> float | None:

@@ -9,7 +9,7 @@ import enum
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from penchant.importing.drafts import NO_TIME, Draft, DraftKind, interaction_draft, problem_draft, type_of_rating
+from penchant.importing.drafts import NO_TIME, NOW, Draft, DraftKind, interaction_draft, problem_draft, type_of_rating
 from penchant.importing.moments import read_moment, shown
 from penchant.importing.options import ImportOptions
 from penchant.importing.report import Notes
@@ -111,8 +111,10 @@ class Opinions:
         try:
             moment = read_moment(time, self._options.time_format) or ""
         except ValueError:
-            self._notes.left_out(file, field, NO_MOMENT, line)
-            return
+            self._notes.left_out(file, field, NOW if self._options.without_times else NO_MOMENT, line)
+            if not self._options.without_times:
+                return
+            moment = ""
         self._notes.mapped(file, field, "type")
         known = self._by_piece.get(piece_id)
         if known is None:

@@ -48,7 +48,7 @@ class ImportOptions:
 
     ``types`` maps names of actions, in small letters, to interactions; ``*`` stands for those without a name.
     ``columns`` are those of a table without a heading. ``time_format`` is how times are written, in the words of
-    `datetime.strptime`. ``without_times`` says that a table of interactions has none, so that they happen when they are
+    `datetime.strptime`. ``without_times`` says that interactions without a time that is understood happen when they are
     imported. ``user`` is the person whose interactions files hold that name nobody: what a single person can export of
     an account. ``words`` are the members of pieces whose words become keywords in a source that the import makes: no
     words where it is empty; ``language`` is that of these texts, whose stop words are left out.

@@ -15,7 +15,7 @@ from penchant.importing.files import TableRow, quoted
 from penchant.importing.measures import is_measure, plain
 from penchant.importing.moments import read_moment, shown
 from penchant.importing.options import ImportOptions, KeywordColumn
-from penchant.importing.placeholders import is_never
+from penchant.importing.placeholders import is_never, is_nothing
 from penchant.importing.report import NO_PLACE, Notes
 from penchant.importing.texts import LISTED, name_of, plain_name, plain_text, read_list
 from penchant.model import MAX_ID_LENGTH
@@ -38,6 +38,10 @@ _AMOUNTS_END = 1e12
 APART = (
     "an earlier row of this id stands apart, and is replaced by this one; sort the file by id to have such rows merged"
 )
+
+
+NOTHING = "a placeholder, which stands for nothing."
+"""Why a word of the table of placeholders is no keyword."""
 
 
 class PieceBuilder:
@@ -84,7 +88,7 @@ class PieceBuilder:
             named = name_of(value) if isinstance(value, dict) else value
             text = plain_name(named) if isinstance(named, str) else named
             if self._is_keyword(field, text):
-                taken[plain_name(text)] = None
+                taken[text] = None
         self._add(field, category, taken)
 
     def qualities(
@@ -147,7 +151,7 @@ class PieceBuilder:
         """Take texts as catalogs."""
         names = []
         for value in values:
-            if not isinstance(value, str) or name_problem(value):
+            if not isinstance(value, str) or name_problem(value) or is_nothing(value):
                 self.leave(field, "no name of a catalog")
             else:
                 names.append(value)
@@ -274,6 +278,8 @@ class PieceBuilder:
         if problem and isinstance(value, str) and len(value) > MAX_ID_LENGTH:
             # One line of a report for all of them, however long each is.
             problem = f"over {MAX_ID_LENGTH} characters."
+        if not problem and is_nothing(value):
+            problem = NOTHING
         if problem:
             self.leave(field, f"no keyword: {problem}")
         return not problem

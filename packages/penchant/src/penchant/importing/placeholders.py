@@ -9,9 +9,9 @@ from typing import Any
 
 _NOTHING = frozenset({
     "", "null", "(null)", "<null>", "\\n", "undefined", "(not set)", "(other)", "none", "nil", "nan", "nat", "<na>",
-    "n/a",
+    "n/a", "#n/a", "-", "--", "\N{EN DASH}", "\N{EM DASH}",
 })  # fmt: skip
-"""Words for no value, in small letters."""
+"""Words for no value, in small letters; servers and reports write dashes."""
 _NOBODY = _NOTHING | {"0", "0.0", "false", "anonymous"}
 """Words for no person: 0 is whoever is logged out of WordPress."""
 _MOST_LETTERS = max(map(len, _NOBODY))

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import islice
 
 from penchant.errors import PenchantError
-from penchant.importing.drafts import NO_TIME, Draft, DraftKind, extras_of
+from penchant.importing.drafts import NOW, Draft, DraftKind, extras_of
 from penchant.importing.files import Files
 from penchant.importing.formats import (
     analytics,
@@ -98,13 +98,13 @@ _OPTIONS: MutableMapping[str, str] = {
     "marcxml": "encoding id_column",
     "oai_dc": "encoding id_column",
     "xmltv": "encoding id_column",
-    "movielens": "rating_scale",
+    "movielens": "rating_scale time_format without_times",
     "goodbooks": "rating_scale",
-    "gorse": "keywords catalogs label_column types time_format",
-    "recombee": "id_column label_column keywords catalogs",
-    "metarank": "label_column keywords catalogs types",
-    "ga4": "id_column user_column types",
-    "matomo": "id_column user_column types",
+    "gorse": "keywords catalogs label_column types time_format without_times",
+    "recombee": "id_column label_column keywords catalogs time_format without_times",
+    "metarank": "label_column keywords catalogs types time_format without_times",
+    "ga4": "id_column user_column types without_times",
+    "matomo": "id_column user_column types time_format without_times",
     "recbole": f"{_ANY_TABLE} {_TABLE} columns",
     "imdb": "",
     "tmdb": _TABLE,
@@ -143,7 +143,11 @@ def read_drafts(name: str, files: Files, options: ImportOptions, notes: Notes) -
     notes.boilerplate = Boilerplate(lambda: _descriptions(name, files, options))
     omitted: Counter[tuple[str, str]] = Counter()
     for draft in FORMATS[name](files, options, notes):
-        if draft.omission is None or (draft.omission.reason == NO_TIME and options.without_times):
+        untimed_by = draft.untimed_by if options.without_times else None
+        if untimed_by is not None:
+            notes.left_out(draft.file, untimed_by, NOW, draft.line)
+            yield draft._replace(problem=None, omission=None)
+        elif draft.omission is None:
             yield draft
         else:
             notes.left_out(draft.file, *draft.omission, draft.line)

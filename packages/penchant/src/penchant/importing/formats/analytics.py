@@ -274,6 +274,7 @@ class _MatomoVisit(_AnalyticsEntry):
                 who=(person, piece_id),
                 kind=kind,
                 time=("timestamp", time),
+                time_format=self._options.time_format,
                 more=self._event_of(order, "orderId", piece_id),
             )
 

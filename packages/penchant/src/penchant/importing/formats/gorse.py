@@ -105,7 +105,7 @@ def _item(entry: JsonEntry, file: str, options: ImportOptions, notes: Notes) -> 
         return problem_draft(
             DraftKind.PIECE, (file, entry.line), "", entry.problem or "An object with ItemId is accepted."
         )
-    builder = PieceBuilder(notes, file, entry.line, value["ItemId"])
+    builder = PieceBuilder(notes, file, entry.line, value["ItemId"], options=options)
     notes.mapped(file, "ItemId", "id")
     if isinstance(value.get("Comment"), str):
         builder.label("Comment", value["Comment"])
@@ -143,7 +143,8 @@ def _interaction(entry: JsonEntry, file: str, options: ImportOptions, notes: Not
     more = {"value": portion} if portion and portion < 1 else {}
     notes.members(file, entry.line, value, _FEEDBACK_MEMBERS | ({"Value": "value"} if more else {}))
     time = "Timestamp", value.get("Timestamp")
-    return interaction_draft(where, who=(value["UserId"], value["ItemId"]), kind=kind, time=time, more=more)
+    who = value["UserId"], value["ItemId"]
+    return interaction_draft(where, who=who, kind=kind, time=time, time_format=options.time_format, more=more)
 
 
 class DumpMessage(NamedTuple):

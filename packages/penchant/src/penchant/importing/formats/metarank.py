@@ -104,5 +104,6 @@ def _interaction(entry: JsonEntry, file: str, options: ImportOptions, notes: Not
         who=(value["user"], value.get("item")),
         kind=kind,
         time=("timestamp", value.get("timestamp")),
+        time_format=options.time_format,
         more={"eventId": value.get("id")},
     )

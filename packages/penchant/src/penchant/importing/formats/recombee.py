@@ -8,7 +8,16 @@ from typing import Any
 
 import msgspec
 
-from penchant.importing.drafts import Draft, DraftKind, interaction_draft, problem_draft, share_of, type_of_rating
+from penchant.importing.drafts import (
+    Draft,
+    DraftKind,
+    interaction_draft,
+    nobody,
+    omitted_draft,
+    problem_draft,
+    share_of,
+    type_of_rating,
+)
 from penchant.importing.files import Files, InputFile, JsonEntry, TableRow, UnreadableFile
 from penchant.importing.options import ImportOptions
 from penchant.importing.pieces import PieceBuilder
@@ -44,7 +53,7 @@ def read(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     for stem, kind in _TYPES.items():
         for file in files.named(stem, *ENDINGS):
             for entry in _entries(files, file):
-                yield _interaction(entry, file.name, kind, notes)
+                yield _interaction(entry, file.name, kind, options, notes)
 
 
 def _entries(files: Files, file: InputFile) -> Iterator[JsonEntry]:
@@ -92,7 +101,9 @@ def _item(entry: JsonEntry, file: str, options: ImportOptions, notes: Notes) -> 
     return builder.draft()
 
 
-def _interaction(entry: JsonEntry, file: str, kind: InteractionType | None, notes: Notes) -> Draft:
+def _interaction(
+    entry: JsonEntry, file: str, kind: InteractionType | None, options: ImportOptions, notes: Notes
+) -> Draft:
     """Return the interaction of an entry; ``kind`` is ``None`` where its rating or portion decides the type."""
     value, where = entry.value, (file, entry.line)
     if entry.problem or not isinstance(value, dict):
@@ -100,6 +111,8 @@ def _interaction(entry: JsonEntry, file: str, kind: InteractionType | None, note
     user, item, time = (_first(value, names) for names in (_USER_IDS, _ITEM_IDS, _TIMES))
     if user is None or item is None:
         return problem_draft(DraftKind.INTERACTION, where, "", "The member userId or itemId is missing.")
+    if (omission := nobody(value[user])) is not None:
+        return omitted_draft(where, omission)
     source = _PORTION if file.lower().startswith("view_portions") else _RATING
     if kind is None:
         try:
@@ -116,7 +129,8 @@ def _interaction(entry: JsonEntry, file: str, kind: InteractionType | None, note
     moment = None if time is None else (time, value[time])
     portion = share_of(value.get(_PORTION)) if source == _PORTION else None
     who = _text(value[user]), _text(value[item])
-    return interaction_draft(where, who=who, kind=kind, time=moment, more={"value": portion})
+    more = {"value": portion}
+    return interaction_draft(where, who=who, kind=kind, time=moment, time_format=options.time_format, more=more)
 
 
 def _text(value: Any) -> Any:

@@ -11,7 +11,15 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from penchant.importing.drafts import Draft, DraftKind, interaction_draft, problem_draft, type_of_rating
+from penchant.importing.drafts import (
+    Draft,
+    DraftKind,
+    interaction_draft,
+    nobody,
+    omitted_draft,
+    problem_draft,
+    type_of_rating,
+)
 from penchant.importing.files import Files, InputFile, TableForm, TableRow, UnreadableFile
 from penchant.importing.formats.tables import Table, find_roles, note_values, read_interactions
 from penchant.importing.options import ImportOptions
@@ -34,6 +42,9 @@ def _interactions(
         if row.problem:
             yield problem_draft(DraftKind.INTERACTION, where, "", row.problem)
             continue
+        if (omission := nobody(row.values[members["userId"]])) is not None:
+            yield omitted_draft(where, omission)
+            continue
         if rating is not None:
             try:
                 kind = type_of_rating(row.values[rating], options.rating_scale)
@@ -42,7 +53,7 @@ def _interactions(
                 continue
         who = row.values[members["userId"]], row.values[members["contentId"]]
         moment = None if time is None else (time, row.values[time])
-        yield interaction_draft(where, who=who, kind=kind, time=moment)
+        yield interaction_draft(where, who=who, kind=kind, time=moment, time_format=options.time_format)
 
 
 _YEAR = re.compile(r"(?P<title>.*\S)\s*\((?P<year>\d{4})\)\s*\Z", re.DOTALL)

@@ -12,7 +12,10 @@ from penchant.importing.drafts import (
     ANY,
     Draft,
     DraftKind,
+    RowProblem,
     interaction_draft,
+    nobody,
+    omitted_draft,
     problem_draft,
     type_named,
     type_of_rating,
@@ -288,6 +291,9 @@ def _interaction(row: TableRow, file: str, roles: Roles, options: ImportOptions,
     where, values = (file, row.line), row.values
     if row.problem:
         return problem_draft(DraftKind.INTERACTION, where, "", row.problem)
+    person = options.user if roles.user is None else values[roles.user]
+    if (omission := nobody(person)) is not None:
+        return omitted_draft(where, omission)
     try:
         kind = _type_of(values, roles, options)
     except ValueError as error:
@@ -295,14 +301,13 @@ def _interaction(row: TableRow, file: str, roles: Roles, options: ImportOptions,
     if kind is None:
         notes.unmapped(file, roles.type or "", values[roles.type or ""], row.line)
         return None
-    time: tuple[str, Any] | None = None
-    if roles.time is not None:
-        time = roles.time, values[roles.time]
-        if values[roles.time] in _EMPTY:
-            detail = "Found no time; without one the row would count as of now (--without-times says that it shall)."
-            return problem_draft(DraftKind.INTERACTION, where, roles.time, detail)
-    who = options.user if roles.user is None else values[roles.user], values[roles.id]
-    return interaction_draft(where, who=who, kind=kind, time=time, time_format=options.time_format)
+    time = None if roles.time is None else (roles.time, values[roles.time])
+    who = person, values[roles.id]
+    draft = interaction_draft(where, who=who, kind=kind, time=time, time_format=options.time_format)
+    if time is None or time[1] not in _EMPTY:
+        return draft
+    detail = "Found no time; without one the row would count as of now (--without-times says that it shall)."
+    return draft._replace(problem=RowProblem(time[0], detail), omission=None)
 
 
 def _type_of(values: Mapping[str, Any], roles: Roles, options: ImportOptions) -> InteractionType | None:
@@ -370,10 +375,10 @@ def find_roles(columns: Sequence[str], file: InputFile, options: ImportOptions) 
     if is_interaction:
         chosen = options.type_column, options.rating_column, options.time_column
         require_columns(file, filter(None, chosen), columns)
-    time = find_column(columns, options.time_column, "time") if is_interaction and not options.without_times else None
+    time = find_column(columns, options.time_column, "time") if is_interaction else None
     if time is None and is_interaction and not options.without_times:
         # Old interactions that are taken for ones of now would count as fresh taste.
-        option = "--time-column, or say with --without-times that all rows happen when imported"
+        option = "--time-column, or say with --without-times that rows without a time happen when imported"
         raise _missing(file, columns, "times", option)
     return Roles(
         kind=DraftKind.INTERACTION if is_interaction else DraftKind.PIECE,
