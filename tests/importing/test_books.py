@@ -219,6 +219,16 @@ def test_a_library_is_read_out_of_an_archive_too(folder: Folder, tmp_path: Path)
     assert folder.read("calibre")[0] == DUNE_OF_CALIBRE
 
 
+def test_a_book_with_bytes_that_are_no_text_is_a_problem_of_its_own(folder: Folder) -> None:
+    with closing(sqlite3.connect(library(folder.path / "metadata.db"))) as database, database:
+        database.execute("UPDATE books SET title = CAST(x'436166e9' AS TEXT) WHERE id = 2")
+
+    dune, problem = folder.read("calibre")
+
+    assert dune == DUNE_OF_CALIBRE
+    assert problem.detail == r"Found no UTF-8 (b'Caf\xe9'); enter that text anew in Calibre (Edit metadata)."
+
+
 def test_reading_a_library_changes_nothing_in_its_folder(folder: Folder) -> None:
     before = library(folder.path / "metadata.db").read_bytes()
 

@@ -2,13 +2,14 @@
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
 
-from importing.conftest import Folder
-from penchant.errors import Refused
-from penchant.importing import KeywordColumn, checkpoint_name, fingerprint, parse_column, parse_type
+from importing.conftest import Folder, run
+from penchant.errors import InvalidInput, Refused
+from penchant.importing import KeywordColumn, StoredTarget, checkpoint_name, fingerprint, parse_column, parse_type
 from penchant.importing.drafts import RowProblem
 from penchant.importing.report import MAX_ENTRIES
 from penchant_engine.model import InteractionType
@@ -168,3 +169,35 @@ def test_columns_and_types_are_read_as_they_are_written() -> None:
     assert parse_column("genre=kinds:|") == KeywordColumn(column="kinds", category="genre", separator="|")
     assert parse_column("kinds", category=False) == KeywordColumn(column="kinds", category="")
     assert parse_type("Add=To=ratelike") == ("add=to", InteractionType.RATE_LIKE)
+
+
+def test_json_in_another_encoding_is_refused_with_what_helps_and_utf_16_is_read(
+    folder: Folder, target: StoredTarget
+) -> None:
+    piece = '{"id":"1","label":"Café","categories":{}}'
+    helps = r"not UTF-8: .* Write it in UTF-8, for instance by iconv"
+    for name, text in (("a.ndjson", piece), ("a.json", f"[{piece}]")):
+        path = folder.write(name, text, encoding="latin-1")
+        with pytest.raises(InvalidInput) as refusal:
+            run("ndjson", folder, target)
+        assert re.search(helps, refusal.value.faults[0].detail)
+        folder.write(name, text, text if name == "a.ndjson" else "", encoding="utf-16")
+        assert {each["label"] for each in folder.read("ndjson")} == {"Café"}
+        path.unlink()
+
+
+@pytest.mark.parametrize(("name", "format_name"), (("items.json", "jellyfin"), ("watched-movies.json", "trakt")))
+def test_answers_in_another_encoding_are_refused_with_what_helps(folder: Folder, name: str, format_name: str) -> None:
+    folder.write(name, '{"Items":[{"Name":"Café"}]}', encoding="latin-1")
+
+    with pytest.raises(Refused, match=r"not UTF-8: .* Write it in UTF-8"):
+        folder.read(format_name)
+
+
+def test_titles_of_imdb_in_another_encoding_are_refused(folder: Folder) -> None:
+    folder.write(
+        "title.basics.tsv", "tconst\ttitleType\tprimaryTitle\tgenres", "tt1\tmovie\tCafé\tx", encoding="latin-1"
+    )
+
+    with pytest.raises(Refused, match=r"title.basics.tsv, line 2, column 14: not UTF-8. Write it in UTF-8"):
+        folder.read("imdb")

@@ -1,6 +1,7 @@
 """Feeds and descriptions of things that web pages carry."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -386,3 +387,110 @@ def test_whatever_a_thing_holds_it_is_a_piece_a_problem_or_nothing(
     folder.write("a.jsonld", json.dumps([{"@type": "Movie", "name": "Rope", "@id": "rope"} | more, thing]))
 
     assert all("id" in each if isinstance(each, dict) else each.detail for each in folder.read("schema.org"))
+
+
+@pytest.mark.parametrize(
+    "thing",
+    (
+        {"@context": ["https://schema.org", {"titel": "name", "naam": "titel"}], "naam": "Rope"},
+        {"@context": {"titel": {"@id": "name", "@container": "@language"}}, "titel": {"en": "Rope", "de": ["Seil"]}},
+        {"@context": {"en": {"@id": "s:name"}, "de": "s:name", "s": "http://schema.org/"}, "en": "Rope", "de": "Seil"},
+        {"@context": {"all": {"@id": "schema:name", "@container": ["@index"]}}, "all": {"main": "Rope"}},
+        {"name": {"en": "Rope", "de-AT": "Seil", "id": "Tali"}},
+        {"title": {"@none": "Rope"}},
+        {"@context": {"v": "@value"}, "name": {"v": "Rope"}},
+    ),
+    ids=("names", "language", "two names", "index", "undeclared", "title", "alias"),
+)
+def test_names_of_a_context_within_are_applied_with_their_containers(folder: Folder, thing: dict[str, Any]) -> None:
+    folder.write("rope.jsonld", json.dumps({"@id": "rope", "@type": "Movie"} | thing))
+
+    assert folder.read("schema.org") == [drafted("rope", "Rope", type=["Movie"])]
+
+
+def test_lists_and_things_by_id_of_a_context_are_values_and_things(folder: Folder) -> None:
+    context = {
+        "kinds": {"@id": "genre", "@container": "@list"},
+        "films": {"@id": "hasPart", "@container": "@id", "@context": {"genre": "http://x.example/other"}},
+        "author": {"@reverse": "http://x.example/wrote"},
+    }
+    film = {"@type": "Movie", "name": "Rope", "kinds": ["noir", "heist"], "genre": "other", "author": "Nobody"}
+    folder.write("a.jsonld", json.dumps({"@context": context, "@type": "Collection", "films": {"rope": film}}))
+
+    assert folder.read("schema.org") == [drafted("rope", "Rope", type=["Movie"], genre=["noir", "heist"])]
+
+
+def test_objects_with_a_short_member_are_no_texts_by_language(folder: Folder) -> None:
+    thing = {
+        "@type": "Movie",
+        "@id": "rope",
+        "name": "Rope",
+        "author": {"id": "5", "name": "Ann"},
+        "genre": {"id": "7"},
+    }
+    folder.write("a.jsonld", json.dumps(thing | {"brand": {"it": {"name": "Acme"}}}))
+
+    assert folder.read("schema.org") == [drafted("rope", "Rope", type=["Movie"], author=["Ann"])]
+
+
+@pytest.mark.parametrize(
+    ("offers", "in_stock"),
+    (
+        ({"@type": "Offer", "availability": "https://schema.org/SoldOut"}, False),
+        ([{"availability": "http://schema.org/OutOfStock"}, {"availability": "Discontinued"}], False),
+        ({"@type": "AggregateOffer", "offers": [{"availability": "SoldOut"}, {"availability": "InStock"}]}, True),
+        ({"availability": {"@id": "schema:OutOfStock"}}, False),
+        ({"availability": "https://schema.org/PreOrder"}, True),
+    ),
+)
+def test_what_is_sold_out_by_all_its_offers_is_not_in_stock(folder: Folder, offers: Any, in_stock: Any) -> None:
+    folder.write("a.jsonld", json.dumps({"@type": "Product", "@id": "mug", "name": "Mug", "offers": offers}))
+
+    assert folder.read("schema.org") == [drafted("mug", "Mug", type=["Product"], extras={"inStock": in_stock})]
+
+
+SCRIPT = '<script type="application/ld+json">{"@type":"Book","@id":"1","name":"Café"}</script>'
+
+
+def test_a_page_is_read_as_it_says_that_it_is_written_and_other_bytes_are_refused(folder: Folder) -> None:
+    page = folder.path / "a.html"
+    for content in (SCRIPT.encode(), f'<meta charset="windows-1252">{SCRIPT}'.encode("cp1252")):
+        page.write_bytes(content)
+        assert folder.read("schema.org")[0]["label"] == "Café"
+
+    page.write_bytes(SCRIPT.encode("latin-1"))
+    assert re.search(r"not UTF-8: .* Write it in UTF-8, .* iconv", folder.read("schema.org")[0].detail)
+
+
+@pytest.mark.parametrize("encoding", ("utf8", "shift_jis", "euc_jp", "gb18030", "utf-16"))
+def test_xml_is_read_in_every_encoding_that_it_declares(folder: Folder, encoding: str) -> None:
+    text = f'<?xml version="1.0" encoding="{encoding}"?><rss><item><guid>1</guid><title>日本</title></item></rss>'
+    folder.write("a.xml", text, encoding=encoding)
+
+    assert folder.read("feed") == [drafted("1", "日本")]
+
+
+@pytest.mark.parametrize(
+    ("declaration", "said"),
+    (
+        ("", r"a.xml, line 2, column 36: not UTF-8. Say how it is written with --encoding"),
+        ('<?xml version="1.0" encoding="UTF-8"?>', r"not UTF-8. Say how it is written with --encoding"),
+        ('<?xml version="1.0" encoding="klingon"?>', r"line 1: unknown encoding: klingon. Say .* --encoding"),
+        ('<?xml version="1.0" encoding="euc_jp"?>', r"line 1 or after: not EUC_JP .* --encoding"),
+    ),
+)
+def test_xml_in_another_encoding_than_it_says_is_refused_with_the_option_that_helps(
+    folder: Folder, declaration: str, said: str
+) -> None:
+    folder.write("a.xml", declaration, "<rss><item><guid>1</guid><title>Café</title></item></rss>", encoding="latin-1")
+
+    with pytest.raises(Refused, match=said):
+        folder.read("feed")
+    assert folder.read("feed", encoding="latin-1") == [drafted("1", "Café")]
+
+
+def test_a_fault_of_xml_before_bytes_in_another_encoding_is_told_as_such(folder: Folder) -> None:
+    folder.write("a.xml", "<rss><item></title></item>", "Café</rss>", encoding="latin-1")
+
+    with pytest.raises(Refused, match="line 1, column 14: not XML: mismatched tag"):
+        folder.read("feed")

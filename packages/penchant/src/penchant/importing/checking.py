@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
-from penchant.errors import Fault, PenchantError
+from penchant.errors import Fault, InvalidSyntax, PenchantError
 from penchant.importing.drafts import Draft, DraftKind
-from penchant.importing.files import Position
+from penchant.importing.files import Position, json_problem
 from penchant.importing.report import InvalidRow, Notes
 from penchant.model import EncodedPiece, PieceLimits
 from penchant.pickling import new_pickler
@@ -180,7 +180,8 @@ def _merged(submissions: Sequence[tuple[Sequence[Draft], Submission]], notes: No
 
 def _faults(draft: Draft, error: PenchantError, levels: int) -> list[InvalidRow]:
     """Return the faults of a draft, without as many first parts of their pointers as ``levels``."""
-    faults = error.faults or (Fault(pointer="", detail=error.detail),)
+    detail = json_problem(draft.body) if isinstance(error, InvalidSyntax) else error.detail
+    faults = error.faults or (Fault(pointer="", detail=detail),)
     return [
         _invalid(draft, "".join(f"/{part}" for part in (fault.pointer or "").split("/")[1 + levels :]), fault.detail)
         for fault in faults

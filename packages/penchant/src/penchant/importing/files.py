@@ -13,7 +13,7 @@ import shutil
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path, PurePath, PurePosixPath
 from typing import Any, BinaryIO, NamedTuple, cast
 from urllib.parse import unquote
@@ -43,6 +43,11 @@ _SEPARATOR = re.compile(r"\s*\"?sep=(.)\"?\s*\Z", re.IGNORECASE)
 """The line by which spreadsheets are told the delimiter of a table."""
 _NO_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 """What a folder of parts of a table is called where the column holds nothing."""
+
+
+SAY_ENCODING = "Say how it is written with --encoding, for instance windows-1252."
+WRITE_UTF_8 = "Write it in UTF-8, for instance by iconv -f windows-1252 -t utf-8 FILE > NEW."
+"""What helps where a file is not in UTF-8, and a format has no option to say how it is written."""
 
 
 class UnreadableFile(Refused):
@@ -299,7 +304,7 @@ class Files:
 
     def lines(self, file: InputFile) -> Iterator[tuple[int, bytes]]:
         """Yield the lines that are not blank, without their ends, with their numbers from 1."""
-        with self.open(file) as stream:
+        with self._open_utf_8(file) as stream:
             number = 0
             while line := stream.readline(MAX_LINE_BYTES + 1):
                 number += 1
@@ -374,12 +379,21 @@ class Files:
         # Of equal ones the first, which is the likeliest.
         return skipped, form.delimiter or told or max(DELIMITERS, key=counts.__getitem__)
 
-    def separated(self, file: InputFile, names: Sequence[str], separator: str) -> Iterator[TableRow]:
-        """Yield the rows of a file without heading or quotes, in UTF-8 or Latin-1."""
+    def separated(
+        self, file: InputFile, names: Sequence[str], separator: str, *, or_latin_1: bool = False
+    ) -> Iterator[TableRow]:
+        """Yield the rows of a file without heading or quotes, in UTF-8 or, line by line, in Latin-1.
+
+        Raises:
+            UnreadableFile: it is written otherwise.
+        """
         for number, line in self.lines(file):
             try:
                 text = line.decode("utf-8")
-            except UnicodeDecodeError:
+            except UnicodeDecodeError as error:
+                if not or_latin_1:
+                    where = f"{file}, line {number}, column {error.start + 1}"
+                    raise UnreadableFile(f"{where}: not UTF-8. {WRITE_UTF_8}") from None
                 text = line.decode("latin-1")
             if text.count(separator) >= MAX_COLUMNS:
                 raise UnreadableFile(f"{file}, line {number}: more than {MAX_COLUMNS} columns.")
@@ -387,7 +401,7 @@ class Files:
 
     def raws(self, file: InputFile) -> Iterator[tuple[int, bytes]]:
         """Yield the texts of JSON values with their numbers: those of one array, or one a line."""
-        with self.open(file) as stream:
+        with self._open_utf_8(file) as stream:
             # Looked at before anything else: an array is read as a whole, lines are not.
             is_array = stream.read(1024).removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"[")
         if not is_array:
@@ -406,7 +420,7 @@ class Files:
 
     def document(self, file: InputFile) -> bytes:
         """Return a file as a whole."""
-        with self.open(file) as stream:
+        with self._open_utf_8(file) as stream:
             text = stream.read(MAX_DOCUMENT_BYTES + 1).removeprefix(codecs.BOM_UTF8)
         if len(text) > MAX_DOCUMENT_BYTES:
             raise UnreadableFile(f"{file}: one JSON value of over {MAX_DOCUMENT_BYTES} bytes; write one a line.")
@@ -444,6 +458,22 @@ class Files:
             raise UnreadableFile(f"{file} cannot be read: {error}.") from error
 
     @contextmanager
+    def _open_utf_8(self, file: InputFile) -> Iterator[BinaryIO]:
+        """Open a file; one of UTF-16, as shells of Windows write what commands print, becomes UTF-8.
+
+        Raises:
+            UnreadableFile: it is marked as UTF-16, and is not; also while the block reads it.
+        """
+        with self.open(file) as stream:
+            if cast(io.BufferedReader, stream).peek(2)[:2] not in _UTF_16:
+                yield stream
+                return
+            try:
+                yield cast(BinaryIO, codecs.EncodedFile(stream, "utf-8", "utf-16"))
+            except UnicodeDecodeError as error:
+                raise UnreadableFile(f"{file}: not UTF-16, as its first bytes say ({error.reason}).") from error
+
+    @contextmanager
     def _text(self, file: InputFile, form: TableForm) -> Iterator[io.TextIOWrapper]:
         """Open a file as text, in the encoding that was said, that of its first bytes, or UTF-8.
 
@@ -458,21 +488,28 @@ class Files:
                 with io.TextIOWrapper(stream, encoding=encoding, newline="") as text:
                     yield text
             except UnicodeDecodeError as error:
-                where = self._first_undecodable(file, encoding)
+                found = self._first_undecodable(file, encoding)
+                where = "" if found is None else f", line {found[0]}, column {found[1]}"
                 written = encoding.removesuffix("-sig").upper()
-                raise UnreadableFile(
-                    f"{file}{where}: not {written} ({error.reason}). Say how it is written with --encoding,"
-                    " for instance windows-1252."
-                ) from error
+                raise UnreadableFile(f"{file}{where}: not {written} ({error.reason}). {SAY_ENCODING}") from error
 
-    def _first_undecodable(self, file: InputFile, encoding: str) -> str:
-        """Return the line and column at which a text cannot be decoded; "" where bytes alone do not show its lines."""
-        for number, line in self.lines(file):
-            try:
-                line.decode(encoding)
-            except UnicodeDecodeError as error:
-                return f", line {number}, column {error.start + 1}"
-        return ""
+    def require_utf_8(self, file: InputFile, line: int) -> None:
+        """Raise `UnreadableFile`, with what helps, where a file is not in UTF-8, from its start to a line."""
+        found = self._first_undecodable(file, "utf-8")
+        if found is not None and found[0] <= line:
+            raise UnreadableFile(f"{file}, line {found[0]}, column {found[1]}: not UTF-8. {SAY_ENCODING}")
+
+    def _first_undecodable(self, file: InputFile, encoding: str) -> tuple[int, int] | None:
+        """Return the line and column at which a text cannot be decoded; ``None`` where bytes alone do not show it."""
+        if encoding.startswith("utf-16"):
+            return None
+        with suppress(UnreadableFile):
+            for number, line in self.lines(file):
+                try:
+                    line.decode(encoding)
+                except UnicodeDecodeError as error:
+                    return number, error.start + 1
+        return None
 
 
 def _bounded(stream: BinaryIO, packed: Callable[[], int], file: InputFile) -> io.BufferedReader:
@@ -493,6 +530,8 @@ def json_problem(text: bytes, what: str = "line") -> str:
         decode(text)
     except PenchantError as error:
         detail = error.detail.replace("The body", f"The {what}").replace("the body", f"the {what}")
+        if "not UTF-8" in detail:
+            detail = f"{detail} {WRITE_UTF_8}"
         # The number of a line is told beside it; within itself it is always the first.
         return detail.replace("at line 1, column", "at column") if what == "line" else detail
     return f"The {what} is no JSON value that is accepted here."

@@ -13,7 +13,7 @@ from xml.etree.ElementTree import Element, ParseError, TreeBuilder  # what the s
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import DefusedXMLParser
 
-from penchant.importing.files import MAX_LINE_BYTES, Files, InputFile, UnreadableFile
+from penchant.importing.files import MAX_LINE_BYTES, SAY_ENCODING, Files, InputFile, UnreadableFile
 
 _CHUNK_BYTES = 64 * 1024
 MAX_ITEM_LETTERS = MAX_LINE_BYTES
@@ -22,7 +22,10 @@ MAX_DEPTH = 1_000
 """Elements within each other in an item."""
 _CHARACTERS = {name: chr(code) for name, code in name2codepoint.items()}
 """What names of HTML stand for, such as ``nbsp``."""
-_FALSE_ENCODING = re.compile(rb"<\?xml[^<>]*?\bencoding\s*=\s*[\"'](?:utf-?16|ucs-?2|utf-?32)", re.IGNORECASE)
+_DECLARED = re.compile(rb"<\?xml[^<>]*?\bencoding\s*=\s*[\"']([\w.:-]+)")
+_WIDE = ("utf-16", "utf16", "utf-32", "utf32", "ucs")
+_PARSED = frozenset({"utf-8", "utf-16", "ascii", "iso8859-1"})
+"""Encodings that the parser knows itself."""
 _ELEMENT_LETTERS = 100
 """What an element counts for beside its letters: it takes memory even if it is empty."""
 
@@ -34,10 +37,10 @@ def read_items(files: Files, file: InputFile, tags: Sequence[str]) -> Iterator[t
         UnreadableFile: the file is no XML, or holds entities.
     """
     collector = _ItemCollector(frozenset(tags))
-    start = _FirstChunk(b"", None)
+    start = _Beginning(b"", None)
     try:
         with files.open(file) as stream:
-            start = _FirstChunk(stream.read(_CHUNK_BYTES), files.encoding)
+            start = _beginning(file, stream.read(_CHUNK_BYTES), files.encoding)
             parser = DefusedXMLParser(target=collector, encoding=start.encoding)
             # Where a document type is named, as in television guides, that of HTML is often meant: single characters.
             parser.entity.update(_CHARACTERS)
@@ -45,6 +48,7 @@ def read_items(files: Files, file: InputFile, tags: Sequence[str]) -> Iterator[t
             collector.line = lambda: int(parser.parser.CurrentLineNumber) + start.blank_lines
             fed, chunk = 0, start.content
             while chunk:
+                chunk = start.as_parsed(chunk)
                 try:
                     parser.feed(chunk)
                 except ParseError:
@@ -66,26 +70,47 @@ def read_items(files: Files, file: InputFile, tags: Sequence[str]) -> Iterator[t
         line, column = error.position
         reason = str(error).partition(": line")[0]
         line += start.blank_lines
+        if start.is_utf_8:
+            files.require_utf_8(file, line)
         raise UnreadableFile(f"{file}, line {line}, column {column + 1}: not XML: {reason}.") from None
+    except UnicodeDecodeError as error:
+        where = f"{file}, line {collector.line()} or after"
+        raise UnreadableFile(f"{where}: not {error.encoding.upper()} ({error.reason}). {SAY_ENCODING}") from None
     except DefusedXmlException as error:
         line = collector.line()
         raise UnreadableFile(f"{file}, line {line}: entities and external parts are not read ({error}).") from None
 
 
-class _FirstChunk:
-    """The beginning of a file of XML, without blanks before its declaration, and its encoding where that is given.
+class _Beginning:
+    """The beginning of a file of XML, without blanks before its declaration, and how the file is to be parsed.
 
-    A file that begins with the letters of its declaration, a byte each, is not UTF-16, whatever it declares.
+    A file that begins with the letters of its declaration, a byte each, is not UTF-16, whatever it declares. What the
+    parser does not know, such as Shift JIS, it is given as UTF-8.
     """
 
-    def __init__(self, content: bytes, encoding: str | None) -> None:
+    def __init__(self, content: bytes, said: str | None) -> None:
         text = content.lstrip(b" \t\r\n")
-        is_declared = text.startswith(b"<?xml")
-        self.content = text if is_declared else content
+        self.content = text if text.startswith(b"<?xml") else content
         self.blank_lines = content[: len(content) - len(self.content)].count(b"\n")
-        self.encoding = encoding and codecs.lookup(encoding).name
-        if encoding is None and _FALSE_ENCODING.match(text.removeprefix(codecs.BOM_UTF8)):
-            self.encoding = "utf-8"
+        declared = _DECLARED.match(text.removeprefix(codecs.BOM_UTF8))
+        name = said or (declared[1].decode().lower() if declared else "utf-8")
+        name = "utf-8" if said is None and name.startswith(_WIDE) else codecs.lookup(name).name
+        self.is_utf_8 = name == "utf-8"
+        self.encoding = name if said or declared else None
+        self._decoder: codecs.IncrementalDecoder | None = None
+        if name not in _PARSED:
+            self.encoding, self._decoder = "utf-8", codecs.getincrementaldecoder(name)()
+
+    def as_parsed(self, chunk: bytes) -> bytes:
+        """Return a part of the file as the parser takes it; raises `UnicodeDecodeError` where it is not so written."""
+        return chunk if self._decoder is None else self._decoder.decode(chunk).encode()
+
+
+def _beginning(file: InputFile, content: bytes, said: str | None) -> _Beginning:
+    try:
+        return _Beginning(content, said)
+    except LookupError as error:
+        raise UnreadableFile(f"{file}, line 1: {error}. {SAY_ENCODING}") from None
 
 
 MAX_NAMES = 1_000
@@ -113,14 +138,14 @@ class Outline:
 def outline(files: Files, file: InputFile) -> Outline:
     """Return the outline of a file's beginning; of one that is no XML, of what comes before that shows."""
     reader = _OutlineReader()
-    with contextlib.suppress(ParseError, DefusedXmlException), files.open(file) as stream:
-        start = _FirstChunk(stream.read(_CHUNK_BYTES), files.encoding)
+    with contextlib.suppress(ParseError, DefusedXmlException, UnicodeDecodeError), files.open(file) as stream:
+        start = _beginning(file, stream.read(_CHUNK_BYTES), files.encoding)
         parser = DefusedXMLParser(target=reader, encoding=start.encoding)
         chunk = start.content
         for _ in range(MAX_OUTLINED_BYTES // _CHUNK_BYTES):
             if not chunk or reader.is_too_deep:
                 break
-            parser.feed(chunk)
+            parser.feed(start.as_parsed(chunk))
             chunk = stream.read(_CHUNK_BYTES)
     return reader.outline
 

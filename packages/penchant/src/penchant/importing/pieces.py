@@ -35,6 +35,8 @@ DESCRIPTION_NAMES = frozenset(_DESCRIPTIONS.split())
 """Names of fields, as they are compared, of texts that describe a piece."""
 _AMOUNTS_END = 1e12
 """No shop has as many of anything."""
+SOLD_OUT = frozenset({"outofstock", "soldout", "discontinued"})
+"""What says, as it is compared, that a product cannot be ordered."""
 APART = (
     "an earlier row of this id stands apart, and is replaced by this one; sort the file by id to have such rows merged"
 )

@@ -9,9 +9,10 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from penchant.importing.drafts import Draft
+from penchant.importing.drafts import Draft, DraftKind, problem_draft
 from penchant.importing.files import MAX_LINE_BYTES, Files, InputFile, TableRow, UnreadableFile, printable
 from penchant.importing.formats.research import OF_THE_OWNER, PERSONAL_SHELVES
+from penchant.importing.moments import shown
 from penchant.importing.opinions import Attitude, Opinions
 from penchant.importing.options import ImportOptions
 from penchant.importing.pieces import FieldTaker, PieceBuilder, keywords, leave_field, merge_rows, parts, skip_field
@@ -298,7 +299,15 @@ def _guard(database: sqlite3.Connection) -> None:
     database.execute("PRAGMA trusted_schema = OFF")
     database.execute("PRAGMA query_only = ON")
     database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_LINE_BYTES)
-    database.text_factory = lambda text: text.decode("utf-8", "replace")
+    database.text_factory = _decoded
+
+
+def _decoded(text: bytes) -> str | bytes:
+    """Return a text, or what is none as it is, so that a book is told which has it."""
+    try:
+        return text.decode()
+    except UnicodeDecodeError:
+        return text
 
 
 def _tables_of(database: sqlite3.Connection, file: InputFile) -> set[str]:
@@ -370,7 +379,11 @@ class _LibraryReader:
         # A rowid is a number whatever the file declares its columns to be.
         cursor = self._database.execute(f"SELECT rowid, {', '.join(_BOOK)} FROM books ORDER BY rowid")
         for number, *values in cursor:
-            yield self._book(number, dict(zip(_BOOK, values, strict=True)))
+            try:
+                yield self._book(number, dict(zip(_BOOK, values, strict=True)))
+            except UnicodeDecodeError as error:
+                detail = f"Found no UTF-8 ({shown(error.object)}); enter that text anew in Calibre (Edit metadata)."
+                yield problem_draft(DraftKind.PIECE, (self._file.name, number), "", detail)
 
     def _book(self, number: int, row: Mapping[str, Any]) -> Draft:
         piece_id = _text(row[self._id])
@@ -442,7 +455,10 @@ def _take_custom(builder: PieceBuilder, column: _Column, values: list[Any]) -> N
 
 
 def _text(value: Any) -> str:
-    """Return a value as text; SQLite lets any column hold values of any kind."""
+    """Return a value as text, which raises `UnicodeDecodeError` of bytes that are none.
+
+    SQLite lets any column hold values of any kind.
+    """
     if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
+        return value.decode()
     return "" if value is None else str(value)

@@ -47,8 +47,7 @@ def read_imdb(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Dr
     file = files.find("title.basics.tsv")
     if file is None:
         raise UnreadableFile("Found no title.basics.tsv (or .tsv.gz).")
-    heading = next((line for _, line in files.lines(file)), b"").decode("utf-8", "replace")
-    columns = heading.split("\t")
+    columns = next((line.decode("latin-1") for _, line in files.lines(file)), "").split("\t")
     if not set(columns) >= _IMDB_NEEDED:
         raise UnreadableFile(f"{file}, line 1: the columns {', '.join(sorted(_IMDB_NEEDED))} are accepted, with tabs.")
     for row in files.separated(file, columns, "\t"):

@@ -82,7 +82,7 @@ def read_movielens(files: Files, options: ImportOptions, notes: Notes) -> Iterat
 def _movielens_rows(files: Files, file: InputFile, stem: str) -> Iterator[TableRow]:
     names: Sequence[str] = _MOVIELENS[stem]
     if file.name.lower().endswith(".dat"):
-        return files.separated(file, names, "::")
+        return files.separated(file, names, "::", or_latin_1=True)
     files.require_columns(file, names)
     return files.rows(file)
 

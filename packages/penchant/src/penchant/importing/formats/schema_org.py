@@ -4,6 +4,7 @@ Of a page only what it is about is taken: not the page itself, its navigation, q
 around a recipe.
 """
 
+import contextlib
 import functools
 import json
 import re
@@ -17,11 +18,13 @@ import msgspec
 
 from penchant.importing.drafts import Draft, DraftKind, problem_draft
 from penchant.importing.files import Files, InputFile, json_problem
+from penchant.importing.measures import plain
 from penchant.importing.moments import read_moment
 from penchant.importing.options import ImportOptions
-from penchant.importing.pieces import IdRegister, PieceBuilder
+from penchant.importing.pieces import SOLD_OUT, IdRegister, PieceBuilder
 from penchant.importing.report import Notes
 from penchant.importing.texts import name_without_address
+from penchant.wire import encode
 from penchant.wire.syntax import UNREADABLE
 
 TYPE = "type"
@@ -42,6 +45,8 @@ _WITH_COMMAS = {"genre", "keywords", "recipeCategory", "recipeCuisine", "categor
 _EXTRAS = ("url", "image", "isbn", "sku", "duration", "dateCreated", "numberOfPages", "totalTime")
 _DESCRIPTIONS = ("articleBody", "description", "abstract", "text")
 """Properties that describe a thing, the fullest first."""
+_TEXTS = frozenset({*_LABELS, *_DESCRIPTIONS, *_CATEGORIES})
+"""Properties that have texts, which may be given by language."""
 _ARTICLES = ("NewsArticle", "Article", "BlogPosting", "ReportageNewsArticle", "OpinionNewsArticle")
 _LISTS = {"@graph": None, "itemListElement": "item", "dataFeedElement": "item", "hasPart": None, "mainEntity": None}
 """Properties that hold things, and the property of their elements that is the thing."""
@@ -170,13 +175,28 @@ def _pages(files: Files, file: InputFile) -> Iterator[_SavedPage]:
     page = _SavedPage(address=file.name.rpartition(".")[0])
     if file.ending in ("html", "htm"):
         scripts = _ScriptCollector()
-        scripts.feed(text.decode("utf-8", "replace"))
+        scripts.feed(_markup(text))
         page = _SavedPage(address=scripts.address or page.address, is_web=True)
         for script in filter(str.strip, scripts.found):
-            page.add(script.encode())
+            page.add(script.encode("utf-8", "surrogateescape"))
     else:
         page.add(text)
     yield page
+
+
+def _markup(text: bytes) -> str:
+    """Return a page in UTF-8 or as it says that it is written; bytes that are neither are faults of their scripts."""
+    try:
+        return text.decode()
+    except UnicodeDecodeError:
+        declared = _CHARSET.search(text[:_LOOKED_AT_FOR_CHARSET])
+        with contextlib.suppress(LookupError, UnicodeDecodeError):
+            return text.decode(declared[1].decode() if declared else "utf-8")
+        return text.decode("utf-8", "surrogateescape")
+
+
+_CHARSET = re.compile(rb"<meta\b[^<>]*?\bcharset\s*=\s*[\"']?([\w.:-]+)", re.IGNORECASE)
+_LOOKED_AT_FOR_CHARSET = 4096
 
 
 class _ScriptCollector(HTMLParser):
@@ -207,64 +227,144 @@ class _ScriptCollector(HTMLParser):
 
 
 _SCHEMA = re.compile(r"https?://schema\.org/")
+_AT_SCHEMA_ORG = rb'"https?://schema\.org/?"'
 _OTHER_FORM = re.compile(
-    rb'"@(?:value|list|set)"|"schema:|"https?://schema\.org/\w|"@context"\s*:\s*[\[{]|"\\u|https?:\\/\\/schema'
+    rb'"@(?:value|list|set|none)"|"schema:|"https?://schema\.org/\w|\\u00[2-7]|https?:\\/\\/schema'
+    rb'|"(?!id")[a-z]{2}(?:-\w{2,8})?"\s*:|"@context"\s*:\s*(?!%b|\{\s*"@vocab"\s*:\s*%b\s*\}'
+    rb'|\[\s*%b\s*(?:,\s*\{\s*"@language"\s*:\s*"[\w-]*"\s*\}\s*)?\])[\[{]'
+    % (_AT_SCHEMA_ORG, _AT_SCHEMA_ORG, _AT_SCHEMA_ORG)
 )
 """What in a text says that it may be in another form than the one that most have; escapes may hide it."""
 _SCHEMA_ORG = "https://schema.org/"
-_KEYWORD = "@"
+_KEYWORD, _CONTEXT, _ID = "@", "@context", "@id"
+_HOLDERS = ("@value", "@list", "@set")
+_MAPS = frozenset({"@language", "@index", "@id", "@type", "@graph"})
+"""Containers whose values are the values of an object."""
+_LANGUAGE = re.compile(r"(?:[a-z]{2}(?:-\w{2,8})*|@none)\Z")
+_MAX_ALIASES = 10
+"""How often a name may stand for one that stands for another."""
+_MAX_CONTEXTS = 64
+_MAX_DEPTH = 200
+_MAX_KNOWN_NAMES = 1_000
 
 
-def _plain(value: Any, terms: Mapping[str, str] | None = None) -> Any:
+class _Context:
+    """What names stand for, by the contexts in a thing and those around it; what lies elsewhere is never fetched."""
+
+    def __init__(self, terms: Mapping[str, Any]) -> None:
+        self._terms = terms
+        self._names: dict[str, str] = {}
+
+    def within(self, contexts: Any) -> "_Context":
+        """Return this with what contexts in a thing say; equal ones are read once."""
+        return _context_within(self, encode(contexts))
+
+    def extended(self, contexts: Any) -> "_Context":
+        terms = dict(self._terms)
+        for context in _listed(contexts):
+            if context is None:
+                terms = {}
+            told = context if isinstance(context, dict) else {}
+            names = [name for name in told if name == "@vocab" or not name.startswith(_KEYWORD)]
+            terms |= {name: told[name] if isinstance(told[name], dict) else {_ID: told[name]} for name in names}
+            # Resolved here: a later context may say something else of the names that stand in this one.
+            known = _Context(terms)
+            terms |= {name: terms[name] | {_ID: known._meaning(name, _MAX_ALIASES)} for name in names}
+        return _Context(terms)
+
+    def name(self, name: str) -> str:
+        """Return a name of schema.org without what stands before it, one of JSON-LD itself, or another as it is.
+
+        One that stands for something else, which is called otherwise, is that.
+        """
+        found = self._names.get(name)
+        if found is None:
+            meaning = self._meaning(name, _MAX_ALIASES)
+            match = _SCHEMA.match(meaning)
+            is_same = meaning.endswith(name) and not meaning.startswith(_KEYWORD)
+            found = meaning[match.end() :] if match else name if is_same else meaning
+            if len(self._names) >= _MAX_KNOWN_NAMES:
+                self._names.clear()
+            self._names[name] = found
+        return found
+
+    def _meaning(self, name: str, most: int) -> str:
+        definition = self._terms.get(name, {})
+        meaning = definition.get(_ID, name)
+        # What points back at a thing is no property of it.
+        if "@reverse" in definition:
+            return f"@reverse {name}"
+        if not isinstance(meaning, str) or not most:
+            return name
+        prefix, colon, rest = meaning.partition(":")
+        if colon and not rest.startswith("//"):
+            known = prefix in self._terms or prefix == "schema"
+            before = self._meaning(prefix, most - 1) if prefix in self._terms else _SCHEMA_ORG
+            return before + rest if known else meaning
+        if meaning == name or colon or meaning.startswith(_KEYWORD):
+            return meaning
+        if meaning in self._terms:
+            return self._meaning(meaning, most - 1)
+        vocabulary = self._terms.get("@vocab", {}).get(_ID)
+        return (vocabulary if isinstance(vocabulary, str) else _SCHEMA_ORG) + meaning
+
+    def values(self, name: str, value: Any) -> tuple[Any, "_Context"]:
+        """Return the value of a name, those of a map by languages or by something else, and the context within it."""
+        definition = self._terms.get(name, {})
+        containers = _MAPS.intersection(map(str, _listed(definition.get("@container"))))
+        if isinstance(value, dict) and (containers or self._is_by_language(name, value)):
+            entries = [(key, each) for key, those in value.items() for each in _listed(those)]
+            is_by_id = _ID in containers
+            value = [{_ID: key} | each if is_by_id and isinstance(each, dict) else each for key, each in entries]
+        return value, self.within(definition[_CONTEXT]) if _CONTEXT in definition else self
+
+    def _is_by_language(self, name: str, value: _Node) -> bool:
+        return (
+            self.name(name) in _TEXTS
+            and value.keys() != {"id"}
+            and all(map(_LANGUAGE.match, value))
+            and all(isinstance(text, str) for texts in value.values() for text in _listed(texts))
+        )
+
+
+_NO_CONTEXT = _Context({})
+
+
+@functools.lru_cache(_MAX_CONTEXTS)
+def _context_within(outer: _Context, contexts: bytes) -> _Context:
+    return outer.extended(msgspec.json.decode(contexts))
+
+
+def _plain(value: Any, context: _Context = _NO_CONTEXT, depth: int = 0) -> Any:
     """Return JSON-LD as most write it: names of schema.org without prefixes, texts for value objects, no sets.
 
-    Prefixes and names of a context within the file count; what lies elsewhere is never fetched.
+    Raises:
+        RecursionError: things are in more others than `_MAX_DEPTH`.
     """
-    terms = terms or {}
+    if depth > _MAX_DEPTH:
+        raise RecursionError
     if isinstance(value, list):
-        return [_plain(each, terms) for each in value]
+        return [_plain(each, context, depth + 1) for each in value]
     if not isinstance(value, dict):
         return value
-    terms = _terms_of(value.get("@context"), terms)
-    if len(held := [value[name] for name in ("@value", "@list", "@set") if name in value]) == 1:
-        return _plain(held[0], terms)
-    return dict(_plain_member(name, inner, terms) for name, inner in value.items())
-
-
-def _plain_member(name: str, value: Any, terms: Mapping[str, str]) -> tuple[str, Any]:
-    if name == "@context":
-        return name, value
-    plain = _term(name, terms)
-    if plain == TYPE_KEY:
-        kinds = [_term(each, terms) if isinstance(each, str) else each for each in _listed(value)]
-        return plain, kinds if isinstance(value, list) else kinds[0]
-    inner = _plain(value, terms)
-    # Expanded, every value is in a list, and addresses are things.
-    if _SCHEMA.match(name) and isinstance(inner, list) and len(inner) == 1:
-        inner = inner[0]
-    return plain, inner
-
-
-def _term(name: str, terms: Mapping[str, str]) -> str:
-    """Return a name of schema.org without what stands before it, one of JSON-LD itself, or another one as it is."""
-    meaning = terms.get(name, name)
-    prefix, colon, rest = meaning.partition(":")
-    if colon and not rest.startswith("//"):
-        meaning = terms.get(prefix, _SCHEMA_ORG if prefix == "schema" else "") + rest
-    if match := _SCHEMA.match(meaning):
-        return meaning[match.end() :]
-    return meaning if meaning.startswith(_KEYWORD) else name
-
-
-def _terms_of(contexts: Any, known: Mapping[str, str]) -> Mapping[str, str]:
-    """Return what names stand for, by the contexts in a thing and those around it."""
-    terms = dict(known)
-    for context in _listed(contexts):
-        for name, meaning in context.items() if isinstance(context, dict) else ():
-            text = meaning.get("@id") if isinstance(meaning, dict) else meaning
-            if isinstance(text, str) and not name.startswith(_KEYWORD):
-                terms[name] = text
-    return terms
+    context = context.within(value[_CONTEXT]) if _CONTEXT in value else context
+    members: dict[str, Any] = {}
+    for name, inner in value.items():
+        term = context.name(name)
+        if term == TYPE_KEY:
+            kinds = [context.name(each) if isinstance(each, str) else each for each in _listed(inner)]
+            given = kinds if isinstance(inner, list) else kinds[0]
+        elif name == _CONTEXT or isinstance(inner, str):
+            given = inner
+        else:
+            given = _plain(*context.values(name, inner), depth + 1)
+            # Expanded, every value is in a list, and addresses are things.
+            if isinstance(given, list) and len(given) == 1 and _SCHEMA.match(name):
+                given = given[0]
+        # Several names may stand for one, such as that of a title in each language.
+        members[term] = given if term not in members else [*_listed(members[term]), *_listed(given)]
+    held = [members[name] for name in _HOLDERS if name in members]
+    return held[0] if len(held) == 1 else members
 
 
 def _nodes(value: Any) -> Iterator[_Node]:
@@ -290,6 +390,17 @@ def _name(node: _Node) -> str:
     """Return the first name of a thing, which may have several, as in several languages."""
     names = (each for label in _LABELS for each in _listed(node.get(label)))
     return next((name for name in names if isinstance(name, str) and name), "")
+
+
+def _availabilities(offers: Any) -> Iterator[str]:
+    """Yield what offers, and those within them, say of whether they can be ordered, as it is compared."""
+    for offer in _listed(offers):
+        if isinstance(offer, dict):
+            for state in _listed(offer.get("availability")):
+                text = state.get(_ID, state.get("name")) if isinstance(state, dict) else state
+                if isinstance(text, str) and text:
+                    yield plain(_SCHEMA.sub("", text).removeprefix("schema:"))
+            yield from _availabilities(offer.get("offers"))
 
 
 def _revised(node: _Node) -> str | None:
@@ -361,6 +472,8 @@ class _ThingReader:
                 builder.moment(field, "availableFrom", _first_of(value))
             else:
                 builder.keep(field, field, value)
+        elif field == "offers" and (states := list(_availabilities(value))):
+            builder.orderable(field, is_so=not SOLD_OUT.issuperset(states))
         elif field == "expires":
             builder.moment(field, "availableUntil", _first_of(value))
         elif field in _EXTRAS:

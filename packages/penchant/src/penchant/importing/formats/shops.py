@@ -12,6 +12,7 @@ from penchant.importing.options import ImportOptions
 from penchant.importing.pieces import (
     DESCRIPTION,
     LABEL,
+    SOLD_OUT,
     FieldTaker,
     PieceBuilder,
     extra,
@@ -119,7 +120,7 @@ _LEVELS = {"product_type": keywords("type", ">"), "google_product_category": key
 
 def _availability(builder: PieceBuilder, field: str, value: str) -> None:
     builder.keep(field, "availability", value)
-    builder.orderable(field, is_so=plain(value) != "outofstock")
+    builder.orderable(field, is_so=plain(value) not in SOLD_OUT)
 
 
 _MERCHANT: Mapping[str, FieldTaker] = {
