@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from importing.conftest import Folder
+from importing.conftest import Folder, drafted
 from penchant.importing.formats.feeds import read_time
 from penchant.importing.texts import name_without_address
 
@@ -151,3 +151,24 @@ def test_lines_are_counted_with_the_blank_ones_before_the_declaration(folder: Fo
     read(folder, item("a", "A"), item("a", "B"), head='\n\n<?xml version="1.0"?>\n<rss><channel>')
 
     assert folder.left_out()["feed.xml", "'a'"] == ("another piece of this id, replaced by feed.xml, line 6", 1, 5)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "extras"),
+    (
+        ('url="https://x.example/a.MP3?from=rss"', {"enclosure": "https://x.example/a.MP3?from=rss"}),
+        ('url="https://x.example/a.jpg" type=""', {"image": "https://x.example/a.jpg"}),
+        ('url="https://x.example/a.m4a" type="application/octet-stream"', {"enclosure": "https://x.example/a.m4a"}),
+        ('url="https://x.example/a" type="audio/mpeg"', {"enclosure": "https://x.example/a"}),
+        ('url="https://x.example/a.pdf" type="application/pdf"', {}),
+        ('url="https://x.example/download"', {}),
+        ('url="https://x.mov"', {}),
+    ),
+)
+def test_an_enclosure_without_a_type_is_what_its_ending_says(
+    folder: Folder, attributes: str, extras: dict[str, str]
+) -> None:
+    folder.write("a.rss", f"<rss><item><guid>1</guid><title>A</title><enclosure {attributes}/></item></rss>")
+
+    assert folder.read("feed") == [drafted("1", "A", extras=extras)]
+    assert bool(folder.left_out()) is not bool(extras)

@@ -159,3 +159,28 @@ def test_names_of_folders_are_columns_of_the_tables_in_them(folder: Folder) -> N
     expected = drafted("1", kind=["film noir"], filters={"catalogs": ["books"]})
     assert folder.read("parquet", keywords=chosen) == [expected]
     assert folder.read("csv") == [drafted("2", genre=["sea"], filters={"catalogs": ["films"]})]
+
+
+def test_texts_in_lists_that_are_no_utf_8_are_refused_and_data_in_them_is_left_out(folder: Folder) -> None:
+    cells = [[b"crime"], [b"drama", "Komödie".encode("latin-1")], [b"\x89PNG\x00\xff", b"noir"]]
+    thumbs = [[{"name": "a", "bytes": b"\xff\x00"}]] * 3
+
+    first, problem, third = read(
+        folder, id=["1", "2", "3"], genres=pa.array(cells), moods=pa.array(cells), shots=thumbs
+    )
+
+    assert first == drafted("1", genre=["crime"], moods=["crime"], shots=["a"])
+    assert problem.detail.endswith(r" holds bytes that are no UTF-8 ('Kom\xf6die'); write it as texts in UTF-8.")
+    assert third["categories"] == {"genre": ["noir"], "moods": ["noir"], "shots": ["a"]}
+    assert folder.left_out()["a.arrow", "genres"] == ("values of the type binary are not read", 2, 2)
+
+
+@pytest.mark.parametrize(("kind", "bound"), ((pa.float64(), 2**53), (pa.float32(), 2**24)))
+def test_ids_that_lost_digits_as_floats_are_refused_with_what_helps(folder: Folder, kind: Any, bound: int) -> None:
+    numbers = pa.array([7.0, float(bound - 1), float(bound)], kind)
+
+    first, second, problem = read(folder, id=numbers, size=numbers)
+
+    assert (first["id"], second["id"]) == ("7", str(bound - 1))
+    assert f"lost digits from {bound} on; write it as whole numbers or as texts, in DuckDB by CAST" in problem.detail
+    read(folder, user=numbers, item=["1"] * 3, event=["view"] * 3, time=pa.array([1, 2, 3]).cast(pa.timestamp("s")))

@@ -10,6 +10,7 @@ from penchant.errors import Refused
 from penchant.importing import DraftKind, Files, ImportOptions, InputFile, KeywordColumn, gather
 from penchant.importing.drafts import NOW, RowProblem
 from penchant.importing.formats import read_drafts
+from penchant.importing.formats.tables import WHOLE
 from penchant_engine.model import InteractionType
 
 
@@ -300,3 +301,22 @@ def test_a_row_of_nobody_is_left_out_whatever_else_it_lacks(folder: Folder) -> N
 
     assert [each["userId"] for each in folder.read("csv")] == ["kim"]
     assert folder.left_out()["a.csv", "userId"] == ("'0' stands for nobody", 3, 2)
+
+
+def test_ids_that_a_data_frame_wrote_with_a_point_are_whole_numbers_in_both_tables(folder: Folder) -> None:
+    folder.write("a.csv", "id,title", "7.0,Seven", ",Nobody", "12.0,Twelve")
+    folder.write("b.csv", "user,item,event,time", "1.0,7.0,view,2026-11-01", ",12.0,view,2026-11-01")
+
+    seven, without, twelve, view = folder.read("csv")
+
+    assert (seven["id"], twelve["id"], view["userId"], view["contentId"]) == ("7", "12", "1", "7")
+    assert isinstance(without, RowProblem)
+    told = [(each.file, each.field, each.count) for each in folder.notes.all_mapped() if each.to == WHOLE]
+    assert sorted(told) == [("a.csv", "id", 2), ("b.csv", "item", 2), ("b.csv", "user", 1)]
+
+
+def test_ids_of_which_only_some_end_in_a_point_and_zero_stay_and_are_told(folder: Folder) -> None:
+    folder.write("a.csv", "id,title", "7.0,Seven", "7.1,Version", "8.0,Eight")
+
+    assert [each["id"] for each in folder.read("csv")] == ["7.0", "7.1", "8.0"]
+    assert folder.left_out()["a.csv", "id"] == ("some end in .0 and some do not; all stay as they are", 1, 3)

@@ -7,6 +7,7 @@ their digits, times are cut to milliseconds, and what no JSON has (intervals, ma
 import io
 import json
 import math
+import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, date, datetime, timedelta
@@ -29,6 +30,8 @@ _FIRST_MS, _LAST_MS = -62_135_596_800_000, 253_402_300_799_999
 _PER_MS = {"s": (1000, 1), "ms": (1, 1), "us": (1, 1000), "ns": (1, 1_000_000)}
 """By what a time is multiplied and divided to have milliseconds, by its unit."""
 _LARGE_BYTES = 16
+_EXACT_BITS = {16: 11, 32: 24, 64: 53}
+"""Digits in base 2 that a float has, by its bits."""
 Convert = Callable[[Any], list[Any]]
 """Returns the values of an array of Arrow, ``None`` where there is none."""
 
@@ -57,7 +60,7 @@ class Frame:
     ) -> Iterator[TableRow]:
         """Yield the rows of the columns that are read; what others hold, and those that cannot be, goes to ``omit``.
 
-        A row has a problem where a column that is ``needed`` holds bytes which are no text.
+        A row has a problem where a column that is ``needed`` holds bytes which are no text, but for data within lists.
 
         Raises:
             UnreadableFile: the file is damaged.
@@ -74,7 +77,7 @@ class Frame:
                 omissions = self._omissions(batch, converters, read, done)
                 columns = [_column(convert, batch.column(place)) for place, convert in converters.items()]
                 problems = _problems(names, columns, needed)
-                for omission in omissions:
+                for omission in [*omissions, *_without_bytes(names, columns, done)]:
                     omit(omission)
                 for number, values in enumerate(zip(*columns, strict=True), start=done + 1):
                     yield TableRow(number, dict(zip(names, values, strict=True)), problems.get(number - done - 1))
@@ -94,6 +97,17 @@ class Frame:
                     OmittedValues(name, count, done + first + 1, str(self._types[place]) if read(name) else "")
                 )
         return sorted(found, key=lambda each: each.row)
+
+    def has_lists(self, column: str) -> bool:
+        """Return whether the values of a column are lists."""
+        kind = self._types[self.columns.index(column)]
+        return any(is_list(getattr(kind, "value_type", kind)) or is_list(kind) for is_list in _list_kinds())
+
+    def exact_below(self, column: str) -> int | None:
+        """Return below which number the whole numbers of a column of floats are exact; ``None`` of other columns."""
+        types, kind = _pyarrow().types, self._types[self.columns.index(column)]
+        kind = getattr(kind, "value_type", kind)
+        return 1 << _EXACT_BITS[kind.bit_width] if types.is_floating(kind) else None
 
     def can_read(self, column: str) -> bool:
         """Return whether the values of a column are texts, numbers or times, neither lists nor objects."""
@@ -200,9 +214,44 @@ def _problems(names: Sequence[str], columns: Sequence[list[Any]], needed: Callab
         number: f"The column {printable(name)} holds bytes that are no UTF-8 ({value}); write it as texts in UTF-8."
         for name, column in zip(names, columns, strict=True)
         if needed(name)
-        for number, value in enumerate(column)
-        if isinstance(value, NoText)
+        for number, cell in enumerate(column)
+        for value in (_bytes_within(cell) if isinstance(cell, list | dict) else (cell,))
+        if isinstance(value, NoText) and (value is cell or not _CONTROL.search(value.content))
     }
+
+
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
+"""What data has, and no text, however it is written."""
+
+
+def _bytes_within(value: Any) -> Iterator[NoText]:
+    """Yield what of a list or an object, at any depth, are bytes that are no text."""
+    for each in value.values() if isinstance(value, dict) else value:
+        if isinstance(each, NoText):
+            yield each
+        elif isinstance(each, list | dict):
+            yield from _bytes_within(each)
+
+
+def _without_bytes(names: Sequence[str], columns: list[list[Any]], done: int) -> Iterator[OmittedValues]:
+    """Take bytes that are no text out of lists and objects; yield of which columns, how many, and the first row."""
+    for place, column in enumerate(columns):
+        rows = [
+            number
+            for number, cell in enumerate(column)
+            if isinstance(cell, list | dict) and any(True for _ in _bytes_within(cell))
+        ]
+        if rows:
+            columns[place] = [_readable_part(cell) for cell in column]
+            yield OmittedValues(names[place], len(rows), done + rows[0] + 1, "binary")
+
+
+def _readable_part(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: None if isinstance(each, NoText) else _readable_part(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_readable_part(each) for each in value if not isinstance(each, NoText)]
+    return value
 
 
 def _count_filled(array: Any) -> tuple[int, int]:
@@ -232,8 +281,8 @@ def _converter(kind: Any, *, has_large: bool = False) -> Convert | None:
     pa, types = _pyarrow(), _pyarrow().types
     if isinstance(kind, pa.BaseExtensionType):
         return _EXTENSIONS.get(kind.extension_name)
-    lists = types.is_list, types.is_large_list, types.is_fixed_size_list, types.is_list_view, types.is_large_list_view
-    of_others = {types.is_dictionary: _dictionary, types.is_run_end_encoded: _run_ends} | dict.fromkeys(lists, _lists)
+    of_others = {types.is_dictionary: _dictionary, types.is_run_end_encoded: _run_ends}
+    of_others |= dict.fromkeys(_list_kinds(), _lists)
     take_inner = next((take for is_kind, take in of_others.items() if is_kind(kind)), None)
     if take_inner is not None:
         convert = _converter(kind.value_type)
@@ -264,6 +313,11 @@ def _simple_types() -> list[tuple[Callable[[Any], bool], Callable[[Any], Convert
         (types.is_time, lambda unit: partial(_times_of_day, *_PER_MS[unit])),
         (types.is_duration, lambda unit: partial(_durations, *_PER_MS[unit])),
     ]
+
+
+def _list_kinds() -> tuple[Callable[[Any], bool], ...]:
+    types = _pyarrow().types
+    return types.is_list, types.is_large_list, types.is_fixed_size_list, types.is_list_view, types.is_large_list_view
 
 
 def _is_text(kind: Any) -> bool:
@@ -407,9 +461,7 @@ def _structs(members: dict[str, Convert], array: Any) -> list[Any]:
     inner = dict(zip((field.name for field in array.type), array.flatten(), strict=True))
     columns = [convert(inner[name]) for name, convert in members.items()]
     return [
-        {name: None if isinstance(value, NoText) else value for name, value in zip(members, values, strict=True)}
-        if is_there
-        else None
+        dict(zip(members, values, strict=True)) if is_there else None
         for is_there, *values in zip(array.is_valid().to_pylist(), *columns, strict=True)
     ]
 

@@ -148,8 +148,10 @@ def _take_person(builder: PieceBuilder, element: Element, field: str, value: str
 
 def _take_medium(builder: PieceBuilder, element: Element, field: str) -> None:
     address = element.get("url") or element.get("href")
-    member = "image" if _is_picture(element, field) else "enclosure"
-    if not builder.has_extra(member):
+    member = _medium(element, field, address or "")
+    if member is None:
+        builder.leave(field, "neither picture, sound nor film, by its type and the ending of its address")
+    elif not builder.has_extra(member):
         builder.keep(field, member, address)
 
 
@@ -162,9 +164,24 @@ def _take_link(builder: PieceBuilder, element: Element, value: str) -> None:
         _take_medium(builder, element, "link")
 
 
-def _is_picture(element: Element, field: str) -> bool:
-    kind = element.get("type") or element.get("medium") or ""
-    return field in ("thumbnail", "image") or kind.startswith("image")
+def _medium(element: Element, field: str, address: str) -> str | None:
+    """Return the extra that a medium is, by its type, or by the ending of its address; ``None`` of others."""
+    kind = (element.get("type") or element.get("medium") or "").lower()
+    if field in ("thumbnail", "image") or kind.startswith("image"):
+        return "image"
+    if not address or kind.startswith(("audio", "video")):
+        return "enclosure"
+    path = re.split(r"[?#]", address, maxsplit=1)[0]
+    path = path.partition("://")[2].partition("/")[2] if "://" in path else path
+    return _BY_ENDING.get(path.rpartition(".")[2].lower())
+
+
+_ENDINGS = {
+    "image": "jpg jpeg jfif png gif webp avif svg bmp tif tiff heic",
+    "enclosure": "mp3 m4a m4b aac ogg oga opus flac wav wma aif aiff mp4 m4v mov mkv webm avi mpg mpeg ogv wmv flv 3gp",
+}
+_BY_ENDING = {ending: member for member, endings in _ENDINGS.items() for ending in endings.split()}
+"""What a medium is whose type is not told, by the ending of its address."""
 
 
 # An entry's time is asked for twice: for its window, and for which of one id is the newest.

@@ -4,7 +4,7 @@ Which column is the id, the person or the time goes by the names that people use
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -26,6 +26,7 @@ from penchant.importing.measures import is_number, plain
 from penchant.importing.moments import read_moment
 from penchant.importing.options import ImportOptions, KeywordColumn
 from penchant.importing.pieces import DESCRIPTION_NAMES, ID_NAMES, FieldTaker, PieceBuilder, merge_rows, split, window
+from penchant.importing.placeholders import is_nothing
 from penchant.importing.report import NO_PLACE, Notes
 from penchant_engine.model import InteractionType
 
@@ -46,6 +47,9 @@ _CATEGORIES = {name: category for category, names in _KEYWORDS.items() for name 
 _COMMA_SEPARATED = {"genre", "tag", "keyword"}
 """Categories whose texts are lists where they hold commas; names of people and of subjects have commas in them."""
 _WITH_COMMA = re.compile(r"-?\d{1,3}(?:\.?\d{3})*,\d+\Z", re.ASCII)
+_POINTED = re.compile(r"-?\d+\.0\Z", re.ASCII)
+WHOLE = "whole numbers, without the .0 that all of its column have"
+"""What a report says of ids that a data frame wrote as numbers with a fraction."""
 _EMPTY = ("", None)
 """What an empty cell holds."""
 _NUMBERED = re.compile(r"_\d+\Z")
@@ -95,7 +99,44 @@ def read_csv(files: Files, options: ImportOptions, notes: Notes) -> Iterator[Dra
     tables = {file: files.columns(file, options.form) for file in files.taken("csv", "tsv", "tab")}
     for file, columns in tables.items():
         _require_heading(file, columns, options)
-    yield from _read(tables, lambda table: files.rows(table.file, options.form), options, notes)
+    yield from _read(tables, lambda table: _csv_rows(files, table, options, notes), options, notes)
+
+
+def _csv_rows(files: Files, table: Table, options: ImportOptions, notes: Notes) -> Iterable[TableRow]:
+    """Return the rows of a table; ids that are all written as ``7.0`` become ``7``.
+
+    Data frames write whole numbers so where one row of the column has none. The column is read once before where its
+    first id is so written.
+    """
+    rows = files.rows(table.file, options.form)
+    columns = _pointed_columns(files.rows(table.file, options.form), table, notes)
+    return map(partial(_without_points, columns, table.file.name, notes), rows) if columns else rows
+
+
+def _pointed_columns(rows: Iterable[TableRow], table: Table, notes: Notes) -> set[str]:
+    """Return the columns of ids and people in which all numbers end in ``.0``; of those where some do, it is told."""
+    roles, name = table.roles, table.file.name
+    columns = {column for column in (roles.id, roles.user) if column is not None and column in table.columns}
+    pointed = set[str]()
+    for row in rows:
+        for column in tuple(columns):
+            text = row.values.get(column, "")
+            if _POINTED.match(text):
+                pointed.add(column)
+            elif not is_nothing(text):
+                columns.discard(column)
+                if column in pointed:
+                    notes.left_out(name, column, "some end in .0 and some do not; all stay as they are", row.line)
+        if not columns:
+            break
+    return columns & pointed
+
+
+def _without_points(columns: Collection[str], file: str, notes: Notes, row: TableRow) -> TableRow:
+    whole = {column: row.values[column][:-2] for column in columns if _POINTED.match(row.values.get(column, ""))}
+    for column in whole:
+        notes.mapped(file, column, WHOLE)
+    return row._replace(values=row.values | whole) if whole else row
 
 
 def _require_heading(file: InputFile, columns: Sequence[str], options: ImportOptions) -> None:
@@ -422,10 +463,32 @@ def _frame_rows(frame: Frame, table: Table, options: ImportOptions, notes: Notes
     read: Callable[[str], bool] = needed.__contains__
     if roles.kind is DraftKind.PIECE:
         needed = {column for column in table.columns if column == roles.id or _taker(column, table, options)}
+        if not options.keywords:
+            needed |= {column for column in frame.columns if frame.has_lists(column)}
         read = bool
+
+    inexact = {
+        column: bound
+        for column in {roles.id, roles.user} & set(frame.columns)
+        if column is not None and (bound := frame.exact_below(column)) is not None
+    }
 
     def omit(omission: OmittedValues) -> None:
         reason = f"values of the type {omission.what} are not read" if omission.what else NO_PLACE
         notes.left_out(frame.file.name, omission.column, reason, omission.row, omission.filled)
 
-    yield from frame.rows(read, needed.__contains__, omit)
+    rows = frame.rows(read, needed.__contains__, omit)
+    yield from map(partial(_exact, inexact), rows) if inexact else rows
+
+
+def _exact(bounds: Mapping[str, int], row: TableRow) -> TableRow:
+    """Return a row, with a problem where a number that names something may have lost digits."""
+    for column, bound in bounds.items():
+        number = row.values[column]
+        if isinstance(number, int | float) and abs(number) >= bound:
+            detail = (
+                f"The column {printable(column)} holds floats, which have lost digits from {bound} on; "
+                "write it as whole numbers or as texts, in DuckDB by CAST(… AS VARCHAR)."
+            )
+            return row._replace(problem=detail)
+    return row
