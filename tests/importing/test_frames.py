@@ -6,6 +6,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -184,3 +185,42 @@ def test_ids_that_lost_digits_as_floats_are_refused_with_what_helps(folder: Fold
     assert (first["id"], second["id"]) == ("7", str(bound - 1))
     assert f"lost digits from {bound} on; write it as whole numbers or as texts, in DuckDB by CAST" in problem.detail
     read(folder, user=numbers, item=["1"] * 3, event=["view"] * 3, time=pa.array([1, 2, 3]).cast(pa.timestamp("s")))
+
+
+def test_times_past_9999_are_told_where_a_time_is_needed_and_kept_elsewhere(folder: Folder) -> None:
+    far = pa.array([316_537_897_600, -99_999_999_999_999, None]).view(pa.timestamp("s"))
+    days = pa.array([3_663_633, 2**31 - 1, 0], pa.int32()).view(pa.date32())
+
+    first, second, third = read(
+        folder, id=["1", "2", "3"], available_from=days, available_until=far, seen=far, day=days
+    )
+
+    assert (first["filters"], third["filters"]) == ({}, {})
+    assert first["extras"] == {"seen": "+12000-09-08T01:46:40+00:00", "day": "+12000-09-08"}
+    assert second["extras"]["seen"].startswith("-3166")
+    told = [each.reason for each in folder.notes.all_left_out()]
+    assert "Found '+12000-09-08', a time in no year from 1 to 9999; none other is accepted." in told
+    assert len(told) == 3
+
+
+def test_lengths_of_time_are_texts_and_no_time(folder: Folder) -> None:
+    spans = pa.array([90, None], pa.int64()).view(pa.duration("s"))
+
+    problem, _ = read(folder, user=["u"] * 2, item=["a"] * 2, event=["view"] * 2, time=spans)
+
+    assert "Found 'PT90S', which is no time; " in problem.detail
+    assert read(folder, id=["1"], length=spans[:1])[0]["extras"] == {"length": "PT90S"}
+
+
+PERIODS = {"Y": "2026", "Q": "2026Q1", "M": "2026-01", "3M": None, "W": None, "D": "2026-01-05"}
+
+
+def test_periods_of_pandas_are_texts_or_told(folder: Folder) -> None:
+    columns = {unit: pd.PeriodIndex(["2026-01-05", None], freq=unit) for unit in (*PERIODS, "h", "s")}
+    pd.DataFrame({"id": ["1", "2"]} | columns).to_parquet(folder.path / "a.parquet")
+
+    first, _ = folder.read("parquet")
+
+    kept = {unit: text for unit, text in PERIODS.items() if text is not None}
+    assert first["extras"] == kept | dict.fromkeys("hs", "2026-01-05T00:00:00+00:00")
+    assert folder.left_out()["a.parquet", "W"][0] == "values of the type period[W-SUN] are not read"

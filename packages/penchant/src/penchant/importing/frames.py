@@ -16,6 +16,8 @@ from functools import cache, partial
 from typing import Any, NamedTuple
 from uuid import UUID
 
+import msgspec
+
 from penchant.errors import Refused
 from penchant.importing.files import Files, InputFile, TableRow, UnreadableFile, number_repeated, printable
 
@@ -27,6 +29,9 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY_MS = 86_400_000
 _FIRST_MS, _LAST_MS = -62_135_596_800_000, 253_402_300_799_999
 """The first and the last moment that there is in years of four digits."""
+_ENDLESS, _ENDLESS_DAYS = (1 << 63) - 2, (1 << 31) - 2
+"""From here on a time in the smallest unit, or a day, is infinity, as databases write it."""
+_CYCLE_MS = 146_097 * _DAY_MS
 _PER_MS = {"s": (1000, 1), "ms": (1, 1), "us": (1, 1000), "ns": (1, 1_000_000)}
 """By what a time is multiplied and divided to have milliseconds, by its unit."""
 _LARGE_BYTES = 16
@@ -52,6 +57,7 @@ class Frame:
         self.file = file
         self.columns = number_repeated(schema.names)
         self._types = list(schema.types)
+        self._periods = [_period_unit(field) for field in schema]
         self._batches = batches
         self._has_large = has_large
 
@@ -68,7 +74,7 @@ class Frame:
         converters = {
             place: convert
             for place, name in enumerate(self.columns)
-            if read(name) and (convert := _converter(self._types[place], has_large=self._has_large)) is not None
+            if read(name) and (convert := self._converter(place)) is not None
         }
         names = [self.columns[place] for place in converters]
         done = 0
@@ -83,6 +89,11 @@ class Frame:
                     yield TableRow(number, dict(zip(names, values, strict=True)), problems.get(number - done - 1))
                 done += batch.num_rows
 
+    def _converter(self, place: int) -> Convert | None:
+        if (unit := self._periods[place]) is not None:
+            return _PERIODS.get(unit)
+        return _converter(self._types[place], has_large=self._has_large)
+
     def _omissions(
         self, batch: Any, converters: Collection[int], read: Callable[[str], bool], done: int
     ) -> list[OmittedValues]:
@@ -93,9 +104,8 @@ class Frame:
                 continue
             count, first = _count_filled(batch.column(place))
             if count:
-                found.append(
-                    OmittedValues(name, count, done + first + 1, str(self._types[place]) if read(name) else "")
-                )
+                kind = self._types[place] if self._periods[place] is None else f"period[{self._periods[place]}]"
+                found.append(OmittedValues(name, count, done + first + 1, str(kind) if read(name) else ""))
         return sorted(found, key=lambda each: each.row)
 
     def has_lists(self, column: str) -> bool:
@@ -112,8 +122,8 @@ class Frame:
     def can_read(self, column: str) -> bool:
         """Return whether the values of a column are texts, numbers or times, neither lists nor objects."""
         types = _pyarrow().types
-        kind = self._types[self.columns.index(column)]
-        convert = _converter(kind, has_large=self._has_large)
+        place = self.columns.index(column)
+        kind, convert = self._types[place], self._converter(place)
         is_nested = types.is_nested(kind) or types.is_nested(getattr(kind, "value_type", kind))
         return convert not in (None, _json_values) and not is_nested
 
@@ -400,23 +410,32 @@ def _milliseconds(times: int, parts: int, array: Any) -> list[int | None]:
 
 
 def _moments(times: int, parts: int, array: Any) -> list[Any]:
-    """Return times as ISO 8601 in UTC; ``infinity``, and what is in no year of four digits, is none."""
+    """Return times as ISO 8601 in UTC, years past 9999 with a sign and all their digits; ``infinity`` is none."""
+    endless = _ENDLESS * times // parts
     return [
-        _iso(value) if value is not None and _FIRST_MS <= value <= _LAST_MS else None
-        for value in _milliseconds(times, parts, array)
+        None if value is None or abs(value) >= endless else _iso(value) for value in _milliseconds(times, parts, array)
     ]
 
 
 def _iso(milliseconds: int) -> str:
-    moment = _EPOCH + timedelta(milliseconds=milliseconds)
-    return moment.isoformat(timespec="milliseconds" if milliseconds % 1000 else "seconds")
+    is_far = not _FIRST_MS <= milliseconds <= _LAST_MS
+    # The calendar is the same every 400 years.
+    cycles, within = divmod(milliseconds, _CYCLE_MS) if is_far else (0, milliseconds)
+    moment = _EPOCH + timedelta(milliseconds=within)
+    text = moment.isoformat(timespec="milliseconds" if milliseconds % 1000 else "seconds")
+    return f"{moment.year + 400 * cycles:+06}{text[4:]}" if is_far else text
 
 
 def _days(parts: int, array: Any) -> list[Any]:
     first, last = date.min.toordinal(), date.max.toordinal()
     epoch = _EPOCH.toordinal()
+    endless = _ENDLESS_DAYS if array.type.bit_width < 64 else _ENDLESS // parts
     return [
-        date.fromordinal(epoch + value).isoformat() if value is not None and first <= epoch + value <= last else None
+        None
+        if value is None or abs(value) >= endless
+        else date.fromordinal(epoch + value).isoformat()
+        if first <= epoch + value <= last
+        else _iso(value * _DAY_MS).partition("T")[0]
         for value in _milliseconds(1, parts, array)
     ]
 
@@ -431,9 +450,10 @@ def _times_of_day(times: int, parts: int, array: Any) -> list[Any]:
 
 
 def _durations(times: int, parts: int, array: Any) -> list[Any]:
+    """Return lengths of time as ISO 8601 writes them."""
     most = timedelta.max // timedelta(milliseconds=1)
     return [
-        timedelta(milliseconds=value) if value is not None and abs(value) < most else None
+        msgspec.to_builtins(timedelta(milliseconds=value)) if value is not None and abs(value) < most else None
         for value in _milliseconds(times, parts, array)
     ]
 
@@ -464,6 +484,51 @@ def _structs(members: dict[str, Convert], array: Any) -> list[Any]:
         dict(zip(members, values, strict=True)) if is_there else None
         for is_there, *values in zip(array.is_valid().to_pylist(), *columns, strict=True)
     ]
+
+
+_PERIOD = "pandas.period"
+
+
+def _period_unit(field: Any) -> str | None:
+    """Return of which length the periods of a column of pandas are, such as ``M``; ``None`` of other columns."""
+    kind, told = field.type, field.metadata or {}
+    if told.get(b"ARROW:extension:name") == _PERIOD.encode():
+        content = told.get(b"ARROW:extension:metadata", b"")
+    elif getattr(kind, "extension_name", "") == _PERIOD:
+        content = kind.__arrow_ext_serialize__()
+    else:
+        return None
+    found = _FREQUENCY.search(content)
+    return found[1].decode() if found else ""
+
+
+_FREQUENCY = re.compile(rb'"freq"\s*:\s*"([\w-]+)"')
+
+
+def _periods(text_of: Callable[[int], str | None], array: Any) -> list[Any]:
+    numbers = getattr(array, "storage", array).to_pylist()
+    return [None if value is None else text_of(value) for value in numbers]
+
+
+def _months(months: int) -> str:
+    year, month = divmod(months, 12)
+    return f"{1970 + year:04}-{month + 1:02}"
+
+
+_PERIODS: dict[str, Convert] = {
+    unit: partial(_periods, text_of)
+    for unit, text_of in {
+        "Y-DEC": lambda years: f"{1970 + years:04}",
+        "Q-DEC": lambda quarters: f"{1970 + quarters // 4:04}Q{quarters % 4 + 1}",
+        "M": _months,
+        "D": lambda days: _iso(days * _DAY_MS).partition("T")[0],
+        "h": lambda hours: _iso(hours * 3_600_000),
+        "min": lambda minutes: _iso(minutes * 60_000),
+        "s": lambda seconds: _iso(seconds * 1_000),
+        "ms": _iso,
+    }.items()
+}
+"""What converts periods, by their length, into the text that pandas shows, or the time when they begin."""
 
 
 def _json_values(array: Any) -> list[Any]:

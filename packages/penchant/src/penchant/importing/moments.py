@@ -17,6 +17,8 @@ _ISO = re.compile(
     r" ?(?P<zone>[Zz]|UTC|[+-]\d{2}(?::?\d{2})?)?(?: [A-Z]{3,5})?\Z",
     re.ASCII,
 )
+_FAR = re.compile(r"[+-]\d{5,}-\d\d-\d\d", re.ASCII)
+"""How ISO 8601 writes years of more than four digits."""
 _ACCEPTED = (
     "seconds or milliseconds since 1970 or an ISO 8601 time is accepted; say how others are written with --time-format,"
     " for instance '%d/%m/%Y %H:%M'."
@@ -100,6 +102,8 @@ def _read_number(number: float, *, is_end: bool) -> str | None:
 def _read_iso(text: str) -> str:
     """Return an ISO 8601 time as RFC 3339; a missing time of day is midnight."""
     match = _ISO.match(text)
+    if match is None and _FAR.match(text):
+        raise ValueError(f"Found {shown(text)}, a time in no year from 1 to 9999; none other is accepted.")
     if match is None:
         raise ValueError(f"Found {shown(text)}, which is no time; {_ACCEPTED}")
     zone = match["zone"] or "Z"
