@@ -1,5 +1,6 @@
 """Tables of Parquet and Arrow, files and streams: whatever type a column has, it is read or told, without pandas."""
 
+import re
 import subprocess
 import sys
 from decimal import Decimal
@@ -7,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -224,3 +226,17 @@ def test_periods_of_pandas_are_texts_or_told(folder: Folder) -> None:
     kept = {unit: text for unit, text in PERIODS.items() if text is not None}
     assert first["extras"] == kept | dict.fromkeys("hs", "2026-01-05T00:00:00+00:00")
     assert folder.left_out()["a.parquet", "W"][0] == "values of the type period[W-SUN] are not read"
+
+
+@pytest.mark.parametrize("kind", ("ipc", "ipc_stream"))
+def test_arrow_files_with_integers_of_128_bits_are_refused_with_a_cast_that_helps(folder: Folder, kind: str) -> None:
+    frame = pl.DataFrame({"id": ["1"], "size": [2**100]}, schema_overrides={"size": pl.Int128})
+    path = folder.path / "a.arrow"
+    getattr(frame, f"write_{kind}")(path)
+
+    with pytest.raises(Refused, match="a type that pyarrow cannot read") as refusal:
+        folder.read("parquet")
+    cast = re.search(r"in polars by df\.(.*)\.$", str(refusal.value))
+    assert cast is not None
+    getattr(eval(f"frame.{cast[1]}"), f"write_{kind}")(path)  # noqa: S307  # advice that works
+    assert folder.read("parquet") == [drafted("1", extras={"size": str(2**100)})]

@@ -34,6 +34,7 @@ _ENDLESS, _ENDLESS_DAYS = (1 << 63) - 2, (1 << 31) - 2
 _CYCLE_MS = 146_097 * _DAY_MS
 _PER_MS = {"s": (1000, 1), "ms": (1, 1), "us": (1, 1000), "ns": (1, 1_000_000)}
 """By what a time is multiplied and divided to have milliseconds, by its unit."""
+_CAST = "Write it as Parquet, or that column as texts, in polars by df.with_columns(pl.col(pl.Int128).cast(pl.String))."
 _LARGE_BYTES = 16
 _EXACT_BITS = {16: 11, 32: 24, 64: 53}
 """Digits in base 2 that a float has, by its bits."""
@@ -186,6 +187,10 @@ def _readable(file: InputFile) -> Iterator[None]:
         yield
     except (pa.ArrowException, OSError) as error:
         detail = " ".join(printable(str(error)).split())
+        if isinstance(error, pa.ArrowNotImplementedError):
+            raise UnreadableFile(
+                f"{file}: has a column of a type that pyarrow cannot read ({detail}). {_CAST}"
+            ) from error
         raise UnreadableFile(f"{file}: no table of Parquet or Arrow ({detail}).") from error
 
 
