@@ -44,11 +44,21 @@ def in_csv(cells: Sequence[str]) -> str:
     return ",".join('"' + cell.replace('"', '""') + '"' for cell in cells)
 
 
-COLUMNS = ("dcterms:subject", "dcterms", "a=b", 'it\'s "one"', "two words", "where,when", "x:y=z:", "$HOME `id`")
+COLUMNS = (
+    "dcterms:subject",
+    "dcterms",
+    "a=b",
+    'it\'s "one"',
+    "two words",
+    "where,when",
+    "x:y=z:",
+    "$HOME `id`",
+    "Made: of",
+)
 
 
 @pytest.mark.parametrize("column", COLUMNS)
-@pytest.mark.parametrize("separator", ("|", ";", ",", ""))
+@pytest.mark.parametrize("separator", ("|", ";", ",", "/", " > ", ""))
 def test_every_proposal_is_accepted_and_joins_pieces(folder: Folder, tell: Tell, column: str, separator: str) -> None:
     cells = [separator.join(each) for each in (("boats", "piers"), ("boats", "nets"), ("nets", "piers"), ("boats",))]
     rows = [in_csv((str(n), f"Name{n}", cell)) for n, cell in enumerate(cells if separator else "abab")]
@@ -61,6 +71,15 @@ def test_every_proposal_is_accepted_and_joins_pieces(folder: Folder, tell: Tell,
     for options in proposed:
         tell("--from", "csv", *options, str(path))
     assert "4 of 4 pieces share a keyword" in tell(*words, *proposed[0])
+
+
+def test_signs_within_names_are_no_separators_where_the_names_join_as_much(folder: Folder, tell: Tell) -> None:
+    rows = [f"{n},Name{n},{('AC/DC', 'Queen')[n % 2]},/{'ab'[n % 2]}/{n}.jpg" for n in range(6)]
+    path = folder.write("a.csv", "id,title,band,file", *rows)
+
+    proposed = proposals(tell("--from", "csv", "--no-words", str(path)))
+
+    assert [options[1] for options in proposed if options[0] == "--keywords"] == ["band=band"]
 
 
 def test_all_columns_that_would_join_pieces_are_proposed_those_that_join_most_first(folder: Folder, tell: Tell) -> None:

@@ -67,6 +67,8 @@ LEAST_TEXT_LETTERS = 40
 """Letters, in the mean, from which on texts are worth taking words from."""
 ADVISED_SHARE = 0.2
 """The share of pieces that have to share a value with others, for a field to be advised as keywords."""
+_WITHIN_NAMES = ("/", ">")
+"""What may separate keywords, and rather stands within them: AC/DC."""
 ALONE_SHARE = 0.05
 """The share of pieces that share no keyword, or of lists without order, from which on something is advised."""
 BY_COLUMNS = frozenset({"csv", "parquet", "gorse", "recombee", "metarank"})
@@ -283,8 +285,11 @@ def _keyword_advice(sample: ImportSample, format_name: str) -> list[str]:
     for member, each in texts.items():
         for separator in _separators_of(each):
             joining, information = _joining(each, separator, number)
-            # Parted only where that tells more: a comma may as well stand within a name.
-            if joining >= ADVISED_SHARE * number and information > best.get(member, (0, 0.0, ""))[1]:
+            known = best.get(member, (0, 0.0, ""))
+            # Parted only where that tells more, as a comma may stand within a name, and where signs that mostly do
+            # join more.
+            is_more = information > known[1] and (joining > known[0] or separator not in _WITHIN_NAMES)
+            if joining >= ADVISED_SHARE * number and is_more:
                 best[member] = joining, information, separator
     ranked = sorted(best.items(), key=lambda each: (-each[1][0], -each[1][1], each[0]))
     options = [(member, keywords_option(member.lower(), member, separator)) for member, (*_, separator) in ranked]
@@ -310,12 +315,14 @@ def keywords_option(category: str, column: str, separator: str = "") -> str:
 def _separators_of(texts: Sequence[str]) -> Sequence[str]:
     """Return what may separate keywords in texts: nothing in sentences, which share commas with lists, but ``|``."""
     sentences = sum(map(_is_sentence, texts))
-    possible = ("|",) if sentences > SENTENCES_SHARE * len(texts) else ("", "|", ";", ",")
+    possible = ("|",) if sentences > SENTENCES_SHARE * len(texts) else ("", "|", ";", ",", *_WITHIN_NAMES)
+    if any(text.startswith("/") for text in texts):
+        possible = tuple(each for each in possible if each != "/")  # paths of files
     return [each for each in possible if not each or any(each in text for text in texts)]
 
 
 def _is_sentence(text: str) -> bool:
-    words = max(len(part.split()) for part in re.split(r"[,;|]", text))
+    words = max(len(part.split()) for part in re.split(r"[,;|/>]", text))
     return read_list(text) is None and (
         words > MAX_KEYWORD_WORDS or (words > 1 and text.endswith((".", "!", "?", "…")))
     )
