@@ -209,3 +209,47 @@ def test_tables_without_a_heading_are_told_with_the_option_that_helps(
     (options,) = proposals(output)
     assert options == expected
     assert f"{len(rows)} rows" in tell("--from", "csv", *options, str(path))
+
+
+TEXTS = [f"A rope that sailors of {town} have made by hand for {n} years." for n, town in enumerate(("Rye", "Bremen"))]
+WITH_TEXTS = {
+    "ndjson": ("a.ndjson", '{{"id":"{0}","label":"N{0}","categories":{{}},"extras":{{"the plot":"{1}"}}}}'),
+    "specification": ("a.json", '{{"id":"{0}","categories":{{}},"filters":{{}},"extras":{{"plot":"{1}"}}}}'),
+    "csv": ("a.csv", "{0},N{0},{1},oak/m{0}"),
+    "shopify": ("products.csv", "{0},N{0},{1},m{0}"),
+    "woocommerce": ("wc.csv", "{0},N{0},{1},m{0},1,simple"),
+    "merchant": ("a.tsv", "{0}\tN{0}\t{1}\tm{0}"),
+    "schema.org": ("a.jsonl", '{{"@type":"T{0}","@id":"{0}","name":"N{0}","description":"{1}"}}'),
+    "feed": ("a.rss", "<item><guid>{0}</guid><title>N{0}</title><description>{1}</description></item>"),
+    "gorse": ("items.jsonl", '{{"ItemId":"{0}","Comment":"Rope of {0}","Labels":{{"x: y":"v{0}","size":7}}}}'),
+    "recombee": ("items.jsonl", '{{"itemId":"{0}","title":"N{0}","Made: of":"oak/m{0}","plot":"{1}"}}'),
+    "metarank": (
+        "a.jsonl",
+        '{{"event":"item","item":"{0}","fields":[{{"name":"plot","value":"{1}"}},{{"name":"a:b","value":"c/{0}"}}]}}',
+    ),
+    "tmdb": ("movies.csv", "{0},N{0},[],{1}"),
+}
+HEADINGS = {
+    "csv": "id,title,the plot,Made: of",
+    "shopify": "Handle,Title,Body (HTML),Vendor",
+    "woocommerce": "ID,Name,Description,Brands,Published,Type",
+    "merchant": "id\ttitle\tdescription\tbrand",
+    "tmdb": "id,title,genres,overview",
+}
+
+
+@pytest.mark.parametrize("name", WITH_TEXTS)
+def test_proposals_of_every_format_are_accepted_and_help(folder: Folder, tell: Tell, name: str) -> None:
+    file, line = WITH_TEXTS[name]
+    lines = [line.format(n, text) for n, text in enumerate(TEXTS)]
+    if name == "feed":
+        lines = ["<rss>", *lines, "</rss>"]
+    path = folder.write(file, *filter(None, [HEADINGS.get(name)]), *lines)
+    first = tell("--from", name, "--no-words", str(path))
+
+    proposed = proposals(first)
+
+    assert "--words" in {options[0] for options in proposed}
+    for options in proposed:
+        told = tell("--from", name, *([] if "--words" in options else ["--no-words"]), *options, str(path))
+        assert "2 of 2 pieces share a keyword" in told
