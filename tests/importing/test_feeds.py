@@ -1,10 +1,11 @@
 """Feeds as they are written: corrections, podcasts, authors with addresses, odd times, pages, false declarations."""
 
+import json
 from typing import Any
 
 import pytest
 
-from importing.conftest import Folder, drafted
+from importing.conftest import Folder, drafted, run
 from penchant.importing.formats.feeds import read_time
 from penchant.importing.texts import name_without_address
 
@@ -172,3 +173,20 @@ def test_an_enclosure_without_a_type_is_what_its_ending_says(
 
     assert folder.read("feed") == [drafted("1", "A", extras=extras)]
     assert bool(folder.left_out()) is not bool(extras)
+
+
+@pytest.mark.parametrize("newest_first", (True, False))
+def test_a_newest_entry_that_may_not_be_stored_leaves_the_older_one(folder: Folder, newest_first: Any) -> None:
+    titles = {"New": ("x" * 2_000_000, "03"), "Old": ("o", "02")}
+    entries = [
+        f"<item><guid>1</guid><title>{title}</title><link>{link}</link><pubDate>2026-11-{day}</pubDate></item>"
+        for title, (link, day) in titles.items()
+    ]
+    folder.write("a.rss", "<rss>", *(entries if newest_first else reversed(entries)), "</rss>")
+
+    work = run("feed", folder, None)
+
+    assert (work.tally.invalid_rows, work.tally.pieces) == (1, 1)
+    assert [json.loads(each)["label"] for each in work.examples] == ["Old"]
+    told = [each.reason for each in work.notes.all_left_out()]
+    assert told == ["another piece of this id, which stays: that of a.rss, line 2 may not be stored"] * newest_first

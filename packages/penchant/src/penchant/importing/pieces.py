@@ -10,6 +10,7 @@ from math import inf
 from typing import Any
 from zlib import crc32
 
+from penchant.errors import PenchantError
 from penchant.importing.drafts import Draft, DraftKind, problem_draft
 from penchant.importing.files import TableRow, quoted
 from penchant.importing.measures import is_measure, plain
@@ -19,7 +20,7 @@ from penchant.importing.placeholders import is_never, is_nothing
 from penchant.importing.report import NO_PLACE, Notes
 from penchant.importing.texts import LISTED, name_of, plain_name, plain_text, read_list
 from penchant.model import MAX_ID_LENGTH
-from penchant.wire import encode, id_problem, name_problem
+from penchant.wire import decode_submission, encode, id_problem, name_problem
 from penchant.wire.text import label_problem
 from penchant_engine.model import MAX_WEIGHT
 
@@ -421,11 +422,15 @@ MAX_NAMED_REPEATS = 20
 """Pieces of an id met before that a report names; more are counted together."""
 
 
+_LAST_BYTES = 16 * 1024 * 1024
+
+
 class IdRegister:
     """Tells which of several pieces of one id counts: the newest by its own date, without two dates the later one.
 
-    What differs from the one before is named in the notes, with both places. Costs some 150 bytes of memory an id, with
-    a date 100 more.
+    One that may not be stored keeps no other from counting, unless over 16 MB of dated pieces lie between them. What
+    differs from the one before is named in the notes, with both places. Costs some 150 bytes of memory an id, with a
+    date 100 more.
     """
 
     def __init__(self, notes: Notes) -> None:
@@ -434,6 +439,8 @@ class IdRegister:
         self._places: dict[int, int] = {}
         self._revisions: dict[int, str] = {}
         self._files: dict[str, int] = {}
+        self._last: dict[int, Draft] = {}
+        self._last_bytes = 0
         self._named = 0
 
     def admits(self, draft: Draft, piece_id: str, revised: str | None = None) -> bool:
@@ -442,14 +449,29 @@ class IdRegister:
         before = self._places.get(key)
         known = self._revisions.get(key)
         is_newer = before is None or not (revised and known) or revised >= known
-        if before is not None and before & 0xFFFFFFFF != checksum:
+        # Of most ids there is one, whose checks come later.
+        if before is not None and not _is_storable(draft):
+            return True
+        if not is_newer and (last := self._last.get(key)) is not None and not _is_storable(last):
+            why = f"another piece of this id, which stays: that of {last.file}, line {last.line} may not be stored"
+            self._notes.left_out(draft.file, shown(piece_id), why, draft.line)
+            is_newer = True
+        elif before is not None and before & 0xFFFFFFFF != checksum:
             self._name(draft, piece_id, before, is_newer=is_newer)
         if is_newer:
             number = self._files.setdefault(draft.file, len(self._files))
             self._places[key] = number << 64 | draft.line << 32 | checksum
             if revised:
                 self._revisions[key] = revised
+                self._keep(key, draft)
         return is_newer
+
+    def _keep(self, key: int, draft: Draft) -> None:
+        before = self._last.pop(key, None)
+        self._last[key] = draft
+        self._last_bytes += len(draft.body) - (0 if before is None else len(before.body))
+        while self._last_bytes > _LAST_BYTES and len(self._last) > 1:
+            self._last_bytes -= len(self._last.pop(next(iter(self._last))).body)
 
     def _name(self, draft: Draft, piece_id: str, before: int, *, is_newer: bool) -> None:
         file, line = list(self._files)[before >> 64], before >> 32 & 0xFFFFFFFF
@@ -461,6 +483,14 @@ class IdRegister:
         kept = (draft.file, draft.line) if is_newer else (file, line)
         gone = (file, line) if is_newer else (draft.file, draft.line)
         self._notes.left_out(gone[0], shown(piece_id), f"{why} {kept[0]}, line {kept[1]}", gone[1])
+
+
+def _is_storable(draft: Draft) -> bool:
+    try:
+        decode_submission(b"[" + draft.body + b"]")
+    except PenchantError:
+        return False
+    return True
 
 
 def _without_id(values: Mapping[str, Any]) -> str:

@@ -315,10 +315,15 @@ def keywords_option(category: str, column: str, separator: str = "") -> str:
 def _separators_of(texts: Sequence[str]) -> Sequence[str]:
     """Return what may separate keywords in texts: nothing in sentences, which share commas with lists, but ``|``."""
     sentences = sum(map(_is_sentence, texts))
-    possible = ("|",) if sentences > SENTENCES_SHARE * len(texts) else ("", "|", ";", ",", *_WITHIN_NAMES)
-    if any(text.startswith("/") for text in texts):
-        possible = tuple(each for each in possible if each != "/")  # paths of files
-    return [each for each in possible if not each or any(each in text for text in texts)]
+    are_paths = any(text.startswith("/") for text in texts)
+    possible: Sequence[str] = (
+        ("|",) if sentences > SENTENCES_SHARE * len(texts) else ("", "|", ";", ",", *_WITHIN_NAMES)
+    )
+    return [
+        each
+        for each in possible
+        if not each or (any(each in text for text in texts) and not (each == "/" and are_paths))
+    ]
 
 
 def _is_sentence(text: str) -> bool:
