@@ -37,10 +37,10 @@ def read_items(files: Files, file: InputFile, tags: Sequence[str]) -> Iterator[t
         UnreadableFile: the file is no XML, or holds entities.
     """
     collector = _ItemCollector(frozenset(tags))
-    start = _Beginning(b"", None)
+    start = _FirstChunk(b"", None)
     try:
         with files.open(file) as stream:
-            start = _beginning(file, stream.read(_CHUNK_BYTES), files.encoding)
+            start = _first_chunk(file, stream.read(_CHUNK_BYTES), files.encoding)
             parser = DefusedXMLParser(target=collector, encoding=start.encoding)
             # Where a document type is named, as in television guides, that of HTML is often meant: single characters.
             parser.entity.update(_CHARACTERS)
@@ -81,7 +81,7 @@ def read_items(files: Files, file: InputFile, tags: Sequence[str]) -> Iterator[t
         raise UnreadableFile(f"{file}, line {line}: entities and external parts are not read ({error}).") from None
 
 
-class _Beginning:
+class _FirstChunk:
     """The beginning of a file of XML, without blanks before its declaration, and how the file is to be parsed.
 
     A file that begins with the letters of its declaration, a byte each, is not UTF-16, whatever it declares. What the
@@ -106,9 +106,9 @@ class _Beginning:
         return chunk if self._decoder is None else self._decoder.decode(chunk).encode()
 
 
-def _beginning(file: InputFile, content: bytes, said: str | None) -> _Beginning:
+def _first_chunk(file: InputFile, content: bytes, said: str | None) -> _FirstChunk:
     try:
-        return _Beginning(content, said)
+        return _FirstChunk(content, said)
     except LookupError as error:
         raise UnreadableFile(f"{file}, line 1: {error}. {SAY_ENCODING}") from None
 
@@ -139,7 +139,7 @@ def outline(files: Files, file: InputFile) -> Outline:
     """Return the outline of a file's beginning; of one that is no XML, of what comes before that shows."""
     reader = _OutlineReader()
     with contextlib.suppress(ParseError, DefusedXmlException, UnicodeDecodeError), files.open(file) as stream:
-        start = _beginning(file, stream.read(_CHUNK_BYTES), files.encoding)
+        start = _first_chunk(file, stream.read(_CHUNK_BYTES), files.encoding)
         parser = DefusedXMLParser(target=reader, encoding=start.encoding)
         chunk = start.content
         for _ in range(MAX_OUTLINED_BYTES // _CHUNK_BYTES):
