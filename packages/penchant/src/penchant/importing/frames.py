@@ -8,11 +8,12 @@ import io
 import json
 import math
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import cache, partial
+from itertools import chain
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -83,8 +84,9 @@ class Frame:
             for batch in self._batches:
                 omissions = self._omissions(batch, converters, read, done)
                 columns = [_column(convert, batch.column(place)) for place, convert in converters.items()]
-                problems = _problems(names, columns, needed)
-                for omission in [*omissions, *_without_bytes(names, columns, done)]:
+                odd = [place for place, column in enumerate(columns) if _may_have_bytes(column)]
+                problems = _problems(names, columns, needed, odd)
+                for omission in [*omissions, *_without_bytes(names, columns, odd, done)]:
                     omit(omission)
                 for number, values in enumerate(zip(*columns, strict=True), start=done + 1):
                     yield TableRow(number, dict(zip(names, values, strict=True)), problems.get(number - done - 1))
@@ -223,11 +225,25 @@ def _column(convert: Convert, array: Any) -> list[Any]:
     return ["" if value is None else value for value in convert(array)]
 
 
-def _problems(names: Sequence[str], columns: Sequence[list[Any]], needed: Callable[[str], bool]) -> dict[int, str]:
+_PLAIN = frozenset({str, int, float, bool, type(None)})
+
+
+def _may_have_bytes(column: Sequence[Any]) -> bool:
+    """Return whether a column may have bytes that are no text, also within lists; costs little where it has none."""
+    kinds = set(map(type, column))
+    if list in kinds:
+        cells = (cell for cell in column if type(cell) is list)
+        kinds = kinds - {list} | set(map(type, chain.from_iterable(cells)))
+    return not kinds <= _PLAIN
+
+
+def _problems(
+    names: Sequence[str], columns: Sequence[list[Any]], needed: Callable[[str], bool], odd: Iterable[int]
+) -> dict[int, str]:
     """Return the rows of a batch, from 0, with bytes that are no text where one is needed, and what is wrong."""
     return {
         number: f"The column {printable(name)} holds bytes that are no UTF-8 ({value}); write it as texts in UTF-8."
-        for name, column in zip(names, columns, strict=True)
+        for name, column in ((names[place], columns[place]) for place in odd)
         if needed(name)
         for number, cell in enumerate(column)
         for value in (_bytes_within(cell) if isinstance(cell, list | dict) else (cell,))
@@ -248,9 +264,12 @@ def _bytes_within(value: Any) -> Iterator[NoText]:
             yield from _bytes_within(each)
 
 
-def _without_bytes(names: Sequence[str], columns: list[list[Any]], done: int) -> Iterator[OmittedValues]:
+def _without_bytes(
+    names: Sequence[str], columns: list[list[Any]], odd: Iterable[int], done: int
+) -> Iterator[OmittedValues]:
     """Take bytes that are no text out of lists and objects; yield of which columns, how many, and the first row."""
-    for place, column in enumerate(columns):
+    for place in odd:
+        column = columns[place]
         rows = [
             number
             for number, cell in enumerate(column)

@@ -3,6 +3,7 @@
 A format whose fields have names of their own says what becomes of each in a table of `FieldTaker`.
 """
 
+import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, groupby
@@ -88,10 +89,9 @@ class PieceBuilder:
         """Take texts as keywords of a category, each once."""
         taken: dict[str, int | None] = {}
         for value in values:
-            named = name_of(value) if isinstance(value, dict) else value
-            text = plain_name(named) if isinstance(named, str) else named
-            if self._is_keyword(field, text):
-                taken[text] = None
+            keyword = self._keyword(field, name_of(value) if isinstance(value, dict) else value)
+            if keyword is not None:
+                taken[keyword] = None
         self._add(field, category, taken)
 
     def qualities(
@@ -117,9 +117,9 @@ class PieceBuilder:
     def weights(self, field: str, category: str, weights: Mapping[str, int | None]) -> None:
         """Take keywords with their weights, cut at the greatest one; ``None`` is no weight."""
         taken = {
-            plain_name(keyword): weight if weight is None else min(weight, MAX_WEIGHT)
-            for keyword, weight in weights.items()
-            if weight is None or self._is_keyword(field, keyword)
+            keyword: weight if weight is None else min(weight, MAX_WEIGHT)
+            for text, weight in weights.items()
+            if (keyword := self._keyword(field, text)) is not None
         }
         self._add(field, category, taken)
 
@@ -276,19 +276,32 @@ class PieceBuilder:
         else:
             self.leave(field, "a list without texts holds no keywords")
 
-    def _is_keyword(self, field: str, value: Any) -> bool:
-        problem = id_problem(value) if isinstance(value, str) else "not a text."
-        if problem and isinstance(value, str) and len(value) > MAX_ID_LENGTH:
-            # One line of a report for all of them, however long each is.
-            problem = f"over {MAX_ID_LENGTH} characters."
-        if not problem and is_nothing(value):
-            problem = NOTHING
+    def _keyword(self, field: str, value: Any) -> str | None:
+        """Return the keyword that a value is; of what is none it is noted."""
+        if not isinstance(value, str):
+            self.leave(field, "no keyword: not a text.")
+            return None
+        keyword, problem = (_remembered if len(value) <= MAX_ID_LENGTH else _read_keyword)(value)
         if problem:
             self.leave(field, f"no keyword: {problem}")
-        return not problem
+            return None
+        return keyword
 
     def _take(self, field: str, to: str) -> None:
         self._notes.mapped(self._file, field, to)
+
+
+def _read_keyword(text: str) -> tuple[str, str | None]:
+    """Return a keyword without entities, and what is wrong with it."""
+    keyword = plain_name(text)
+    problem = id_problem(keyword)
+    if problem and len(keyword) > MAX_ID_LENGTH:
+        # One line of a report for all of them, however long each is.
+        problem = f"over {MAX_ID_LENGTH} characters."
+    return keyword, NOTHING if problem is None and is_nothing(keyword) else problem
+
+
+_remembered = functools.lru_cache(maxsize=1 << 13)(_read_keyword)  # most stand in many rows
 
 
 _ID_NAMES = (
