@@ -240,3 +240,9 @@ def test_arrow_files_with_integers_of_128_bits_are_refused_with_a_cast_that_help
     assert cast is not None
     getattr(eval(f"frame.{cast[1]}"), f"write_{kind}")(path)  # noqa: S307  # advice that works
     assert folder.read("parquet") == [drafted("1", extras={"size": str(2**100)})]
+
+
+def test_an_id_of_zero_is_an_id(folder: Folder) -> None:
+    pieces = read(folder, id=[0, 1, None, 3], title=["a", "b", "c", "d"])
+
+    assert [each["id"] for each in pieces if isinstance(each, dict)] == ["0", "1", "3"]

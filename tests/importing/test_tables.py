@@ -305,7 +305,7 @@ def test_a_row_of_nobody_is_left_out_whatever_else_it_lacks(folder: Folder) -> N
 
 def test_ids_that_a_data_frame_wrote_with_a_point_are_whole_numbers_in_both_tables(folder: Folder) -> None:
     folder.write("a.csv", "id,title", "7.0,Seven", ",Nobody", "12.0,Twelve")
-    folder.write("b.csv", "user,item,event,time", "1.0,7.0,view,2026-11-01", ",12.0,view,2026-11-01")
+    folder.write("b.csv", "user,item,event,time", "1.000,7.000,view,2026-11-01", ",12.000,view,2026-11-01")
 
     seven, without, twelve, view = folder.read("csv")
 
@@ -320,3 +320,14 @@ def test_ids_of_which_only_some_end_in_a_point_and_zero_stay_and_are_told(folder
 
     assert [each["id"] for each in folder.read("csv")] == ["7.0", "7.1", "8.0"]
     assert folder.left_out()["a.csv", "id"] == ("some end in .0 and some do not; all stay as they are", 1, 3)
+
+
+def test_ids_of_which_a_spreadsheet_kept_a_few_digits_are_refused(folder: Folder) -> None:
+    folder.write("a.csv", "ean;title", "9,78044E+12;Rope", "1.2345678901234567e+19;Sail", "12e+45;Hash")
+    folder.write("b.csv", "user;item;event;time", "kim;9,78044E+12;view;2026-11-01")
+
+    cut, float_, piece, view = folder.read("csv")
+
+    assert cut.detail == "Found '9,78044E+12', a number that has lost its digits; write that column as texts."
+    assert (float_.detail[-21:], view.detail) == (cut.detail[-21:], cut.detail)
+    assert piece["id"] == "12e+45"

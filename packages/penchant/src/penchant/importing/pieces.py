@@ -411,13 +411,19 @@ def merge_rows(
     that stand apart the last ones count, which is noted. Costs some 100 bytes of memory an id.
     """
     seen = set[int]()
-    for key, group in groupby(rows, lambda row: row.line if row.problem else row.values[id_column] or row.line):
+    # A row without an id is by itself: its line is no id.
+    for key, group in groupby(
+        rows, lambda row: (row.line,) if row.problem or row.values[id_column] in ("", None) else row.values[id_column]
+    ):
         first, others = next(group), group  # noqa: B031  # each row is read once
         if first.problem:
             yield problem_draft(DraftKind.PIECE, (file, first.line), "", first.problem)
             continue
         if first.values[id_column] in ("", None):
             yield problem_draft(DraftKind.PIECE, (file, first.line), id_column, _without_id(first.values))
+            continue
+        if (problem := cut_problem(first.values[id_column])) is not None:
+            yield problem_draft(DraftKind.PIECE, (file, first.line), id_column, problem)
             continue
         # Hashes, not ids, to save memory: two ids with the same one would cost a note that is wrong, no piece.
         if hash(key) in seen:
@@ -429,6 +435,16 @@ def merge_rows(
             notes.mapped(file, id_column, "id")
             take(builder, row.values)
         yield builder.draft()
+
+
+_CUT = re.compile(r"\d(?:[.,]\d+)?[Ee]\+\d+\Z", re.ASCII)
+
+
+def cut_problem(piece_id: Any) -> str | None:
+    """Return what is wrong with an id that is a long number of which a spreadsheet or a data frame kept few digits."""
+    if not isinstance(piece_id, str) or "+" not in piece_id or not _CUT.match(piece_id):
+        return None
+    return f"Found {shown(piece_id)}, a number that has lost its digits; write that column as texts."
 
 
 MAX_NAMED_REPEATS = 20

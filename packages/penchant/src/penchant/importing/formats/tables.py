@@ -25,7 +25,16 @@ from penchant.importing.frames import Frame, NoText, OmittedValues, open_frame
 from penchant.importing.measures import is_number, plain
 from penchant.importing.moments import read_moment
 from penchant.importing.options import ImportOptions, KeywordColumn
-from penchant.importing.pieces import DESCRIPTION_NAMES, ID_NAMES, FieldTaker, PieceBuilder, merge_rows, split, window
+from penchant.importing.pieces import (
+    DESCRIPTION_NAMES,
+    ID_NAMES,
+    FieldTaker,
+    PieceBuilder,
+    cut_problem,
+    merge_rows,
+    split,
+    window,
+)
 from penchant.importing.placeholders import is_nothing
 from penchant.importing.report import NO_PLACE, Notes
 from penchant_engine.model import InteractionType
@@ -47,7 +56,7 @@ _CATEGORIES = {name: category for category, names in _KEYWORDS.items() for name 
 _COMMA_SEPARATED = {"genre", "tag", "keyword"}
 """Categories whose texts are lists where they hold commas; names of people and of subjects have commas in them."""
 _WITH_COMMA = re.compile(r"-?\d{1,3}(?:\.?\d{3})*,\d+\Z", re.ASCII)
-_POINTED = re.compile(r"-?\d+\.0\Z", re.ASCII)
+_POINTED = re.compile(r"(-?\d+)\.0+\Z", re.ASCII)
 WHOLE = "whole numbers, without the .0 that all of its column have"
 """What a report says of ids that a data frame wrote as numbers with a fraction."""
 _EMPTY = ("", None)
@@ -133,7 +142,8 @@ def _pointed_columns(rows: Iterable[TableRow], table: Table, notes: Notes) -> se
 
 
 def _without_points(columns: Collection[str], file: str, notes: Notes, row: TableRow) -> TableRow:
-    whole = {column: row.values[column][:-2] for column in columns if _POINTED.match(row.values.get(column, ""))}
+    found = {column: _POINTED.match(row.values.get(column, "")) for column in columns}
+    whole = {column: match[1] for column, match in found.items() if match is not None}
     for column in whole:
         notes.mapped(file, column, WHOLE)
     return row._replace(values=row.values | whole) if whole else row
@@ -345,10 +355,12 @@ def _interaction(row: TableRow, file: str, roles: Roles, options: ImportOptions,
     time = None if roles.time is None else (roles.time, values[roles.time])
     who = person, values[roles.id]
     draft = interaction_draft(where, who=who, kind=kind, time=time, time_format=options.time_format)
-    if time is None or time[1] not in _EMPTY:
-        return draft
-    detail = "Found no time; without one the row would count as of now (--without-times says that it shall)."
-    return draft._replace(problem=RowProblem(time[0], detail), omission=None)
+    if (problem := cut_problem(values[roles.id])) is not None:
+        return problem_draft(DraftKind.INTERACTION, where, roles.id, problem)
+    if time is not None and time[1] in _EMPTY:
+        detail = "Found no time; without one the row would count as of now (--without-times says that it shall)."
+        draft = draft._replace(problem=RowProblem(time[0], detail), omission=None)
+    return draft
 
 
 def _type_of(values: Mapping[str, Any], roles: Roles, options: ImportOptions) -> InteractionType | None:
