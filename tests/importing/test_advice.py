@@ -140,6 +140,13 @@ def test_of_columns_that_fit_an_option_the_longest_is_meant(names: list[str], se
         assert found is None or found.written == written
 
 
+@pytest.mark.parametrize("encoding", ("klingon", "zlib", "undefined"))
+def test_an_encoding_that_is_none_of_texts_is_refused(folder: Folder, tell: Tell, encoding: str) -> None:
+    path = folder.write("a.csv", "id,title", "1,Rope")
+
+    assert "--encoding takes a name such as" in tell("--from", "csv", "--encoding", encoding, str(path), code=2)
+
+
 def test_columns_that_are_not_there_are_refused_whatever_they_are_for(folder: Folder) -> None:
     folder.write("a.csv", "id,title", "1,Rope")
     folder.write("b.csv", "user,item,event,ts", "u,1,view,1")

@@ -476,6 +476,8 @@ def test_xml_is_read_in_every_encoding_that_it_declares(folder: Folder, encoding
         ("", r"a.xml, line 2, column 36: not UTF-8. Say how it is written with --encoding"),
         ('<?xml version="1.0" encoding="UTF-8"?>', r"not UTF-8. Say how it is written with --encoding"),
         ('<?xml version="1.0" encoding="klingon"?>', r"line 1: unknown encoding: klingon. Say .* --encoding"),
+        ('<?xml version="1.0" encoding="zlib"?>', r"line 1: .zlib. is not a text encoding.* --encoding"),
+        ('<?xml version="1.0" encoding="idna"?>', r"line 1: unknown encoding: idna. Say .* --encoding"),
         ('<?xml version="1.0" encoding="euc_jp"?>', r"line 1 or after: not EUC_JP .* --encoding"),
     ),
 )

@@ -1,6 +1,5 @@
 """``penchant import``: files of this and other systems into a source, with a progress bar and a report."""
 
-import codecs
 import csv
 import functools
 import re
@@ -244,8 +243,8 @@ def read_options(options: dict[str, Any]) -> ImportOptions:
     if delimiter is not None and len(delimiter) != 1:
         raise click.UsageError("--delimiter takes one character.")
     try:
-        codecs.lookup(options["encoding"] or "utf-8")
-    except LookupError:
+        "".encode(options["encoding"] or "utf-8")
+    except (LookupError, UnicodeError):
         raise click.UsageError("--encoding takes a name such as windows-1252, latin-1 or utf-16.") from None
     try:
         catalogs = options["catalogs"]

@@ -94,7 +94,7 @@ class _FirstChunk:
         self.blank_lines = content[: len(content) - len(self.content)].count(b"\n")
         declared = _DECLARED.match(text.removeprefix(codecs.BOM_UTF8))
         name = said or (declared[1].decode().lower() if declared else "utf-8")
-        name = "utf-8" if said is None and name.startswith(_WIDE) else codecs.lookup(name).name
+        name = "utf-8" if said is None and name.startswith(_WIDE) else _text_encoding(name)
         self.is_utf_8 = name == "utf-8"
         self.encoding = name if said or declared else None
         self._decoder: codecs.IncrementalDecoder | None = None
@@ -104,6 +104,22 @@ class _FirstChunk:
     def as_parsed(self, chunk: bytes) -> bytes:
         """Return a part of the file as the parser takes it; raises `UnicodeDecodeError` where it is not so written."""
         return chunk if self._decoder is None else self._decoder.decode(chunk).encode()
+
+
+def _text_encoding(name: str) -> str:
+    """Return the name by which an encoding of texts is known.
+
+    Raises:
+        LookupError: it is none: not one of bytes, which could unpack to any size, nor one of names and escapes.
+    """
+    found = codecs.lookup(name).name
+    if found in _NO_FILES:
+        raise LookupError(f"unknown encoding: {name}")
+    "".encode(found)
+    return found
+
+
+_NO_FILES = frozenset({"idna", "punycode", "unicode-escape", "raw-unicode-escape", "undefined"})
 
 
 def _first_chunk(file: InputFile, content: bytes, said: str | None) -> _FirstChunk:
