@@ -12,13 +12,17 @@ from pathlib import Path
 from typing import TypeAlias
 
 import pytest
+from sqlalchemy.event import listen
 from sqlalchemy.exc import OperationalError
 
 from databases import prepare_file
 from immutable import immutable
 from penchant.errors import InvalidSettings, StorageIncompatible, StorageUnavailable
-from penchant.storage import Storage, TakeBack, open_storage
+from penchant.model import NewInteraction
+from penchant.storage import RecordInteractions, Storage, TakeBack, open_storage
+from penchant.storage.bodies import Dictionaries
 from penchant.storage.databases.sqlite import SqliteDatabase
+from penchant.storage.writes import WriteTransaction
 from penchant_engine.model import InteractionType
 from storage.commands import done, erasing, preferring, submitting, watching
 
@@ -223,3 +227,28 @@ def test_what_is_taken_back_unsaid_or_past_its_life_leaves_the_log_as_well(tmp_p
             remove()
             assert storage.upkeep.erased_log() is not None
             assert storage.upkeep.forget_log()
+
+
+def test_pieces_are_looked_up_by_their_ids_however_many_the_source_has(tmp_path: Path) -> None:
+    storage, plans = open_storage(folder=tmp_path), list[str]()
+    account = storage.accounts.ensure("one")
+    done(storage, submitting(account, "a"))
+
+    def explain(*executed: object) -> None:
+        cursor, statement, parameters = executed[1:4]
+        if "pieces.piece_id IN" in str(statement):
+            beside = cursor.connection.cursor()  # type: ignore[attr-defined]  # the driver's
+            plans.extend(each[3] for each in beside.execute(f"EXPLAIN QUERY PLAN {statement}", parameters))
+
+    database = storage.keys._transactions.database
+    for engine in database.engines:
+        listen(engine, "before_cursor_execute", explain)
+    done(storage, submitting(account, "a", "b", "c"))
+    storage.pieces.read_some(account, "s", ["a", "b", "c"])
+    new = [NewInteraction(user_id="u", type=InteractionType.WATCH, piece_id=each) for each in ("a", "b")]
+    clicks = [RecordInteractions(account_id=account, source="s", interactions=[each], looks_up=True) for each in new]
+    with storage.keys._transactions.write() as connection:
+        WriteTransaction(connection, database, Dictionaries(), 0).record(clicks)
+
+    assert plans == ["SEARCH pieces USING INDEX sqlite_autoindex_pieces_1 (source_id=? AND piece_id=?)"] * 3
+    storage.close()

@@ -8,7 +8,7 @@ import socket
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, CursorResult, select
+from sqlalchemy import ColumnElement, Connection, CursorResult, select
 from sqlalchemy.sql import Select
 
 from penchant.errors import UnknownSource
@@ -124,7 +124,8 @@ class SourceReader:
 
     def pieces(self, ids: Sequence[str]) -> dict[str, EncodedPiece]:
         """Return live pieces by id, of a thousand ids at most, with what is kept of words; other ids are left out."""
-        statement = self._live(select(pieces.c.piece_id, pieces.c.codec, pieces.c.body, pieces.c.words))
+        columns = (pieces.c.piece_id, pieces.c.codec, pieces.c.body, pieces.c.words)
+        statement = self._live(select(*columns), statements.version_of_one)
         return {
             row[0]: EncodedPiece(id=row[0], body=self._bodies.read(row[1], row[2]), words=bytes(row[3] or b""))
             for row in self._connection.execute(statement.where(pieces.c.piece_id.in_(ids)))
@@ -301,11 +302,11 @@ class SourceReader:
             and max(cleared_at, purged_below) <= cursor.version <= version
         )
 
-    def _live(self, statement: Select[Any]) -> Select[Any]:
+    def _live(self, statement: Select[Any], version: ColumnElement[int] | None = None) -> Select[Any]:
         return statement.where(
             pieces.c.source_id == self.head.source_id,
             pieces.c.deleted.is_(False),
-            pieces.c.version > self._row.cleared_at,
+            (pieces.c.version if version is None else version) > self._row.cleared_at,
         )
 
     def _stream(self, statement: Select[Any], rows: int = BATCH_ROWS, **values: int) -> Iterator[Sequence[Any]]:

@@ -83,11 +83,13 @@ STORE_WORDS = (
     .values(words=bindparam("text"))
 )
 """Stores what is kept of the words of a piece as it was read."""
+version_of_one = pieces.c.version + literal_column("0")
+"""The version of a piece in look-ups by ids: bounds of the column itself have SQLite read all pieces of a source."""
 KNOWN_PIECES = select(pieces.c.piece_id).where(
     pieces.c.source_id == bindparam("source"),
     pieces.c.piece_id.in_(bindparam("ids", expanding=True)),
     pieces.c.deleted.is_(False),
-    pieces.c.version > bindparam("cleared_at"),
+    version_of_one > bindparam("cleared_at"),
 )
 """Which of these ids, some hundreds at most, a source has a piece of."""
 MOVE_INTERACTION, MOVE_EVENT = (

@@ -384,7 +384,7 @@ class WriteTransaction:
                 pieces.c.source_id == row.source_id,
                 pieces.c.piece_id.in_(portion),
                 pieces.c.deleted.is_(False),
-                pieces.c.version > row.cleared_at,
+                statements.version_of_one > row.cleared_at,
             )
             existing |= {row.piece_id: row.first_submitted_at for row in self.connection.execute(statement)}
         return existing
@@ -665,10 +665,11 @@ class WriteTransaction:
     def _bodies(self, row: Any, ids: Sequence[str]) -> dict[str, bytes | None]:
         bodies: dict[str, bytes | None] = dict.fromkeys(ids)
         reader = BodyReader(self.connection, row.source_id, self.dictionaries)
-        live = (pieces.c.source_id == row.source_id) & pieces.c.deleted.is_(False) & (pieces.c.version > row.cleared_at)
+        live = pieces.c.deleted.is_(False) & (statements.version_of_one > row.cleared_at)
+        own = (pieces.c.source_id == row.source_id) & live
         for portion in statements.portions(ids):
             statement = select(pieces.c.piece_id, pieces.c.codec, pieces.c.body)
-            for piece_id, codec, body in self.connection.execute(statement.where(live, pieces.c.piece_id.in_(portion))):
+            for piece_id, codec, body in self.connection.execute(statement.where(own, pieces.c.piece_id.in_(portion))):
                 bodies[piece_id] = reader.read(codec, bytes(body))
         return bodies
 
