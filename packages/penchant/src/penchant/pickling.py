@@ -2,14 +2,20 @@
 
 import copyreg
 import pickle
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import IO, Any
 
 
-def new_pickler(file: IO[bytes]) -> pickle.Pickler:
-    """Return what pickles to a file, which only whoever wrote it may read: reading may run code."""
+def new_pickler(
+    file: IO[bytes], reducers: Mapping[type[Any], Callable[[Any], tuple[Any, ...]]] = MappingProxyType({})
+) -> pickle.Pickler:
+    """Return what pickles to a file, which only whoever wrote it may read: reading may run code.
+
+    ``reducers`` give what makes a value of their type again: a function, and its arguments.
+    """
     pickler = pickle.Pickler(file, pickle.HIGHEST_PROTOCOL)
-    pickler.dispatch_table = {**copyreg.dispatch_table, MappingProxyType: _reduce_view}
+    pickler.dispatch_table = {**copyreg.dispatch_table, MappingProxyType: _reduce_view, **reducers}
     return pickler
 
 

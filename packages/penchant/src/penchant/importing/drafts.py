@@ -117,7 +117,11 @@ def interaction_draft(
     the interaction is one that `read_drafts` leaves out.
     """
     omission, problem = nobody(who[0]), None
-    user_id, piece_id = (str(each) if isinstance(each, int) else each for each in who)
+    user_id, piece_id = who
+    if isinstance(user_id, int):
+        user_id = str(user_id)
+    if isinstance(piece_id, int):
+        piece_id = str(piece_id)
     members: dict[str, Any] = {"userId": user_id, "type": kind.value, "contentId": piece_id}
     if time is not None:
         field, value = time
@@ -128,7 +132,8 @@ def interaction_draft(
                 omission = Omission(field or "timestamp", NO_TIME)
         except ValueError as error:
             problem = RowProblem(field, str(error))
-    members |= {name: given for name, given in (more or {}).items() if given is not None}
+    if more is not None:
+        members |= {name: given for name, given in more.items() if given is not None}
     return Draft(DraftKind.INTERACTION, *where, encode(members), problem, omission)
 
 

@@ -334,9 +334,10 @@ class Files:
                     lines.begin_row()
                     # A row may have several lines, and the reader says where it ends: it begins behind the row before.
                     line, before = skipped + reader.line_num, line
+                    stripped = [each.strip() for each in values]
                     # Blank lines are no rows of the table; spreadsheets write them as delimiters.
-                    if any(map(str.strip, values)):
-                        yield _row(before + 1, names, [each.strip() for each in values] if trim else values, fill=fill)
+                    if any(stripped):
+                        yield _row(before + 1, names, stripped if trim else values, fill=fill)
             except csv.Error as error:
                 raise UnreadableFile(f"{file}, line {skipped + reader.line_num}: {error}.") from None
 
@@ -563,6 +564,8 @@ def number_repeated(names: Sequence[str]) -> list[str]:
 
 
 def _row(line: int, names: Sequence[str], values: Sequence[str], *, fill: bool = False) -> TableRow:
+    if len(values) == len(names):
+        return TableRow(line, dict(zip(names, values, strict=True)))
     cells = list(values)
     # Padding: cells behind the last column that hold nothing.
     while len(cells) > len(names) and not cells[-1]:

@@ -206,9 +206,12 @@ class Notes:
     def mapped(self, file: str, field: str, to: str, count: int = 1) -> None:
         """Note that a field was taken over in a row."""
         key = file, field, to
-        if key not in self._mapped:
+        # Called for each value of each row, and nearly all are known.
+        try:
+            self._mapped[key] += count
+        except KeyError:
             key = self._bounded_key(self._mapped, key, "")
-        self._mapped[key] = self._mapped.get(key, 0) + count
+            self._mapped[key] = self._mapped.get(key, 0) + count
 
     def left_out(self, file: str, field: str, reason: str, line: int, count: int = 1) -> None:
         """Note that a field or value was not taken over in a row, or in several."""

@@ -31,6 +31,7 @@ from penchant.importing.report import ImportTally, InvalidRow, Notes, gather_fau
 from penchant.importing.targets import BatchResult, Target
 from penchant.importing.verdict import LOOKED_AT, ImportSample, JudgedSource
 from penchant.model import (
+    MAX_INTERACTIONS_PER_REQUEST,
     MAX_PIECES_PER_SUBMISSION,
     EncodedPiece,
     ListKind,
@@ -53,7 +54,11 @@ AS_THEY_ARE = frozenset({"ndjson", "specification"})
 """Formats that have no columns which an option could name."""
 SHOWN_FILES = 3
 """Files of which an error says what was found in them."""
-_SINGLE = frozenset({DraftKind.WHITELIST, DraftKind.BLACKLIST, DraftKind.SETTINGS})
+_MOST_ROWS = {
+    **dict.fromkeys((DraftKind.WHITELIST, DraftKind.BLACKLIST, DraftKind.SETTINGS), 1),
+    DraftKind.INTERACTION: MAX_INTERACTIONS_PER_REQUEST,
+}
+"""Rows of a batch of other kinds; in more at once interactions are stored in two thirds of the time."""
 _COUNTS = {
     DraftKind.PIECE: "pieces",
     DraftKind.INTERACTION: "interactions",
@@ -284,7 +289,9 @@ class Import:
         """Return an interaction with its event id, which goes by the time as it was read, and its time moved."""
         event_id = interaction.event_id or stable_event_id(interaction)
         occurred_at = None if interaction.occurred_at is None else interaction.occurred_at + self._shift_ms
-        return interaction._replace(event_id=event_id, occurred_at=occurred_at)
+        user_id, kind, piece_id, _, _, shown_in, portion = interaction
+        # By place, which takes a third of the time of `_replace`.
+        return NewInteraction(user_id, kind, piece_id, occurred_at, event_id, shown_in, portion)
 
     def _count_expired(self, interactions: Sequence[NewInteraction], now: int) -> int:
         if self._target is None:
@@ -326,12 +333,14 @@ def _send(target: Target, kind: DraftKind, items: Sequence[Any]) -> BatchResult:
 def _batches(drafts: Iterator[Draft]) -> Iterator[list[Draft]]:
     """Yield drafts in batches of one kind; a list or settings is one by itself."""
     batch: list[Draft] = []
-    size = 0
+    size = most = 0
     for draft in drafts:
-        full = len(batch) >= BATCH_ROWS or size + len(draft.body) > BATCH_BYTES
-        if batch and (full or draft.kind is not batch[0].kind or draft.kind in _SINGLE):
+        is_full = len(batch) >= most or size + len(draft.body) > BATCH_BYTES
+        if batch and (is_full or draft.kind is not batch[0].kind):
             yield batch
             batch, size = [], 0
+        if not batch:
+            most = _MOST_ROWS.get(draft.kind, BATCH_ROWS)
         batch.append(draft)
         size += len(draft.body)
     if batch:

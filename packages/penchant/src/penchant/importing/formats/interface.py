@@ -50,8 +50,9 @@ _MADE_ANEW = {
 def read_ndjson(files: Files, _options: ImportOptions, notes: Notes) -> Iterator[Draft]:
     """Yield what the files hold, in their order."""
     for file in files.taken(*ENDINGS):
+        name = file.name
         for number, text in files.raws(file):
-            yield _draft((file.name, number), text, file.role, notes)
+            yield _draft((name, number), text, file.role, notes)
 
 
 def _draft(where: tuple[str, int], text: bytes, role: DraftKind | None, notes: Notes) -> Draft:
@@ -75,7 +76,7 @@ def _draft(where: tuple[str, int], text: bytes, role: DraftKind | None, notes: N
 
 def _as_submitted(text: bytes, members: _Members) -> bytes:
     """Return an object as a request has it: data frames write ``null`` where one row has nothing, and times anyhow."""
-    moment = bytes(members.get(_TIME, b""))
+    moment = bytes(members[_TIME]) if _TIME in members else b""
     is_moment_odd = moment.startswith(b'"') and not moment.endswith((b'Z"', b'z"'))
     if not is_moment_odd and b"null" not in text and b"available" not in text:
         return text

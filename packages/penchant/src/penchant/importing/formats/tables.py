@@ -393,8 +393,9 @@ def note_values(
         for column, value in row.values.items():
             if not value or column in silent:
                 continue
-            if column in taken:
-                notes.mapped(file, column, taken[column])
+            to = taken.get(column)
+            if to is not None:
+                notes.mapped(file, column, to)
             else:
                 notes.left_out(file, column, NO_PLACE, row.line)
         yield row
