@@ -164,8 +164,8 @@ def main() -> None:
     arguments.add_argument("before")
     arguments.add_argument("--rows", type=int, default=100_000)
     arguments.add_argument("--pairs", type=int, default=5)
-    arguments.add_argument("names", nargs="*", choices=[*FILES, []], default=[])
-    chosen = arguments.parse_args()
+    arguments.add_argument("names", nargs="*", default=list(FILES))
+    chosen = arguments.parse_intermixed_args()
     with tempfile.TemporaryDirectory(prefix="imports-files-") as folder:
         writing = get_context("spawn").Process(target=write_files, args=(Path(folder), chosen.rows))
         writing.start()
@@ -173,7 +173,7 @@ def main() -> None:
         own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(f"{chosen.rows} rows, {chosen.pairs} pairs (a process begins with {own:.0f} MiB of its parent)")
         print(f"{'':24}{'CPU s':>8}{'before':>8}{'ratio':>8}{'MiB':>8}{'before':>8}  same report, same export")
-        for name in chosen.names or FILES:
+        for name in chosen.names:
             costs: dict[str, list[tuple[float, float]]] = {chosen.src: [], chosen.before: []}
             told = {}
             for turn in range(chosen.pairs):

@@ -13,10 +13,18 @@ from penchant.bootstrap.folders import (
     start_log,
     storage_of,
 )
-from penchant.bootstrap.processes import builders_of, run_builder, run_helper, web_application, worker_application
+from penchant.bootstrap.processes import (
+    COLLECTING,
+    builders_of,
+    run_builder,
+    run_helper,
+    web_application,
+    worker_application,
+)
 from penchant.bootstrap.services import HOUSEKEEPING_LOCK, open_services
 
 __all__ = (
+    "COLLECTING",
     "ERRORS_FILE",
     "HOUSEKEEPING_LOCK",
     "METRICS_FOLDER",

@@ -62,8 +62,9 @@ SWITCH_S = 0.001
 Python's own 5 ms, one turn after the other, is what all answers would wait for behind a tenant's heavy request.
 """
 COLLECTING = 10_000, 20, 50
-"""When a worker looks for garbage in its three generations: by Python's own 700, 10, 10 half a hundred times as often,
-once in a hundred with nobody answered for up to 80 ms, since a decoded submission is a hundred thousand objects."""
+"""When a worker, or an import, looks for garbage in its three generations: by Python's own 700, 10, 10 half a hundred
+times as often, once in a hundred with nobody answered for up to 80 ms, since a decoded submission is a hundred thousand
+objects."""
 PARENT_CHECK_S = 0.5
 """How often a worker looks whether the process that started it is still there, and for changed settings."""
 

@@ -39,6 +39,7 @@ _SYNONYMS: Mapping[InteractionType, str] = {
 """Further words for a type, in lower case letters only; each type is known by its own name as well."""
 _TYPES = {word: kind for kind in InteractionType for word in (kind.lower(), *_SYNONYMS.get(kind, "").split())}
 _STABLE_PREFIX = "import-"
+_EMPTY_HASH = hashlib.blake2b(digest_size=16)
 _STABLE = re.compile(_STABLE_PREFIX + "[0-9a-f]{32}")
 
 _PICTURES = (
@@ -122,7 +123,7 @@ def interaction_draft(
         user_id = str(user_id)
     if isinstance(piece_id, int):
         piece_id = str(piece_id)
-    members: dict[str, Any] = {"userId": user_id, "type": kind.value, "contentId": piece_id}
+    members: dict[str, Any] = {"userId": user_id, "type": kind, "contentId": piece_id}
     if time is not None:
         field, value = time
         try:
@@ -189,9 +190,10 @@ def stable_event_id(interaction: NewInteraction | StoredInteraction, repeat: int
 
     ``repeat`` counts equal ones from 1; they may differ in their portions (D188 of docs/decisions.md).
     """
-    parts = [interaction.user_id, interaction.type.value, interaction.piece_id, interaction.occurred_at]
-    content = encode(parts if repeat == 1 else [*parts, repeat])
-    return _STABLE_PREFIX + hashlib.blake2b(content, digest_size=16).hexdigest()
+    parts = [interaction.user_id, interaction.type, interaction.piece_id, interaction.occurred_at]
+    hashing = _EMPTY_HASH.copy()  # in a third of the time of another one
+    hashing.update(encode(parts if repeat == 1 else [*parts, repeat]))
+    return _STABLE_PREFIX + hashing.hexdigest()
 
 
 def order_event_id(order: Any, piece_id: str) -> str:

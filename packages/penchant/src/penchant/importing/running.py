@@ -262,11 +262,13 @@ class Import:
             self._show(checked)
         if not items:
             return
-        if checked.kind is DraftKind.INTERACTION:
+        # What is only checked first is judged as it is stored.
+        is_judged = self._kept is None
+        if is_judged and checked.kind is DraftKind.INTERACTION:
             items = [self._finished(each) for each in items]
             tally.expired += self._count_expired(items, now)
             self.sample.take_interactions(items, now)
-        elif checked.kind is DraftKind.PIECE:
+        elif is_judged and checked.kind is DraftKind.PIECE:
             self.sample.take_pieces(items)
         if target is not None:
             stored = _send(target, checked.kind, items)

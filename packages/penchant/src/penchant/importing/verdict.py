@@ -142,14 +142,14 @@ class ImportSample:
 
     def take_interactions(self, interactions: Iterable[NewInteraction], now: int) -> None:
         """Keep interactions up to the bound; those without a time are of now."""
-        for each in interactions:
+        for user_id, kind, piece_id, occurred_at, _, _, given in interactions:
             if len(self.rows) >= MAX_ROWS:
                 self.has_all_rows = False
                 return
-            occurred_at = now if each.occurred_at is None else each.occurred_at
-            portion = counted_portion(each.type, each.portion)
+            portion = counted_portion(kind, given)
             if portion:
-                self.rows.append((user_key(0, each.user_id), each.piece_id, each.type, occurred_at, portion))
+                moment = now if occurred_at is None else occurred_at
+                self.rows.append((user_key(0, user_id), piece_id, kind, moment, portion))
 
     def snapshot(self, now: int, settings: SourceSettings) -> Snapshot:
         """Return an index of the pieces, with words of their texts where settings have these."""
