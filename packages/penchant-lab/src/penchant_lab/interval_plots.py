@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import NamedTuple
 
+from penchant.evaluation.line_plots import document
+
 NAMES, WIDTH, NUMBERS, ROW, MARGIN = 150, 460, 170, 22, 24
 COLOUR, OTHER = "#0b6bcb", "#6b7280"
 """Of the row that is emphasised, and of the others."""
@@ -19,16 +21,11 @@ class IntervalPanel(NamedTuple):
 def draw_intervals(title: str, panels: Sequence[IntervalPanel], emphasised: str) -> bytes:
     """Return a document with the panels that have a row, all from 0, or from their least bound below."""
     shown = [panel for panel in panels if panel.rows]
-    width = NAMES + WIDTH + NUMBERS + 2 * MARGIN
-    parts, top = list[str](), 2 * MARGIN
+    parts, top = [f'<text x="{MARGIN}" y="{MARGIN}" font-size="14">{escape(title)}</text>'], 2 * MARGIN
     for panel in shown:
         parts += _panel(panel, top, emphasised)
         top += (len(panel.rows) + 2) * ROW + MARGIN
-    head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {top}" font-family="sans-serif" font-size="12">'
-    )
-    name = f'<text x="{MARGIN}" y="{MARGIN}" font-size="14">{escape(title)}</text>'
-    return "\n".join([head, '<rect width="100%" height="100%" fill="#fff"/>', name, *parts, "</svg>\n"]).encode()
+    return document(NAMES + WIDTH + NUMBERS + 2 * MARGIN, top, parts)
 
 
 def _panel(panel: IntervalPanel, top: int, emphasised: str) -> list[str]:

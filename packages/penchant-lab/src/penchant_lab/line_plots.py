@@ -21,19 +21,20 @@ def draw_panels(title: str, panels: Sequence[LinePanel]) -> bytes:
     shown = [panel for panel in panels if any(value is not None for line in panel.lines.values() for value in line)]
     names = list(dict.fromkeys(name for panel in shown for name in panel.lines))
     colours = {name: COLOURS[number % len(COLOURS)] for number, name in enumerate(names)}
-    height = LEGEND * 2 + len(shown) * (HEIGHT + MARGIN)
-    box = f"0 0 {WIDTH + 2 * MARGIN} {height}"
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{box}" font-family="sans-serif" font-size="12">',
-        '<rect width="100%" height="100%" fill="#fff"/>',
-        f'<text x="{MARGIN}" y="20" font-size="14">{escape(title)}</text>',
-    ]
+    parts = [f'<text x="{MARGIN}" y="20" font-size="14">{escape(title)}</text>']
     for number, name in enumerate(names):
         x = MARGIN + number * WIDTH // max(1, len(names))
         parts.append(f'<text x="{x}" y="44" fill="{colours[name]}">— {escape(name)}</text>')
     for number, panel in enumerate(shown):
         parts += _panel(panel, 2 * LEGEND + 20 + number * (HEIGHT + MARGIN), colours)
-    return "\n".join([*parts, "</svg>\n"]).encode()
+    return document(WIDTH + 2 * MARGIN, LEGEND * 2 + len(shown) * (HEIGHT + MARGIN), parts)
+
+
+def document(width: int, height: int, parts: Sequence[str]) -> bytes:
+    """Return an SVG of a size that shows these elements."""
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+    head += 'font-family="sans-serif" font-size="12">\n<rect width="100%" height="100%" fill="#fff"/>'
+    return "\n".join([head, *parts, "</svg>\n"]).encode()
 
 
 def _panel(panel: LinePanel, top: int, colours: Mapping[str, str]) -> list[str]:
