@@ -279,8 +279,8 @@ def test_a_file_of_nobody_is_no_empty_file(folder: Folder, target: StoredTarget)
         run("csv", folder, target)
 
 
-def _checked_first(folder: Folder, target: StoredTarget, room: Path | None) -> Import:
-    work = Import("ndjson", folder.files(), ImportOptions(), target=target)
+def _checked_first(folder: Folder, target: StoredTarget, room: Path | None, name: str = "ndjson") -> Import:
+    work = Import(name, folder.files(), ImportOptions(), target=target)
     work.check_first(room, lambda _done: None)
     return work
 
@@ -297,6 +297,17 @@ def test_what_was_checked_first_is_stored_without_reading_again(
 
     assert (work.tally.created, work.tally.interactions, work.tally.rows) == (1, 1, 2)
     assert [(each.field, each.count) for each in work.notes.all_left_out()] == [("more", 1)]
+
+
+def test_columns_that_were_keywords_by_their_names_are_known_of_what_was_checked_first(
+    folder: Folder, target: StoredTarget, tmp_path: Path
+) -> None:
+    folder.write("a.csv", "id,genre", "a,noir")
+
+    work = _checked_first(folder, target, tmp_path, "csv")
+    work.run(lambda _done: None)
+
+    assert work.sample.named == {("genre", "genre", "")}
 
 
 def test_without_room_for_what_was_checked_files_are_read_again(

@@ -145,6 +145,7 @@ class Import:
             first.run(tell)
             if kept.are_whole and not first.tally.invalid_rows:
                 self.notes, self._stored_from = first.notes, kept
+                self.sample.named = self.notes.named
                 stack.pop_all()
         return first
 

@@ -391,16 +391,15 @@ class _PullWork:
         begun = time.monotonic()
         files, spec = gather([path]), self.spec
         limits = self._settings.piece_limits
-        if not spec.skip_invalid:
-            checked = Import(spec.format, Files(files), spec.options, target=None, limits=limits)
-            checked.run(lambda _progress: None)
-            if checked.tally.faults:
-                first, rows = checked.tally.faults[0], checked.tally.invalid_rows
-                raise Refused(f"{amount(rows, 'rows')} may not be stored, so nothing is. {first.where}: {first.told}")
         target = _ChangesTarget(self._target, self.state, self._keep_lease)
         work = Import(
             spec.format, Files(files), spec.options, target=target, skip_invalid=spec.skip_invalid, limits=limits
         )
+        if not spec.skip_invalid:
+            checked = work.check_first(path.parent, lambda _progress: None)
+            if checked.tally.faults:
+                first, rows = checked.tally.faults[0], checked.tally.invalid_rows
+                raise Refused(f"{amount(rows, 'rows')} may not be stored, so nothing is. {first.where}: {first.told}")
         work.run(lambda _progress: None)
         report = ImportReport.of(
             work.tally,
