@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import NamedTuple
 
-from penchant.evaluation.line_plots import document
+from penchant_lab.line_plots import document
 
 NAMES, WIDTH, NUMBERS, ROW, MARGIN = 150, 460, 170, 22, 24
 COLOUR, OTHER = "#0b6bcb", "#6b7280"

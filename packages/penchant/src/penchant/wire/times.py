@@ -15,7 +15,6 @@ _SENT_OFFSET = re.compile(r"([ +-])(\d{2}):?(\d{2})\Z", re.ASCII)
 """An offset as it may come in a request: without its colon, or with a plus that arrived as a space."""
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}\Z", re.ASCII)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_EPOCH_OF_UTC = _EPOCH.replace(tzinfo=None)
 _MILLISECOND = timedelta(milliseconds=1)
 _LAST_MS = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MILLISECOND
 _ACCEPTED = "an RFC 3339 time such as 2026-11-21T08:15:30.123Z is accepted"
