@@ -41,7 +41,7 @@ def over_ranges(count: int, threads: int, work: Callable[[slice], None]) -> None
             pass
 
 
-def starts_of(counts: IntArray) -> IntArray:
+def starts_of(counts: IntArray | BoolArray) -> IntArray:
     """Return where each run begins, and the end: cumulative counts from 0."""
     starts = np.zeros(len(counts) + 1, dtype=np.int64)
     np.cumsum(counts, out=starts[1:])

@@ -504,8 +504,9 @@ class GroupRoom(NamedTuple):
 
     By term and lane ``values``, the tastes, of zeros before and after, and ``has_term`` which terms any of them has,
     listed in ``terms``. By piece of the weights and lane ``direct``, what likes say, and ``liked``, what they lend, of
-    zeros before and after; the last row, for pieces without weights, stays so. The rest, by lane, is what is added up
-    of a piece, what is known of a person, and how far what was seen has been gone through.
+    zeros before and after; the last row, for pieces without weights, stays so. ``hidden`` has by piece a bit for each
+    lane that is not shown it, of zeros before and after. The rest, by lane, is what is added up of a piece, and what is
+    known of a person.
     """
 
     taste: TasteRoom
@@ -519,11 +520,11 @@ class GroupRoom(NamedTuple):
     norms: FloatArray
     contents: FloatArray
     least: FloatArray
-    cursors: IntArray
+    hidden: Numbers
 
     @classmethod
-    def of(cls, term_count: int, weight_count: int) -> "GroupRoom":
-        """Return room for so many terms, and pieces with weights."""
+    def of(cls, term_count: int, piece_count: int, weight_count: int) -> "GroupRoom":
+        """Return room for so many terms, pieces, and pieces with weights."""
         dots, norms, contents, least = (np.zeros(LANES) for _ in range(4))
         return cls(
             taste=TasteRoom.of(term_count),
@@ -537,9 +538,10 @@ class GroupRoom(NamedTuple):
             norms=norms,
             contents=contents,
             least=least,
-            cursors=np.zeros(LANES, dtype=np.int64),
+            hidden=np.zeros(piece_count, dtype=np.uint32),
         )
 
-    def is_for(self, term_count: int, weight_count: int) -> bool:
-        """Return whether it is room for so many terms, and pieces with weights."""
-        return len(self.has_term) == term_count and len(self.liked) == (weight_count + 1) * LANES
+    def is_for(self, term_count: int, piece_count: int, weight_count: int) -> bool:
+        """Return whether it is room for so many terms, pieces, and pieces with weights."""
+        sizes = len(self.has_term), len(self.hidden), len(self.liked)
+        return sizes == (term_count, piece_count, (weight_count + 1) * LANES)

@@ -113,13 +113,13 @@ class _Engine:
         # More than is needed now, since the next person may like more.
         return ShareRoom.of(block, piece_count, 2 * like_count)
 
-    def group_room(self, term_count: int, weight_count: int) -> GroupRoom:
-        """Return room for so many terms, and pieces with weights, to be put back by who has it."""
+    def group_room(self, *sizes: int) -> GroupRoom:
+        """Return room of sizes as `GroupRoom.of` takes them, to be put back by who has it."""
         while self.group_rooms:
             room = self.group_rooms.pop()
-            if room.is_for(term_count, weight_count):
+            if room.is_for(*sizes):
                 return room
-        return GroupRoom.of(term_count, weight_count)
+        return GroupRoom.of(*sizes)
 
     def over_rows(self, count: int, search: Callable[[int, int], Hits]) -> Hits:
         """Return what a search finds in so many rows, in no order: of many, by all threads, a range of rows each."""
@@ -209,7 +209,7 @@ def best(
 def best_of_many(
     people: GroupPeople, pieces: GroupPieces, weights: WeightMatrix, blends: PersonBlends, found: Hits
 ) -> BoolArray:
-    """Fill keys and rows (u, take), so far the limit and nowhere, in no order; return whose lists are not found.
+    """Fill keys and rows (u, take), so far the limit and nowhere, in order; return whose lists are not found.
 
     They are those of `best` for each; without a kernel nobody's is found.
     """
@@ -217,7 +217,7 @@ def best_of_many(
     kernel = _engine.kernel("best_of_many", ("lists", pieces.terms.weights.dtype.char))
     left = np.full(len(keys), kernel is None, dtype=np.uint8)
     if kernel is not None:
-        room = _engine.group_room(len(pieces.terms.rarities), len(weights.evidence))
+        room = _engine.group_room(len(pieces.terms.rarities), len(pieces.mask), len(weights.evidence))
         kernel(people, pieces, weights, blends, room, keys, rows, left)
         _engine.group_rooms.append(room)
     return left > 0

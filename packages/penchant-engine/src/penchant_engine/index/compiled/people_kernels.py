@@ -7,7 +7,7 @@ people of a group, who lie side by side in memory:
     values           (n_terms, LANES)     the tastes
     piece by piece   dots = sum of values over its keywords     | all lanes by an instruction or two
                      lent = sum of direct over its stand-ins    |
-                     which lanes may score enough: these go into their person's heap, by the exact key
+                     which lanes may score enough: these go into their person's list, by the exact key
 
 Additions are those of the kernels for one person in the same order, or of integers: the bits are the same. A person is
 ``left`` where two doubles hold no sum of a taste exactly, to be served by these.
@@ -21,7 +21,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from penchant_engine.index import layout
-from penchant_engine.index.compiled.kernels import SCORE_UNIT, inlined, lowest_bit, replace_worst
+from penchant_engine.index.compiled.kernels import SCORE_UNIT, inlined, lowest_bit
 from penchant_engine.index.compiled.ridge_kernels import DIRECT_UNIT, LENT_UNIT, OWN_UNIT
 from penchant_engine.index.compiled.taste_kernels import make_taste
 
@@ -176,8 +176,18 @@ def _bound(worst, total):
 
 
 @inlined
-def _offer(lane, person, piece, row, parts, total, people, room, keys, rows):
-    """Put a piece into a person's heap if it is good enough, and nothing that the person is not shown."""
+def _insert(keys, rows, key, row):
+    """Put a piece into a list instead of the last one, behind others of its key: rows come ascending."""
+    i = len(keys) - 1
+    while i > 0 and keys[i - 1] > key:
+        keys[i], rows[i] = keys[i - 1], rows[i - 1]
+        i -= 1
+    keys[i], rows[i] = key, row
+
+
+@inlined
+def _offer(lane, piece, row, parts, total, room, keys, rows):
+    """Put a piece into a person's list if it is good enough."""
     evidence, loan, shared, popular, root = parts
     place = row * LANES + lane
     borrowed = np.float64(room.lent[lane]) / LENT_UNIT + loan * (np.float64(room.liked[place]) / OWN_UNIT)
@@ -186,15 +196,9 @@ def _offer(lane, person, piece, row, parts, total, people, room, keys, rows):
     content = room.dots[lane] / divisor if divisor > 0 else 0.0
     mixed = room.contents[lane] * content + shared * alike + popular
     key = -np.int64(np.rint(mixed / total * SCORE_UNIT))
-    if key >= keys[0]:
-        return
-    next_seen, end = room.cursors[lane], people.seen_starts[person + 1]
-    while next_seen < end and people.seen[next_seen] < piece:
-        next_seen += 1
-    room.cursors[lane] = next_seen
-    if next_seen == end or people.seen[next_seen] != piece:
-        replace_worst(keys, rows, key, piece)
-        room.least[lane] = _bound(keys[0], total)
+    if key < keys[-1]:
+        _insert(keys, rows, key, piece)
+        room.least[lane] = _bound(keys[-1], total)
 
 
 @inlined
@@ -216,12 +220,13 @@ def _add_up(piece, row, pieces, room):
 
 @inlined
 def _search(first, count, people, pieces, blends, room, keys, rows):
-    """Fill the heaps of a group's people."""
+    """Fill the lists of a group's people."""
     all_lanes = np.uint32((1 << count) - 1)
     for lane in range(count):
         room.contents[lane] = blends.content[first + lane]
-        room.least[lane] = _bound(keys[first + lane, 0], blends.total[first + lane])
-        room.cursors[lane] = people.seen_starts[first + lane]
+        room.least[lane] = _bound(keys[first + lane, -1], blends.total[first + lane])
+        for s in range(people.seen_starts[first + lane], people.seen_starts[first + lane + 1]):
+            room.hidden[people.seen[s]] |= np.uint32(1) << np.uint32(lane)
     for piece in range(len(pieces.mask)):
         if pieces.mask[piece] == 0:
             continue
@@ -232,18 +237,19 @@ def _search(first, count, people, pieces, blends, room, keys, rows):
         near = _near_lanes(
             room.dots, room.contents, room.least, room.norms, room.lent, room.direct, room.liked, row, parts
         )
-        near &= all_lanes
+        near &= all_lanes & ~room.hidden[piece]
         while near:
             lane = lowest_bit(near)
             near &= near - np.uint32(1)
             own = first + lane
-            _offer(lane, own, piece, row, parts, blends.total[own], people, room, keys[own], rows[own])
+            _offer(lane, piece, row, parts, blends.total[own], room, keys[own], rows[own])
 
 
 @inlined
 def _clear(met, room):
-    """Take the tastes out of the room, and what likes say."""
+    """Take the tastes out of the room, what likes say, and what is not shown."""
     room.direct[:] = 0
+    room.hidden[:] = 0
     for i in range(met):
         term = room.terms[i]
         room.has_term[term] = 0
@@ -252,7 +258,7 @@ def _clear(met, room):
 
 
 def best_of_many(people, pieces, weights, blends, room, keys, rows, left):
-    """Fill keys and rows (u, take), of the limit so far, with the best recommendations of ``u`` people, in no order.
+    """Fill keys and rows (u, take), of the limit so far, with the best recommendations of ``u`` people, in order.
 
     Keys are minus the score in its unit; ``left`` (u,) gets 1 for those whose taste two doubles do not hold.
     """

@@ -156,7 +156,7 @@ def _list_samples(weights: Weights) -> dict[str, Sample]:
     stand_ins = StandIns(starts, numbers, np.zeros(0, dtype=np.int32))
     pieces = GroupPieces(terms, none, NO_WEIGHTS, starts, none, none, 1.0, none, stand_ins, 1.0)
     blends, keys = PersonBlends(none, 1.0, 1.0, none), np.zeros((0, 1), dtype=np.int64)
-    many = (people, pieces, _weight_matrix(), blends, GroupRoom.of(0, 0))
+    many = (people, pieces, _weight_matrix(), blends, GroupRoom.of(0, 0, 0))
     return {"best_of_many": (*many, keys, keys, NO_WEIGHTS)}
 
 

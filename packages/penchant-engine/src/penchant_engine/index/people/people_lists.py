@@ -154,8 +154,6 @@ class PeopleLists:
             seen=pairs.rows[pairs.seen],
         )
         left = engine.best_of_many(group, pieces, self._matrix, blends, (keys, rows)) | are_large
-        order = np.lexsort((rows, keys))
-        keys[:], rows[:] = np.take_along_axis(keys, order, axis=1), np.take_along_axis(rows, order, axis=1)
         lengths = np.count_nonzero(keys < limit, axis=1)
         last = np.take_along_axis(keys, np.maximum(lengths - 1, 0)[:, None], axis=1)[:, 0]
         return np.where(left | ((lengths > 0) & (last >= 0)), -1, lengths)
@@ -175,4 +173,5 @@ class PeopleLists:
 
 def _starts_among(chosen: BoolArray, starts: IntArray) -> IntArray:
     """Return where those chosen of each run begin among all that are chosen, and the end."""
-    return starts_of(run_sums(chosen.astype(np.int64), starts))
+    running: IntArray = starts_of(chosen)[starts]
+    return running
