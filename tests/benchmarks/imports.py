@@ -2,8 +2,9 @@
 
     python tests/benchmarks/imports.py SRC BEFORE [--rows N] [--pairs N] [NAME ...]
 
-SRC and BEFORE are where the packages of the two lie, as PYTHONPATH names folders, with any Python that has the dependencies of both. Printed are seconds
-of CPU and MiB of memory of `penchant import`, medians, and whether both give the same report and the same export.
+SRC and BEFORE are where the packages of the two lie, as PYTHONPATH names folders, with any Python that has the
+dependencies of both. Printed are seconds of CPU and MiB of memory of `penchant import`, medians, and whether both give
+the same report and the same export.
 """
 
 import argparse
