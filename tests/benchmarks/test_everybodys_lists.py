@@ -22,13 +22,14 @@ from penchant.model import SourceSettings
 from penchant.service.bulk.inputs import BulkContext, BulkInputs
 from penchant.service.bulk.lists import lines_of
 from penchant.service.bulk.placement_facts import PlacementFacts
-from penchant.service.bulk.plain_lists import PlainLists
 from penchant.settings import NodeSettings
 from penchant.storage import SourceHead
+from penchant.wire import RecommendedPiece
 from penchant_engine.compiling import load_kernels
-from penchant_engine.index import PeopleEvents, PeopleTable, Snapshot, Strings, people_table
+from penchant_engine.index import IntArray, PeopleEvents, PeopleTable, Snapshot, Strings, people_table
 from penchant_engine.index.compiled import engine
 from penchant_engine.index.compiled.samples import LISTS, SERVED
+from penchant_engine.lists.plain_lists import PlainLists
 from penchant_engine.model import DAY_MS, MAX_TAKE
 from penchant_lab.commands.histories import HistoryOrigin
 from penchant_lab.histories import TYPES, Knowledge, SourceHistory
@@ -41,11 +42,11 @@ ROUNDS, PEOPLE = 5, 2_000
 OTHER = 0.25
 
 
-class _OneByOne(PlainLists):
+class _OneByOne(PlainLists[RecommendedPiece]):
     """Leaves every list to be made alone."""
 
-    def contents(self, begin: int, end: int, _take: int, _without: object = ()) -> list[None]:  # type: ignore[override]
-        return [None] * (end - begin)
+    def contents(self, people: IntArray, *_: object) -> list[None]:  # type: ignore[override]
+        return [None] * len(people)
 
 
 @pytest.fixture(scope="module")
@@ -116,8 +117,8 @@ def test_lists_of_everybody(history: SourceHistory, times: int) -> None:
     inputs = inputs_of(grown(history, times))
     table, count = inputs.people, min(PEOPLE, len(inputs.people))
 
-    def maker(kind: type[PlainLists]) -> Callable[[], list[bytes]]:
-        plain = kind(inputs.view, table, inputs.audience, inputs.context.now)
+    def maker(kind: type[PlainLists[RecommendedPiece]]) -> Callable[[], list[bytes]]:
+        plain = kind(inputs.view, table, inputs.audience, inputs.context.now, RecommendedPiece)
         return lambda: asyncio.run(lines_of(inputs, plain, 0, count))
 
     makers = {"one by one": maker(_OneByOne), "together": maker(PlainLists)}

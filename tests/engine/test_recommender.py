@@ -11,6 +11,7 @@ import pytest
 
 from penchant_engine import Blend, Catalogue, Field, Interactions, InvalidInput, Preferences, Recommender, UnknownPiece
 from penchant_engine.interactions import DEFAULT_KIND
+from penchant_engine.recommender import LEAST_TOGETHER
 
 GENRES = ("crime", "drama", "space", "war")
 CATALOGUE = Catalogue(
@@ -140,6 +141,25 @@ def test_lists_of_everybody_are_a_frame(model: Recommender) -> None:
     own = found[found["person"] == "war-0"]
     assert [*zip(own["piece"], own["score"], strict=True)] == [each[:2] for each in model.recommend("war-0", 3)]
     assert model.recommend_frame(["war-0"], 2, library="polars").shape == (2, 4)
+
+
+def test_lists_made_together_are_those_made_one_by_one() -> None:
+    many = {
+        "person": [f"{person}-{copy}" for copy in range(6) for person in DONE["person"]],
+        "piece": [f"{piece[:-1]}{(int(piece[-1]) + copy) % 8}" for copy in range(6) for piece in DONE["piece"]],
+    }
+    said = {"war-0-1": Preferences(hidden=("war7",))}
+    model = Recommender().fit(CATALOGUE, Interactions.from_frame(many), preferences=said)
+    people = [*model.people, "nobody"]
+    assert len(people) > LEAST_TOGETHER
+
+    found = model.recommend_frame(people, k=7, library="polars", threads=2)
+
+    for person in people:
+        own = found.filter(pl.col("person") == person)
+        assert [*zip(own["piece"], own["score"], strict=True)] == [each[:2] for each in model.recommend(person, 7)], (
+            person
+        )
 
 
 def test_a_matrix_of_interactions_goes_in_and_out() -> None:

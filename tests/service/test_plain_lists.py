@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from kernel_cache import KERNELS
 from penchant.live.views import View
 from penchant.model import SourceSettings
-from penchant.service.bulk.plain_lists import PlainLists
 from penchant.service.lists.answers import content_of
 from penchant.storage import SourceHead
-from penchant.wire import encode
+from penchant.wire import RecommendedPiece, encode
 from penchant_engine.compiling import load_kernels
 from penchant_engine.index import Audience, Filter, PeopleTable, PieceCounts, Snapshot
 from penchant_engine.index.compiled import engine
@@ -22,6 +21,7 @@ from penchant_engine.index.compiled.samples import LISTS, SERVED
 from penchant_engine.index.layout import LANES
 from penchant_engine.index.people import order, people_lists
 from penchant_engine.lists.personal import PersonalRanking
+from penchant_engine.lists.plain_lists import PlainLists
 from penchant_engine.lists.requests import PersonalRequest
 from penchant_engine.model import DAY_MS, Blend, OrderUse
 from people_tables import TODAY, made, table_of, weights_of
@@ -78,7 +78,7 @@ def one_by_one(view: View, table: PeopleTable, audience: Audience, take: int) ->
 
 def differing(view: View, table: PeopleTable, audience: Audience, take: int) -> tuple[int, int]:
     """Return how many lists were made together, and how many of these are not as they are one by one."""
-    found = [*PlainLists(view, table, audience, NOW).contents(0, len(table), take)]
+    found = [*PlainLists(view, table, audience, NOW, RecommendedPiece).contents(np.arange(len(table)), take)]
     made_together = [
         (encode(each), alone)
         for each, alone in zip(found, one_by_one(view, table, audience, take), strict=True)
@@ -159,11 +159,11 @@ def test_without_kernels_all_lists_are_left(monkeypatch: pytest.MonkeyPatch) -> 
     view, table, audience = plain()
     monkeypatch.setattr(engine._engine, "kernels", {})
 
-    assert not any(PlainLists(view, table, audience, NOW).contents(0, PEOPLE, 30))
+    assert not any(PlainLists(view, table, audience, NOW, RecommendedPiece).contents(np.arange(PEOPLE), 30))
 
 
 def test_lists_of_people_with_preferences_are_left() -> None:
-    found = [*PlainLists(*plain(), NOW).contents(2, 9, 30, without={4})]
+    found = [*PlainLists(*plain(), NOW, RecommendedPiece).contents(np.arange(2, 9), 30, without={4})]
 
     assert [each is None for each in found] == [False, False, True, False, False, False, False]
 
@@ -185,7 +185,7 @@ def test_lists_by_numbers_that_are_too_large_for_the_kernel_are_left(monkeypatch
 def test_threads_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     view, table, audience = plain()
     monkeypatch.setattr(people_lists, "TOGETHER", 5)
-    lists = PlainLists(view, table, audience, NOW)._people_lists
+    lists = PlainLists(view, table, audience, NOW, RecommendedPiece)._people_lists
     shown = Filter(moment=NOW)
 
     one, many = (lists.lists(np.arange(PEOPLE), shown, 30, threads=threads) for threads in (1, 3))

@@ -151,23 +151,26 @@ def user_folder() -> Path | None:
 def use_kept() -> None:
     """Search with the kernels that this user has compiled before, if there are any; looked for once."""
     folder = user_folder()
-    if folder is not None and not engine.is_ready(*KINDS) and folder.is_dir():
-        use_compiled(folder, KINDS)
+    if folder is not None and folder.is_dir() and find_fault(folder) is None:
+        kept = [kind for kind in KINDS if not engine.is_ready(kind) and is_compiled(folder, kind)]
+        engine.add({kind: load_kernels(folder, kind) for kind in kept})
 
 
-def ready_kernels(*, wait: bool = True) -> None:
-    """Search with compiled kernels: at once where this user has compiled them before, otherwise after 10 to 20 s.
+def ready_kernels(*kinds: Kind, wait: bool = True) -> None:
+    """Search with compiled kernels, of those kinds that most catalogues need unless some are named.
 
-    Without ``wait`` that happens in a thread; until it is done numpy answers the same, 10 to 40 times as slowly. They
-    are kept in the user's cache folder, and where it cannot be written for this process alone.
+    At once where this user has compiled them before, otherwise after 10 to 20 s. Without ``wait`` that happens in a
+    thread; until it is done numpy answers the same, 10 to 40 times as slowly. They are kept in the user's cache folder,
+    and where it cannot be written for this process alone.
     """
-    if engine.is_ready(*KINDS):
+    missing = [kind for kind in kinds or KINDS if not engine.is_ready(kind)]
+    if not missing:
         return
     if not wait:
-        threading.Thread(target=ready_kernels, name="penchant-compile", daemon=True).start()
+        threading.Thread(target=ready_kernels, args=kinds, name="penchant-compile", daemon=True).start()
         return
     folder = user_folder()
-    engine.use({kind: load_kernels(folder, kind) for kind in KINDS})
+    engine.add({kind: load_kernels(folder, kind) for kind in missing})
 
 
 def use_compiled(folder: Path, kinds: Collection[Kind]) -> None:

@@ -144,6 +144,11 @@ def use(kernels: Mapping[Kind, Mapping[str, Kernel]]) -> None:
     _engine.kernels = {kind: by_name for kind, by_name in kernels.items() if by_name}
 
 
+def add(kernels: Mapping[Kind, Mapping[str, Kernel]]) -> None:
+    """Search with these kernels, too, from now on."""
+    use({**_engine.kernels, **kernels})
+
+
 def share(threads: SearchThreads | None) -> None:
     """Search segments of `SHARED_PIECES` and more by these threads from now on; with ``None`` by the caller's alone."""
     _engine.threads = threads

@@ -1,7 +1,7 @@
 """Bulk lists: the lists of a range of people, as lines of JSON, each the body that the service would answer with.
 
 They are made by the very rankings of requests (`penchant.service.lists`), from files in the place of storage; plain
-ones together (`plain_lists`).
+ones together (`penchant_engine.lists.plain_lists`).
 """
 
 import asyncio
@@ -12,19 +12,21 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from penchant.cluster import Files, Work
 from penchant.live.views import View
 from penchant.service.bulk.inputs import BulkInputs, read_inputs
-from penchant.service.bulk.plain_lists import PlainLists
 from penchant.service.lists.answers import PersonalResult, personal_result_of, placed_of
 from penchant.service.lists.inputs import PersonHistory
 from penchant.service.lists.kinds import PlacementRequest, rank_personal
 from penchant.service.placements.lists import answers_by
-from penchant.wire import PlacedPiece, RecommendationResult, StatedLikings, encode
+from penchant.wire import PlacedPiece, RecommendationResult, RecommendedPiece, StatedLikings, encode
 from penchant_engine.compiling import load_kernels
 from penchant_engine.index import Audience, PersonFigures, PieceCounts
 from penchant_engine.index.compiled import engine
 from penchant_engine.index.compiled.samples import LISTS, SERVED, Kind
+from penchant_engine.lists.plain_lists import PlainLists
 from penchant_engine.lists.ranking import ListRanking
 from penchant_engine.lists.requests import PersonalRequest
 
@@ -49,7 +51,7 @@ def prepare(files: Files) -> Work:
     """Return what makes the lists of a range of people, compressed by itself: gzip files joined are one."""
     inputs = read_inputs(files)
     (part,) = inputs.view.snapshot.parts
-    plain = PlainLists(inputs.view, inputs.people, inputs.audience, inputs.context.now)
+    plain = PlainLists(inputs.view, inputs.people, inputs.audience, inputs.context.now, RecommendedPiece)
     weights = part.segment.posting_weights.dtype.char
     KernelChoice(inputs.context.kernels, tuple(kind for kind in (*SERVED, *LISTS) if kind[1] in {"", weights})).use()
 
@@ -110,13 +112,13 @@ class FileInputs:
         return self._inputs.facts.passed_over(number) if self._inputs.preferences(number).personal else {}
 
 
-async def lines_of(inputs: BulkInputs, plain: PlainLists, begin: int, end: int) -> list[bytes]:
+async def lines_of(inputs: BulkInputs, plain: PlainLists[RecommendedPiece], begin: int, end: int) -> list[bytes]:
     """Return the lists of people from one number up to another, each as a line."""
     people, view, take = FileInputs(inputs, begin, end), inputs.view, inputs.context.take
     placement = inputs.context.placement
     if placement is None:
         lists = list[PersonalResult]()
-        for user_id, content in zip(people.ids, plain.contents(begin, end, take, inputs.said), strict=True):
+        for user_id, content in zip(people.ids, plain.contents(np.arange(begin, end), take, inputs.said), strict=True):
             if content is None:
                 ranking = await rank_personal(people, view, PersonalRequest(user_id=user_id, take=take))
                 lists.append(personal_result_of(ranking))
