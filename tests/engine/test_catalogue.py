@@ -1,6 +1,9 @@
 """The catalogue of the library: pieces and frames in, exact neighbours out, and errors that say what is wrong."""
 
 import math
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
@@ -196,3 +199,14 @@ def test_neighbours_are_those_of_a_full_comparison(keywords: list[list[str]]) ->
 
     assert found.ids == sorted(distances, key=lambda each: (round(distances[each], 12), each))
     assert all(math.isclose(each.score, distances[each.id], abs_tol=1e-9) for each in found)
+
+
+def test_without_a_folder_that_can_be_written_it_works() -> None:
+    pieces = [{"id": each, "categories": {"g": ["x"]}} for each in "ab"]
+    program = f"from penchant_engine import Catalogue; print(Catalogue({pieces}).similar('a').ids)"
+    environment = {name: value for name, value in os.environ.items() if name != "XDG_CACHE_HOME"}
+    environment["HOME"] = "/dev/null"
+
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=False)
+
+    assert (ran.stdout, ran.stderr) == ("['b']\n", "")
