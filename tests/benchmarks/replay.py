@@ -1,7 +1,7 @@
 """Replay: two thousand requests of all kinds, always the same, and what one revision of the service answers to them.
 
-    python tests/benchmarks/replay.py SRC ANSWERS     once for the `src` folder of each revision, with any Python that
-    cmp BEFORE AFTER                                  has the dependencies of both
+    python tests/benchmarks/replay.py CHECKOUT ANSWERS     once for the checkout of each revision, with any Python that
+    cmp BEFORE AFTER                                       has the dependencies of both
 
 The answers are those of the demo's films with what is added here: settings, lists, preferences and placements. For the
 service it is always the same moment. Names that are drawn are written as ``*``.
@@ -238,10 +238,10 @@ class Wishes:
         )
 
 
-def main(src: str, out: str) -> None:
+def main(checkout: str, out: str) -> None:
     """Write what the service of a revision answers."""
-    with tempfile.TemporaryDirectory() as folder, _served(Path(src), Path(folder)) as answers:
-        pieces, people = _load(answers, Path(src) / "penchant" / "demo" / "films")
+    with tempfile.TemporaryDirectory() as folder, _served(Path(checkout), Path(folder)) as answers:
+        pieces, people = _load(answers, next(Path(checkout).glob("**/src/penchant/demo/films")))
         with Path(out).open("wb") as file:
             file.writelines(answers.line(request) for request in Wishes(pieces, people).all(COUNT))
 
@@ -281,14 +281,15 @@ def _load(answers: Answers, films: Path) -> tuple[list[str], list[str]]:
 
 
 @contextlib.contextmanager
-def _served(src: Path, folder: Path) -> Iterator[Answers]:
+def _served(checkout: Path, folder: Path) -> Iterator[Answers]:
     """Serve an empty data folder by the code of a revision meanwhile."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PENCHANT_")}
     (folder / "sitecustomize.py").write_text(CLOCK)
-    environment["PYTHONPATH"] = f"{src.resolve()}{os.pathsep}{folder}"
+    sources = [*checkout.resolve().glob("packages/*/src")] or [checkout.resolve() / "src"]
+    environment["PYTHONPATH"] = os.pathsep.join(map(str, [*sources, folder]))
     words = [sys.executable, "-m", "penchant"]
     where = ["--data", str(folder / "data")]
     server = subprocess.Popen(  # our own

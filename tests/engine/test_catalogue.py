@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import penchant_engine
 from penchant_engine import Catalogue, Field, InvalidInput, TooFewPieces, UnknownPiece
 
 FILMS = {
@@ -210,3 +211,11 @@ def test_without_a_folder_that_can_be_written_it_works() -> None:
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=False)
 
     assert (ran.stdout, ran.stderr) == ("['b']\n", "")
+
+
+def test_all_that_the_library_names_is_there() -> None:
+    for name in penchant_engine.__all__:
+        assert getattr(penchant_engine, name).__module__.startswith("penchant_engine.")
+    assert dir(penchant_engine) == sorted(penchant_engine.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'Recommenders'"):
+        penchant_engine.Recommenders  # noqa: B018
