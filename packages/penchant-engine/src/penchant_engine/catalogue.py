@@ -14,7 +14,7 @@ from penchant_engine.conditions import Condition, boosts_of, filter_of, value_of
 from penchant_engine.errors import InvalidInput, UnknownPiece
 from penchant_engine.frames import Library, column_of, frame_of, ids_of, keywords_of, library_of, moment_of
 from penchant_engine.index import Snapshot, Strings
-from penchant_engine.index.building import term_of
+from penchant_engine.index.building import PieceColumns, gather_columns, segment_of, term_of, term_table
 from penchant_engine.lists.ranking import ListRanking
 from penchant_engine.lists.requests import SimilarRequest
 from penchant_engine.lists.similar import SimilarRanking
@@ -23,6 +23,7 @@ from penchant_engine.model import (
     MAX_WEIGHT,
     Algorithm,
     IndexedPiece,
+    PieceFilters,
     RankingSettings,
     Term,
     effective_weights,
@@ -55,8 +56,8 @@ class Catalogue:
     optionally ``attributes`` (values by name), ``catalogs``, ``available_from`` and ``available_until`` (moments).
     ``category_weights`` from 0 to 100 say how much categories count, 1 where none is named. ``attributes`` names what
     can be filtered by, with the type of its values: keyword, keywords, integer, number, boolean or time.
-    ``whitelist`` raises pieces, ``blacklist`` hides them. Building takes about 2 µs for each keyword, and 10 to 20
-    bytes of memory.
+    ``whitelist`` raises pieces, ``blacklist`` hides them. Building takes about 4 µs for each keyword, of a matrix a
+    tenth of that, and 20 to 30 bytes of memory.
     """
 
     def __init__(
@@ -76,10 +77,10 @@ class Catalogue:
         use_kept()
         names = attributes or {}
         self.attributes = {name: Attribute(_type_of(kind, name), f"/{name}") for name, kind in names.items()}
-        stored = {each.id: each for each in map(self._read, pieces)}
+        terms, columns = gather_columns(map(self._read, pieces))
         hidden = tuple(sorted(set(blacklist)))
         self.view = CatalogueView(
-            snapshot=Snapshot.empty().apply(dict(stored), attributes=self._marked),
+            snapshot=_snapshot_of(terms, columns, self._marked),
             settings=RankingSettings(category_weights=checked_weights(category_weights or {})),
             whitelist=tuple(whitelist),
             blacklist=hidden,
@@ -140,26 +141,38 @@ class Catalogue:
         """Return a catalogue of a sparse matrix of scipy (pieces, keywords): weights, whole numbers from 1 to 10,000.
 
         Where all entries are 1, keywords have no weights. ``keywords`` are those of the columns, their numbers where
-        none are named.
+        none are named. Of one id the last row counts; it takes no dictionaries, so it is the quickest way for many.
 
         Raises:
-            InvalidInput: shapes do not fit each other, or an entry is no weight.
+            InvalidInput: shapes do not fit each other, a keyword is named twice, or an entry is no weight.
         """
         rows = matrix.tocsr()
-        names = [*map(str, range(rows.shape[1]))] if keywords is None else [*keywords]
+        names = [*map(str, range(rows.shape[1]) if keywords is None else keywords)]
         if rows.shape != (len(ids), len(names)):
             raise InvalidInput(f"The matrix is {rows.shape}, and there are {len(ids)} ids and {len(names)} keywords.")
+        if len(set(names)) < len(names):
+            raise InvalidInput("A keyword is named twice: add up its columns.")
+        if not rows.has_canonical_format:
+            rows = rows.copy()
+            rows.sum_duplicates()
         values = np.asarray(rows.data)
         if not ((values == np.rint(values)) & (values >= 1) & (values <= MAX_WEIGHT)).all():
             raise InvalidInput(f"Entries are weights, whole numbers from 1 to {MAX_WEIGHT}: scale and round yours.")
-        weights: list[int | None] = [None] * len(values) if (values == 1).all() else values.astype(np.int64).tolist()
-
-        def keywords_at(row: int) -> dict[str, int | None]:
-            cut = slice(int(rows.indptr[row]), int(rows.indptr[row + 1]))
-            return dict(zip([names[column] for column in rows.indices[cut].tolist()], weights[cut], strict=True))
-
-        pieces = ({"id": each, "categories": {category: keywords_at(row)}} for row, each in enumerate(map(str, ids)))
-        return cls(pieces, **settings)
+        counts = np.diff(rows.indptr).astype(np.int64)
+        columns = PieceColumns(
+            ids=[*map(str, ids)],
+            counts=counts,
+            piece_terms=rows.indices.astype(np.uint32),
+            piece_weights=values.astype(np.uint16),
+            weighted=((counts > 0) & bool((values > 1).any())).astype(np.uint8),
+            available_from=np.zeros(len(ids), dtype=np.int64),
+            filters=[PieceFilters(frozenset(), None, None)],
+            filters_of=np.zeros(len(ids), dtype=np.int64),
+            marks=(),
+        )
+        found = cls(**settings)
+        snapshot = _snapshot_of(term_table(Term(category, name) for name in names), columns, found._marked)
+        return found._with(replace(found.view, snapshot=snapshot))
 
     @classmethod
     def of_view(cls, view: CatalogueView, attributes: Mapping[str, Attribute]) -> "Catalogue":
@@ -340,6 +353,12 @@ class Catalogue:
 
 _MOMENTS = ("available_from", "available_until")
 _MEMBERS = frozenset({"id", "categories", "attributes", "catalogs", *_MOMENTS})
+
+
+def _snapshot_of(terms: Strings, columns: PieceColumns, attributes: Strings) -> Snapshot:
+    """Return the snapshot of columns of pieces, of which the last of an id counts."""
+    segment = segment_of(terms, [columns.distinct()], attributes)
+    return Snapshot.of_segment(segment) if len(segment) else Snapshot.empty()
 
 
 def _has_column(frame: Any, name: str) -> bool:

@@ -5,8 +5,9 @@ give the same arrays whatever was merged before, as `penchant.live.checking` rel
 """
 
 import itertools
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -54,9 +55,28 @@ class PieceColumns:
     piece_weights: NDArray[np.uint16]
     weighted: Mask
     available_from: IntArray
-    filters: Sequence[IndexedPiece | PieceFilters]
+    filters: Sequence[PieceFilters]
     filters_of: IntArray
     marks: Sequence[Sequence[str]]
+
+    def distinct(self) -> "PieceColumns":
+        """Return the same with the last piece of each id alone."""
+        last = dict(zip(self.ids, range(len(self.ids)), strict=True))
+        if len(last) == len(self.ids):
+            return self
+        rows = np.fromiter(last.values(), np.int64, len(last))
+        pairs = run_places(starts_of(self.counts)[rows], self.counts[rows])
+        return replace(
+            self,
+            ids=[*last],
+            counts=self.counts[rows],
+            piece_terms=self.piece_terms[pairs],
+            piece_weights=self.piece_weights[pairs],
+            weighted=self.weighted[rows],
+            available_from=self.available_from[rows],
+            filters_of=self.filters_of[rows],
+            marks=[self.marks[row] for row in rows.tolist()] if self.marks else (),
+        )
 
 
 def term_key(category: str, keyword: str) -> str:
@@ -77,25 +97,38 @@ def term_of(key: str) -> Term:
 
 def build_segment(pieces: Iterable[IndexedPiece], attributes: Strings = NO_ATTRIBUTES) -> Segment:
     """Return a segment of these pieces, whose ids are distinct and whose marks are of these attributes."""
-    ordered = sorted(pieces, key=lambda piece: piece.id)
+    terms, columns = gather_columns(pieces)
+    return segment_of(terms, [columns], attributes)
+
+
+def gather_columns(pieces: Iterable[IndexedPiece]) -> tuple[Strings, PieceColumns]:
+    """Return the terms of pieces, and the pieces as columns; they are looked at one by one and not kept."""
     numbers: dict[Term, int] = {}
-    terms: list[int] = []
-    weights: list[int] = []
-    for piece in ordered:
-        terms += [numbers.setdefault(term, len(numbers)) for term in piece.weights]
-        weights += piece.weights.values()
+    # Arrays, not lists: a million pieces have millions of keywords.
+    terms, weights, counts, begins = array("I"), array("H"), array("q"), array("q")
+    shown: dict[tuple[frozenset[str], int | None], int] = {}
+    ids, weighted, filters_of, marks = list[str](), bytearray(), array("q"), list[Sequence[str]]()
+    for piece in pieces:
+        ids.append(piece.id)
+        terms.extend([numbers.setdefault(term, len(numbers)) for term in piece.weights])
+        weights.extend(piece.weights.values())
+        counts.append(len(piece.weights))
+        weighted.append(piece.weighted)
+        begins.append(piece.available_from)
+        filters_of.append(shown.setdefault((piece.catalogs, piece.available_until), len(shown)))
+        marks.append(piece.marks)
     columns = PieceColumns(
-        ids=[piece.id for piece in ordered],
-        counts=np.asarray([len(piece.weights) for piece in ordered], dtype=np.int64),
+        ids=ids,
+        counts=np.asarray(counts, dtype=np.int64),
         piece_terms=np.asarray(terms, dtype=np.uint32),
         piece_weights=np.asarray(weights, dtype=np.uint16),
-        weighted=np.asarray([piece.weighted for piece in ordered], dtype=np.uint8),
-        available_from=np.asarray([piece.available_from for piece in ordered], dtype=np.int64),
-        filters=ordered,
-        filters_of=np.arange(len(ordered)),
-        marks=[piece.marks for piece in ordered],
+        weighted=np.frombuffer(weighted, dtype=np.uint8),
+        available_from=np.asarray(begins, dtype=np.int64),
+        filters=[PieceFilters(catalogs, None, until) for catalogs, until in shown],
+        filters_of=np.asarray(filters_of, dtype=np.int64),
+        marks=marks,
     )
-    return segment_of(term_table(numbers), [columns], attributes)
+    return term_table(numbers), columns
 
 
 def segment_of(
@@ -172,7 +205,7 @@ def _joined_columns(batches: Sequence[PieceColumns]) -> PieceColumns:
     )
 
 
-def _catalog_rows(filters: Sequence[IndexedPiece | PieceFilters], filters_of: IntArray) -> RowLists:
+def _catalog_rows(filters: Sequence[PieceFilters], filters_of: IntArray) -> RowLists:
     """Return the rows of each catalog; what is done in Python is done once for filters that pieces share."""
     names = sorted({name for shown in filters for name in shown.catalogs})
     numbers = {name: number for number, name in enumerate(names)}
