@@ -42,14 +42,16 @@ from penchant_engine.lists.similar import SimilarRanking
 from penchant_engine.model import (
     DAY_MS,
     NO_PREFERENCES,
+    WHOLE,
     Basis,
     Blend,
     InteractionType,
     OrderUse,
     Preferences,
     RankingSettings,
-    StoredInteraction,
+    event_code,
 )
+from penchant_engine.ranking import SCORE_SCALE
 from penchant_engine.records import ListedPiece, PieceList, PieceRank
 from penchant_engine.saving import FittedSource, read_model, write_model
 from penchant_engine.views import CatalogueView
@@ -165,11 +167,17 @@ class Recommender:
         return self._source.interactions.people
 
     def recommend(
-        self, person: str | None = None, k: int = 10, *, explain: bool = False, **options: Unpack[PersonalOptions]
+        self,
+        person: str | Interactions | None = None,
+        k: int = 10,
+        *,
+        explain: bool = False,
+        **options: Unpack[PersonalOptions],
     ) -> PieceList:
         """Return the ``k`` pieces that a person may like best; of nobody, or one who did nothing, what many like.
 
-        Scores are 0 for the best thinkable to 1, where nothing speaks for a piece. ``explain`` adds the parts of each.
+        A person is an id, or the interactions of one who need not be among those of `fit`, at moments beside theirs. Scores are 0 for the best thinkable to 1, where nothing speaks for a piece.
+        ``explain`` adds the parts of each.
 
         Raises:
             InvalidInput: an option is not acceptable.
@@ -186,16 +194,26 @@ class Recommender:
         **options: Unpack[PersonalOptions],
     ) -> PieceList:
         """Return what somebody may like of whom some likes and dislikes alone are known; as `recommend`."""
-        source = self._source
         rated = dict.fromkeys(disliked, InteractionType.RATE_DISLIKE) | dict.fromkeys(liked, InteractionType.RATE_LIKE)
-        events = InteractionArrays.of(
-            [
-                StoredInteraction(user_id="", type=kind, piece_id=piece_id, occurred_at=source.moment)
-                for piece_id, kind in rated.items()
-            ]
-        )
-        figures = figures_of_person(events, source.view.snapshot, source.view.settings, source.moment // DAY_MS)
-        return listed(self._ranking(self._request("", options), figures, is_known=True), k, explain=explain)
+        codes = [event_code(kind, WHOLE) for kind in rated.values()]
+        given = Interactions([""] * len(rated), [*rated], codes, self._source.moment)
+        return self.recommend(given, k, explain=explain, **options)
+
+    def score(self, person: str | Interactions | None, pieces: Sequence[str]) -> FloatArray:
+        """Return how well each of some pieces suits a person, as `recommend` has it: 1 - score, higher is better.
+
+        Shape (n,), float64, NaN for pieces that the catalogue has not. Below 0 are those that what the person dislikes
+        speaks against, which lists show as a score of 1. What is hidden or known counts as the others do. Costs a
+        tenth of a millisecond for a thousand pieces.
+        """
+        ranking = self._personal(person, {})
+        (part,) = self._source.view.snapshot.parts
+        places = np.asarray(part.segment.ids.find_all(Strings.of(pieces)))
+        rows = np.unique(places[places >= 0])
+        keys, found = ranking.query.scan(part, rows)
+        units = np.full(len(part.segment) + 1, np.nan)
+        units[rows], units[found] = 0, -keys
+        return units[places] / SCORE_SCALE
 
     def recommend_frame(
         self,
@@ -245,7 +263,7 @@ class Recommender:
                 yield None if number < 0 else content
 
     def rank(
-        self, person: str | None, pieces: Sequence[str], weight: float = 1.0, *, explain: bool = False
+        self, person: str | Interactions | None, pieces: Sequence[str], weight: float = 1.0, *, explain: bool = False
     ) -> PieceList:
         """Return given pieces as they suit a person: ``weight`` from 0 to 1 tells how much that counts for the order.
 
@@ -256,7 +274,7 @@ class Recommender:
         """
         if not 0 <= weight <= 1:
             raise InvalidInput(f"The weight {weight} is not accepted: from 0 to 1.")
-        request = RankRequest(user_id=person or "", content=tuple(dict.fromkeys(pieces)), weight=weight)
+        request = RankRequest(user_id=_id_of(person), content=tuple(dict.fromkeys(pieces)), weight=weight)
         source, figures = self._source, self._figures(person)
         ranking = PickRanking(
             source.view, request, source.moment, figures, source.audience, is_known=person is not None
@@ -279,7 +297,7 @@ class Recommender:
         source, request = self._source, PlainRequest(**self._pieces.requested(options))
         return listed(NewRanking(source.view, request, source.moment), k)
 
-    def standing(self, person: str | None, piece: str, **options: Unpack[PersonalOptions]) -> PieceRank:
+    def standing(self, person: str | Interactions | None, piece: str, **options: Unpack[PersonalOptions]) -> PieceRank:
         """Return where a piece stands for a person, and why, or what keeps it out of the list.
 
         Raises:
@@ -348,16 +366,24 @@ class Recommender:
     def _numbers(self) -> Strings:
         return self._source.people.ids
 
-    def _figures(self, person: str | None) -> PersonFigures:
+    def _figures(self, person: str | Interactions | None) -> PersonFigures:
         source = self._source
+        if isinstance(person, Interactions):
+            if len(person.people) > 1:
+                raise InvalidInput(f"These are interactions of {len(person.people)} people; those of one are accepted.")
+            settings, today = source.view.settings, source.moment // DAY_MS
+            oldest = settings.oldest_day(today) * DAY_MS
+            kept = InteractionArrays.of([each for each in person.of_person(0) if each.occurred_at >= oldest])
+            return figures_of_person(kept, source.view.snapshot, settings, today)
         said = source.preferences.get(person or "", NO_PREFERENCES)
         number = None if person is None else self._numbers.find(person)
         if number is not None:
             return source.people.figures(number, source.view.snapshot, source.view.settings, said)
         return figures_of_person(_NO_EVENTS, source.view.snapshot, source.view.settings, source.moment // DAY_MS, said)
 
-    def _personal(self, person: str | None, options: PersonalOptions) -> PersonalRanking:
-        return self._ranking(self._request(person or "", options), self._figures(person), is_known=person is not None)
+    def _personal(self, person: str | Interactions | None, options: PersonalOptions) -> PersonalRanking:
+        request = self._request(_id_of(person), options)
+        return self._ranking(request, self._figures(person), is_known=person is not None)
 
     def _ranking(self, request: PersonalRequest, figures: PersonFigures, *, is_known: bool) -> PersonalRanking:
         source = self._source
@@ -388,6 +414,10 @@ class Recommender:
         ranking = SimilarRanking(source.view, request, source.moment, audience)
         ranking.require()
         return ranking
+
+
+def _id_of(person: str | Interactions | None) -> str:
+    return person if isinstance(person, str) else ""
 
 
 def _audience_of(
