@@ -1,5 +1,7 @@
 """How well any pieces suit a person, who is known by an id or by interactions of one's own."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -57,6 +59,12 @@ def test_pieces_are_scored_in_the_order_given(model: Recommender) -> None:
     assert together.tolist() == [model.score("3", [each])[0] for each in pieces]
 
 
+def test_all_pieces_are_scored_in_the_order_of_their_ids(model: Recommender) -> None:
+    pieces = sorted(f"p{each}" for each in range(70))
+
+    assert model.score("3").tolist() == model.score("3", pieces).tolist()
+
+
 def test_unknown_piece_has_no_score(model: Recommender) -> None:
     assert np.isnan(model.score("3", ["p1", "nowhere"])).tolist() == [False, True]
     assert len(model.score("3", [])) == 0
@@ -84,3 +92,19 @@ def test_interactions_of_several_people_are_refused(model: Recommender, interact
 
 def test_no_interactions_are_nobody(model: Recommender) -> None:
     assert model.recommend(Interactions.from_pairs([])).ids == model.recommend(None).ids
+
+
+def test_pickled_model_answers_the_same(model: Recommender) -> None:
+    kept = pickle.dumps(model)
+
+    found = pickle.loads(kept)  # noqa: S301  # what was written just now
+
+    assert [found.recommend(each, explain=True) for each in model.people] == [
+        model.recommend(each, explain=True) for each in model.people
+    ]
+
+
+def test_recommender_that_learned_nothing_keeps_its_settings_in_a_pickle() -> None:
+    model = Recommender(blend={"audience": 1}, half_life_days=7)
+
+    assert pickle.loads(pickle.dumps(model)).settings == model.settings  # noqa: S301  # as above

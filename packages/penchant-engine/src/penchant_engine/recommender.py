@@ -53,7 +53,15 @@ from penchant_engine.model import (
 )
 from penchant_engine.ranking import SCORE_SCALE
 from penchant_engine.records import ListedPiece, PieceList, PieceRank
-from penchant_engine.saving import FittedSource, read_model, write_model
+from penchant_engine.saving import (
+    FittedSource,
+    SavedModel,
+    describe_model,
+    members_of,
+    read_model,
+    settings_of,
+    write_model,
+)
 from penchant_engine.views import CatalogueView
 
 LEAST_TOGETHER = 100
@@ -176,8 +184,8 @@ class Recommender:
     ) -> PieceList:
         """Return the ``k`` pieces that a person may like best; of nobody, or one who did nothing, what many like.
 
-        A person is an id, or the interactions of one who need not be among those of `fit`, at moments beside theirs. Scores are 0 for the best thinkable to 1, where nothing speaks for a piece.
-        ``explain`` adds the parts of each.
+        A person is an id, or the interactions of one who need not be among those of `fit`, at moments beside theirs.
+        Scores are 0 for the best thinkable to 1, where nothing speaks for a piece. ``explain`` adds the parts of each.
 
         Raises:
             InvalidInput: an option is not acceptable.
@@ -195,25 +203,28 @@ class Recommender:
     ) -> PieceList:
         """Return what somebody may like of whom some likes and dislikes alone are known; as `recommend`."""
         rated = dict.fromkeys(disliked, InteractionType.RATE_DISLIKE) | dict.fromkeys(liked, InteractionType.RATE_LIKE)
-        codes = [event_code(kind, WHOLE) for kind in rated.values()]
+        codes = np.asarray([event_code(kind, WHOLE) for kind in rated.values()], dtype=np.int64)
         given = Interactions([""] * len(rated), [*rated], codes, self._source.moment)
         return self.recommend(given, k, explain=explain, **options)
 
-    def score(self, person: str | Interactions | None, pieces: Sequence[str]) -> FloatArray:
+    def score(self, person: str | Interactions | None, pieces: Sequence[str] | None = None) -> FloatArray:
         """Return how well each of some pieces suits a person, as `recommend` has it: 1 - score, higher is better.
 
-        Shape (n,), float64, NaN for pieces that the catalogue has not. Below 0 are those that what the person dislikes
-        speaks against, which lists show as a score of 1. What is hidden or known counts as the others do. Costs a
-        tenth of a millisecond for a thousand pieces.
+        Without ``pieces`` it is all of the catalogue, in the order of `Catalogue.ids`. Shape (n,), float64, NaN for
+        pieces that the catalogue has not. Below 0 are those that what the person dislikes speaks against, which lists
+        show as a score of 1. What is hidden or known counts as the others do. Costs some 0.3 ms for each thousand.
         """
-        ranking = self._personal(person, {})
+        query = self._personal(person, {}).query
         (part,) = self._source.view.snapshot.parts
-        places = np.asarray(part.segment.ids.find_all(Strings.of(pieces)))
-        rows = np.unique(places[places >= 0])
-        keys, found = ranking.query.scan(part, rows)
-        units = np.full(len(part.segment) + 1, np.nan)
-        units[rows], units[found] = 0, -keys
-        return units[places] / SCORE_SCALE
+        places, is_asked = None, np.ones(len(part.segment), dtype=np.bool_)
+        if pieces is not None:
+            places, is_asked = part.segment.ids.find_all(Strings.of(pieces)), ~is_asked
+            is_asked[places[places >= 0]] = True
+        keys, rows = query.scan(part, np.flatnonzero(is_asked))
+        # One more, for the place -1 of what is missing.
+        found = np.where(np.append(is_asked, False), 0.0, np.nan)
+        found[rows] = -keys / SCORE_SCALE
+        return found[:-1] if places is None else found[places]
 
     def recommend_frame(
         self,
@@ -327,7 +338,7 @@ class Recommender:
         Raises:
             OSError: it cannot be written.
         """
-        write_model(Path(folder), self._source, self._pieces.attributes)
+        write_model(Path(folder), describe_model(self._source, self._pieces.attributes))
 
     @classmethod
     def load(cls, folder: str | Path) -> "Recommender":
@@ -337,11 +348,26 @@ class Recommender:
             InvalidInput: the folder has none of this release's format.
             OSError: it cannot be read.
         """
-        source, attributes = read_model(Path(folder))
         found = cls()
-        found.settings, found._fitted = source.view.settings, source
-        found._catalogue = Catalogue.of_view(source.view, attributes)
+        found._learned(read_model(Path(folder)))
         return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        learned = None if self._fitted is None else describe_model(self._fitted, self._pieces.attributes)
+        own = {name: value for name, value in vars(self).items() if name not in {"settings", "_fitted", "_catalogue"}}
+        return {**own, "settings": members_of(self.settings), "learned": learned}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        learned = state.pop("learned")
+        vars(self).update(state, settings=settings_of(state["settings"]), _fitted=None, _catalogue=None)
+        if learned is not None:
+            self._learned(learned)
+
+    def _learned(self, saved: SavedModel) -> None:
+        """Take over what was learned before."""
+        source, attributes = saved.restore()
+        self.settings, self._fitted = source.view.settings, source
+        self._catalogue = Catalogue.of_view(source.view, attributes)
 
     @property
     def nbytes(self) -> int:

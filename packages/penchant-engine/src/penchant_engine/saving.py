@@ -27,6 +27,7 @@ from penchant_engine.views import CatalogueView
 FORMAT = 1
 _MODEL = "model.json"
 _SEGMENT, _WEIGHTS, _PEOPLE, _EVENTS = "catalogue.npz", "weights.npz", "people.npz", "interactions.npz"
+_FILES = (_SEGMENT, _WEIGHTS, _PEOPLE, _EVENTS)
 _LIKING = "liking"
 
 
@@ -47,34 +48,69 @@ class FittedSource:
 
 
 class SavedModel(NamedTuple):
-    """What was saved: the source, and the attributes that its pieces can be filtered by."""
+    """A model as it is kept: arrays by the names of their files, and a description in what JSON has."""
 
-    source: FittedSource
-    attributes: dict[str, Attribute]
+    arrays: dict[str, dict[str, NDArray[Any]]]
+    description: dict[str, Any]
+
+    def restore(self) -> tuple[FittedSource, dict[str, Attribute]]:
+        """Return what was learned, and the attributes that pieces can be filtered by."""
+        description, events = self.description, self.arrays[_EVENTS]
+        segment = Segment.of_arrays(self.arrays[_SEGMENT])
+        weights = dict(self.arrays[_WEIGHTS])
+        liking = weights.pop(_LIKING)
+        view = CatalogueView(
+            snapshot=Snapshot.of_segment(segment),
+            settings=settings_of(description["settings"]),
+            whitelist=tuple(description["whitelist"]),
+            blacklist=tuple(description["blacklist"]),
+            blacklisted=frozenset(description["blacklist"]),
+        )
+        view.snapshot.prepare(view.settings.category_factors)
+        source = FittedSource(
+            view=view,
+            audience=Audience(PieceCounts.of_rows(segment, liking), AudienceWeights.of_arrays(weights), 1),
+            people=PeopleTable.of_arrays(self.arrays[_PEOPLE]),
+            interactions=Interactions.of_arrays(events, _text_of("people", events), _text_of("pieces", events)),
+            moment=description["moment"],
+            preferences={person: _preferences_of(each) for person, each in description["preferences"].items()},
+            liking=liking,
+        )
+        names = description["attributes"]
+        return source, {name: Attribute(AttributeType(kind), f"/{name}") for name, kind in names.items()}
 
 
-def write_model(folder: Path, source: FittedSource, attributes: Mapping[str, Attribute]) -> None:
-    """Write a model to a folder, whose description comes last: without it there is none."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / _MODEL).unlink(missing_ok=True)
+def describe_model(source: FittedSource, attributes: Mapping[str, Attribute]) -> SavedModel:
+    """Return what is to be kept of what was learned."""
     events = source.interactions
-    _write(folder / _SEGMENT, source.view.snapshot.parts[0].segment.arrays())
-    _write(folder / _WEIGHTS, {**source.audience.weights.arrays(), _LIKING: source.liking})
-    _write(folder / _PEOPLE, source.people.arrays())
-    _write(folder / _EVENTS, {**events.arrays(), **_texts("people", events.people), **_texts("pieces", events.pieces)})
+    arrays = {
+        _SEGMENT: source.view.snapshot.parts[0].segment.arrays(),
+        _WEIGHTS: {**source.audience.weights.arrays(), _LIKING: source.liking},
+        _PEOPLE: source.people.arrays(),
+        _EVENTS: {**events.arrays(), **_texts("people", events.people), **_texts("pieces", events.pieces)},
+    }
     description = {
         "format": FORMAT,
         "moment": source.moment,
-        "settings": _members_of(source.view.settings),
+        "settings": members_of(source.view.settings),
         "whitelist": source.view.whitelist,
         "blacklist": source.view.blacklist,
         "attributes": {name: each.type for name, each in attributes.items()},
         "preferences": {
-            person: {**_members_of(each), "stated": [[*term, weight] for term, weight in each.stated.items()]}
+            person: {**members_of(each), "stated": [[*term, weight] for term, weight in each.stated.items()]}
             for person, each in source.preferences.items()
         },
     }
-    (folder / _MODEL).write_text(json.dumps(description, ensure_ascii=False, indent=1), encoding="utf-8")
+    return SavedModel(arrays, description)
+
+
+def write_model(folder: Path, model: SavedModel) -> None:
+    """Write a model to a folder, whose description comes last: without it there is none."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / _MODEL).unlink(missing_ok=True)
+    for name, arrays in model.arrays.items():
+        _write(folder / name, arrays)
+    (folder / _MODEL).write_text(json.dumps(model.description, ensure_ascii=False, indent=1), encoding="utf-8")
 
 
 def read_model(folder: Path) -> SavedModel:
@@ -90,32 +126,10 @@ def read_model(folder: Path) -> SavedModel:
         raise InvalidInput(
             f"The model in {folder} is of the format {description.get('format')}; {FORMAT} is read here."
         )
-    segment = Segment.of_arrays(_read(folder / _SEGMENT))
-    arrays = _read(folder / _WEIGHTS)
-    liking, weights = arrays.pop(_LIKING), AudienceWeights.of_arrays(arrays)
-    events = _read(folder / _EVENTS)
-    view = CatalogueView(
-        snapshot=Snapshot.of_segment(segment),
-        settings=_settings_of(description["settings"]),
-        whitelist=tuple(description["whitelist"]),
-        blacklist=tuple(description["blacklist"]),
-        blacklisted=frozenset(description["blacklist"]),
-    )
-    view.snapshot.prepare(view.settings.category_factors)
-    source = FittedSource(
-        view=view,
-        audience=Audience(PieceCounts.of_rows(segment, liking), weights, 1),
-        people=PeopleTable.of_arrays(_read(folder / _PEOPLE)),
-        interactions=Interactions.of_arrays(events, _text_of("people", events), _text_of("pieces", events)),
-        moment=description["moment"],
-        preferences={person: _preferences_of(each) for person, each in description["preferences"].items()},
-        liking=liking,
-    )
-    names = description["attributes"]
-    return SavedModel(source, {name: Attribute(AttributeType(kind), f"/{name}") for name, kind in names.items()})
+    return SavedModel({name: _read(folder / name) for name in _FILES}, description)
 
 
-def _members_of(record: Any) -> dict[str, Any]:
+def members_of(record: Any) -> dict[str, Any]:
     """Return the members of a record as JSON can hold them; the enumerations among them are texts."""
     members = {each.name: getattr(record, each.name) for each in fields(record)}
     plain = {name: dict(value) for name, value in members.items() if isinstance(value, Mapping)}
@@ -141,7 +155,8 @@ def _text_of(name: str, arrays: Mapping[str, NDArray[Any]]) -> list[str]:
     return [*Strings(arrays[f"{name}.starts"], arrays[f"{name}.text"])]
 
 
-def _settings_of(members: dict[str, Any]) -> RankingSettings:
+def settings_of(members: Mapping[str, Any]) -> RankingSettings:
+    """Return settings of the members that `members_of` gave."""
     weights = {InteractionType(name): weight for name, weight in members["interaction_weights"].items()}
     changed = {"interaction_weights": weights, "blend": Blend(**members["blend"]), "order": OrderUse(members["order"])}
     return RankingSettings(**{**members, **changed})
