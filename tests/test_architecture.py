@@ -49,8 +49,9 @@ ENGINE_LEVELS = (
     {"frames"},
     {"conditions", "records"},
     {"catalogue", "interactions"},
-    {"saving"},
+    {"saving", "peers"},
     {"recommender"},
+    {"lenskit", "rectools"},
     {"__init__"},
 )
 LEVELS_OF = {"penchant": LEVELS, "penchant_engine": ENGINE_LEVELS}
@@ -58,6 +59,8 @@ LEVELS_OF = {"penchant": LEVELS, "penchant_engine": ENGINE_LEVELS}
 LATE_IMPORTS = {"redis", "opentelemetry", "scipy", "sparse_dot_topn", "psycopg", "llvmlite"}
 LATE_IMPORTS |= {"importlib", "pyarrow", "pandas", "polars", "penchant", "penchant_engine", "jinja2", "ray", "rdflib"}
 """What a function may import: packages of extras, and slow ones that most commands do without, kernels among these."""
+PEER_IMPORTS = {"pydantic", "pandas", "scipy"}
+"""What the tools bring that a module is a model of, which has the name of its extra."""
 ERRORS = {name for name, value in vars(penchant.errors).items() if isinstance(value, type)}
 PARTICIPLE = re.compile(r"(?!Feed|Seed|String|Field)[A-Z][a-z]+(?:ed|ing|own|eld|ought)")
 FILES = [path for root in ROOTS for path in sorted(root.rglob("*.py")) if "versions" not in path.parts]
@@ -128,7 +131,8 @@ def test_a_part_imports_itself_and_lower_levels_only() -> None:
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_a_package_imports_what_its_pyproject_names(package: str) -> None:
-    named = tomllib.loads(PACKAGES[package].read_text())["project"]["dependencies"]
+    project = tomllib.loads(PACKAGES[package].read_text())["project"]
+    named, extras = project["dependencies"], project.get("optional-dependencies", {})
     needed = {re.split(r"[^\w-]", each)[0].replace("-", "_") for each in named}
     # The client is an extra of the service, and goes by its former name there.
     needed |= {"penchant_client"} if package == "penchant" else set()
@@ -139,6 +143,7 @@ def test_a_package_imports_what_its_pyproject_names(package: str) -> None:
                 names = [each.name for each in node.names] if isinstance(node, ast.Import) else [node.module or ""]
                 # What may be missing, or takes long, is imported where it is used.
                 late = LATE_IMPORTS if node.col_offset else set()
+                late = late | PEER_IMPORTS | {path.stem} if path.stem in extras else late
                 strangers = {name.split(".")[0] for name in names} - needed - late
                 assert not strangers, f"{name_of(path)} imports {strangers}"
 

@@ -174,6 +174,11 @@ class Recommender:
         """The ids of all who did something, ascending."""
         return self._source.interactions.people
 
+    @property
+    def moment(self) -> int:
+        """The moment as of which it was learned (ms since 1970 UTC)."""
+        return self._source.moment
+
     def recommend(
         self,
         person: str | Interactions | None = None,
