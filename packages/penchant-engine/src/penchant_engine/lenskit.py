@@ -13,7 +13,7 @@ from lenskit.data import Dataset, ItemList, QueryInput, RecQuery, Vocabulary
 from lenskit.data.attributes import AttributeSet
 from lenskit.pipeline import Component
 from lenskit.training import Trainable, TrainingOptions
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from scipy import sparse
 
 from penchant_engine.compiling import ready_kernels
@@ -36,7 +36,7 @@ class PenchantConfig(BaseModel, extra="forbid"):
     """The rating from which an item is liked, rather than watched."""
     dislike_to: float | None = None
     """The rating up to which an item is disliked."""
-    settings: dict[str, Any] = {}
+    settings: dict[str, Any] = Field(default_factory=dict)
     """Settings of `Recommender`, such as ``{"half_life_days": 365, "blend": {"audience": 1}}``."""
 
 
