@@ -68,3 +68,12 @@ def test_a_matrix_without_rows_is_an_empty_catalogue() -> None:
 def test_a_keyword_that_is_named_twice_is_refused() -> None:
     with pytest.raises(InvalidInput, match="named twice"):
         Catalogue.from_matrix(Rows([{0: 1}], 2), ["a"], ["x", "x"])
+
+
+def test_a_changed_catalogue_has_a_moment_of_its_own() -> None:
+    before = Catalogue([{"id": "a", "available_from": 1}])
+    assert before.moment == 1_000
+
+    after = before.changed([{"id": "b", "available_from": 2}])
+
+    assert (before.moment, after.moment) == (1_000, 2_000)

@@ -10,6 +10,7 @@ import numpy as np
 from penchant_engine.attributes import Attribute, AttributeType, mark_of
 from penchant_engine.attributes import numbered as numbered_attributes
 from penchant_engine.compiling import use_kept
+from penchant_engine.computed import computed
 from penchant_engine.conditions import Condition, boosts_of, filter_of, value_of
 from penchant_engine.errors import InvalidInput, UnknownPiece
 from penchant_engine.frames import Library, column_of, frame_of, ids_of, keywords_of, library_of, moment_of
@@ -288,7 +289,7 @@ class Catalogue:
             "at": moment,
         }
 
-    @property
+    @computed
     def moment(self) -> int:
         """The moment of lists that ask for none: when the last piece became available (ms since 1970 UTC)."""
         return max((int(part.segment.available_from.max(initial=0)) for part in self.view.snapshot.parts), default=0)
@@ -307,6 +308,8 @@ class Catalogue:
     def _with(self, view: CatalogueView, library: Library | None = None) -> "Catalogue":
         other = copy.copy(self)
         vars(other).update(view=view, _library=library or self._library)
+        # It is of the pieces of before.
+        vars(other).pop("moment", None)
         return other
 
     @property

@@ -201,30 +201,49 @@ def triangles(likes, near, owner_starts, owners, first, step, found, sums, met):
 def solve(triangle, overlaps, counts, weights, lower, b):
     """Fill weights (b, k) with those of each row, by Cholesky in doubles, sums from left to right.
 
-    (G + penalty) b = g, of as many neighbours as ``counts`` says: G + penalty = L L', then L y = g, then L' b = y.
+    (G + penalty) b = g, of as many neighbours as ``counts`` says: G + penalty = L L', then L y = g, then L' b = y. L is
+    made column by column into the rows of ``lower`` (k, k), which so holds L': all entries of a column subtract the
+    same products of the columns before, one after the other: of four columns at once, for several entries at once.
     """
     for r in range(len(counts)):
         size = counts[r]
-        for i in range(size):
-            base = i * (i + 1) // 2
-            for j in range(i + 1):
-                total = np.float64(triangle[r, base + j])
-                if i == j:
-                    total += PENALTY
-                # Numba keeps this order, without fastmath, and so every machine rounds alike.
-                for q in range(j):
-                    total -= lower[i, q] * lower[j, q]
-                lower[i, j] = np.sqrt(total) if i == j else total / lower[j, j]
+        for j in range(size):
+            column = lower[j, j:size]
+            for i in range(len(column)):
+                row = i + j
+                column[i] = np.float64(triangle[r, row * (row + 1) // 2 + j])
+            column[0] += PENALTY
+            # Numba keeps this order, without fastmath, and so every machine rounds alike.
+            whole = j - j % 4
+            for q in range(0, whole, 4):
+                one, two, three, four = (
+                    lower[q, j:size],
+                    lower[q + 1, j:size],
+                    lower[q + 2, j:size],
+                    lower[q + 3, j:size],
+                )
+                f, g, h, m = one[0], two[0], three[0], four[0]
+                for i in range(len(column)):
+                    column[i] = (((column[i] - one[i] * f) - two[i] * g) - three[i] * h) - four[i] * m
+            for q in range(whole, j):
+                one = lower[q, j:size]
+                f = one[0]
+                for i in range(len(column)):
+                    column[i] -= one[i] * f
+            root = np.sqrt(column[0])
+            column[0] = root
+            for i in range(1, len(column)):
+                column[i] /= root
         for i in range(size):
             total = np.float64(overlaps[r, i])
             for q in range(i):
-                total -= lower[i, q] * b[q]
+                total -= lower[q, i] * b[q]
             b[i] = total / lower[i, i]
         # From y to the weights in place: b[i] is still y_i, and all after it are weights.
         for i in range(size - 1, -1, -1):
             total = b[i]
             for q in range(i + 1, size):
-                total -= lower[q, i] * b[q]
+                total -= lower[i, q] * b[q]
             b[i] = total / lower[i, i]
         for i in range(size):
             weights[r, i] = np.int32(np.rint(b[i] * WEIGHT_UNIT))
