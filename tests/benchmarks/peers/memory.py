@@ -11,6 +11,8 @@ import numpy as np
 
 from benchmarks.peers.rounds import measure, print_versions, resident_bytes
 from benchmarks.peers.sets import made_pieces
+from penchant_engine import Catalogue, Interactions, Recommender, ready_kernels
+from penchant_engine.index.compiled import engine
 
 SLOPE = 0.9
 LIKES_OF_ONE = 50
@@ -21,7 +23,10 @@ def main() -> None:
     arguments.add_argument("library", choices=tuple(_MODELS))
     arguments.add_argument("--pieces", type=int, default=1_000_000)
     arguments.add_argument("--likes", type=int, default=10_000_000)
+    arguments.add_argument("--drawn-stand-ins", action="store_true", help="as many, but any: finding them takes hours")
     given = arguments.parse_args()
+    if given.drawn_stand_ins:
+        engine.stand_ins = _draw_stand_ins
     people, pieces = _likes(given.pieces, given.likes)
     before, kept = resident_bytes(), []
     cost = measure(lambda: kept.append(_MODELS[given.library](people, pieces, given.pieces)))
@@ -38,13 +43,16 @@ def _likes(pieces: int, count: int) -> tuple[Any, Any]:
     return pairs // pieces, pairs % pieces
 
 
+def _draw_stand_ins(_terms: Any, _postings: Any, norms: Any, pieces: Any, most: int, **_: Any) -> tuple[Any, Any]:
+    random, shape = np.random.default_rng(4), (len(pieces), most)
+    return random.integers(0, len(norms.roots), shape), random.random(shape)
+
+
 def _mebibytes(*arrays: Any) -> str:
     return f"{sum(each.nbytes for each in arrays) / 2**20:.0f} MiB of arrays"
 
 
 def _ours(people: Any, pieces: Any, count: int) -> tuple[Any, str]:
-    from penchant_engine import Catalogue, Interactions, Recommender, ready_kernels  # noqa: PLC0415  # one a process
-
     ready_kernels()
     matrix, ids, keywords = made_pieces(count)
     catalogue = Catalogue.from_matrix(matrix, ids, keywords)
@@ -60,7 +68,7 @@ def _ours(people: Any, pieces: Any, count: int) -> tuple[Any, str]:
 
 
 def _implicit(people: Any, pieces: Any, count: int) -> tuple[Any, str]:
-    from implicit.cpu.als import AlternatingLeastSquares  # noqa: PLC0415  # as above
+    from implicit.cpu.als import AlternatingLeastSquares  # noqa: PLC0415  # one a process
     from scipy import sparse  # noqa: PLC0415  # as above
 
     print_versions("implicit")
