@@ -26,7 +26,7 @@ def main() -> None:
     arguments.add_argument("--drawn-stand-ins", action="store_true", help="as many, but any: finding them takes hours")
     given = arguments.parse_args()
     if given.drawn_stand_ins:
-        engine.stand_ins = _draw_stand_ins
+        engine.stand_ins = _draw_stand_ins  # type: ignore[assignment]  # drawn: it is about memory
     people, pieces = _likes(given.pieces, given.likes)
     before, kept = resident_bytes(), []
     cost = measure(lambda: kept.append(_MODELS[given.library](people, pieces, given.pieces)))
