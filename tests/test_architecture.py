@@ -46,6 +46,7 @@ ENGINE_LEVELS = (
     {"index", "profiles", "ranking"},
     {"views", "compiling"},
     {"lists"},
+    {"checking"},
     {"frames"},
     {"conditions", "records"},
     {"catalogue", "interactions"},

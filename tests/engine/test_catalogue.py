@@ -168,7 +168,15 @@ def test_what_is_not_acceptable_is_told_in_words(make: Callable[[], Any], messag
         ({"algorithm": "bm25"}, "no algorithm 'bm25'"),
         ({"filter": Field("size") > 1}, "no attribute 'size'"),
         ({"filter": Field("year") > "x"}, "is no value of 'year'"),
-        ({"boosts": [(Field("year") > 1, 0.001)]}, "two decimals"),
+        ({"boosts": [(Field("year") > 1, 0.001)]}, "from 0.01 to 100"),
+        ({"boosts": [(Field("year") > 1, 1.001)]}, "two decimals"),
+        ({"boosts": (Field("year") > 1, 2)}, "a list of pairs"),
+        ({"filters": Field("year") > 1}, "no option .filters.: algorithm"),
+        ({"filter": Field("year")}, "is no condition"),
+        ({"filter": True}, "is no condition"),
+        ({"exclude": "moon"}, "a list of ids"),
+        ({"k": 2.0}, "a whole number"),
+        ({"diversity": "x"}, "a number from 0 to 1"),
         ({"diversity": 2}, "from 0 to 1"),
         ({"at": "soon"}, "is no moment"),
     ),
@@ -219,3 +227,76 @@ def test_all_that_the_library_names_is_there() -> None:
     assert dir(penchant_engine) == sorted(penchant_engine.__all__)
     with pytest.raises(AttributeError, match="no attribute 'Recommenders'"):
         penchant_engine.Recommenders  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "join",
+    (
+        lambda year: (year >= 2000) and (year < 1960),
+        lambda year: 2000 < year < 2020,
+        lambda year: not year.exists(),
+    ),
+)
+def test_conditions_are_joined_by_what_keeps_both(join: Callable[[Field], Any]) -> None:
+    with pytest.raises(InvalidInput, match="joined by & and"):
+        join(Field("year"))
+
+
+def test_equality_is_a_condition_and_numbers_may_be_of_numpy(films: Catalogue) -> None:
+    assert films.similar("moon", filter=Field("year") == 2013).ids == ["gravity"]
+    assert films.similar("moon", filter=Field("year") != np.int64(2013)).ids == ["alien"]
+
+
+def test_cells_hold_what_frames_make_of_keywords() -> None:
+    cells = [
+        {"x": 3, "y": None},  # as a column of structs has it
+        ["x", math.nan, None, 1995.0],
+        [{"key": "x", "weight": 3}, {"key": "y"}],
+        np.asarray(["x", "y"], dtype=object),
+        1995.0,
+    ]
+
+    made = Catalogue.from_frame({"id": [0, 1, 2, 3, 4], "g": cells}, categories=["g"])
+
+    assert [made.categories(each)["g"] for each in made.ids] == [
+        {"x": 3},
+        {"1995": 1, "x": 1},
+        {"x": 3, "y": 3},
+        {"x": 1, "y": 1},
+        {"1995": 1},
+    ]
+    assert made.similar(0).ids == made.similar("0").ids
+
+
+@pytest.mark.parametrize(
+    ("cell", "message"),
+    (
+        ([["x"]], "is no keyword"),
+        ({"x": 1.5}, "no whole number: scale and round"),
+        ({"x": "3"}, "no whole number"),
+        ([{"x": 1}], "is no keyword"),
+    ),
+)
+def test_cells_that_hold_something_else_are_refused(cell: Any, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        Catalogue.from_frame({"id": ["a"], "g": [cell]}, categories=["g"])
+
+
+@pytest.mark.parametrize("moment", (1_577_836_800, 1_577_836_800_000, 1_577_836_800_000_000, 1_577_836_800_000_000_000))
+def test_numbers_are_moments_in_whatever_unit_they_are(moment: int) -> None:
+    columns = {"person": ["kim"], "piece": ["moon"], "when": np.asarray([moment])}
+
+    assert penchant_engine.Interactions.from_frame(columns, time="when").latest == 1_577_836_800_000
+    assert penchant_engine.Interactions.from_frame({**columns, "when": [float(moment)]}, time="when").latest == (
+        1_577_836_800_000
+    )
+
+
+def test_a_list_is_no_longer_than_there_are_pieces(films: Catalogue) -> None:
+    assert films.similar("moon", 10**30) == films.similar("moon", 4)
+
+
+@pytest.mark.parametrize("pieces", (FILMS, pd.DataFrame(FILMS), "moon", [3]))
+def test_frames_are_no_pieces(pieces: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"from_frame|is no piece"):
+        Catalogue(pieces)

@@ -193,3 +193,50 @@ def test_a_matrix_of_interactions_goes_in_and_out() -> None:
 def test_what_is_not_acceptable_is_told_in_words(make: Callable[[], Any], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         make()
+
+
+def test_files_of_several_models_are_none(model: Recommender, tmp_path: Path) -> None:
+    model.save(tmp_path / "one")
+    model.save(tmp_path / "two")
+    (tmp_path / "one" / "people.npz").replace(tmp_path / "two" / "people.npz")
+
+    with pytest.raises(InvalidInput, match="of several models"):
+        Recommender.load(tmp_path / "two")
+    with pytest.raises(InvalidInput, match="is damaged"):
+        Recommender.load(tmp_path / "one")
+    (tmp_path / "one" / "model.json").write_text("{")
+    with pytest.raises(InvalidInput, match="is damaged"):
+        Recommender.load(tmp_path / "one")
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    (
+        (lambda model: model.recommend_frame("kim"), "people is 'kim': a list"),
+        (lambda model: model.recommend_for(liked="war1"), "liked is 'war1': a list"),
+        (lambda model: model.rank("war-0", "war1"), "pieces is 'war1': a list"),
+        (lambda model: model.recommend("war-0", known=True), "no option 'known'"),
+        (lambda model: model.recommend(["war-0"]), "is no person"),
+        (lambda _: Recommender(half_life_days="30"), "a number from 1 to 3650"),
+        (lambda _: Recommender(interaction_weights={"Watch": float("nan")}), "a number from -100 to 100"),
+        (lambda _: Recommender(max_per_value={"genre": 0}), "whole numbers from 1"),
+        (lambda _: Recommender(exclude_seen="no"), "True or False"),
+        (lambda _: Recommender(blend=[1, 2, 3]), "A blend has"),
+        (
+            lambda _: Recommender().fit(Interactions.from_frame(DONE), CATALOGUE),
+            "a Catalogue and then Interactions",
+        ),
+        (lambda _: Interactions.from_frame({**DONE, "when": ["2026-03-01"]}, time="when"), "different lengths"),
+        (lambda _: Interactions.from_pairs([("kim", "a", "b")]), "Pairs are of"),
+        (lambda model: model.recommend_frame(library="duckdb"), "no frames of 'duckdb'"),
+    ),
+)
+def test_a_newcomers_mistakes_are_told(model: Recommender, make: Callable[[Recommender], Any], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        make(model)
+
+
+def test_somebodys_interactions_without_moments_are_of_now(model: Recommender) -> None:
+    given = Interactions.from_pairs([("me", "war1"), ("me", "war2")])
+
+    assert {each.rstrip("0123456789") for each in model.recommend(given, 3).ids} == {"war"}

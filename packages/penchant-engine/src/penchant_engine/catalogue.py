@@ -9,6 +9,7 @@ import numpy as np
 
 from penchant_engine.attributes import Attribute, AttributeType, mark_of
 from penchant_engine.attributes import numbered as numbered_attributes
+from penchant_engine.checking import count_of, id_of, ids_in, number_in, require_known
 from penchant_engine.compiling import use_kept
 from penchant_engine.computed import computed
 from penchant_engine.conditions import Condition, boosts_of, filter_of, value_of
@@ -50,6 +51,21 @@ class ListOptions(TypedDict, total=False):
     diversity: float
 
 
+class PersonalOptions(ListOptions, total=False):
+    """What a list for a person can be asked for beside `ListOptions`.
+
+    ``include_seen`` lists what the person knows, too, ``fill`` fills up with what nothing speaks for, in the order of
+    the day. ``calibration``, from 0 to 1, keeps the shares that keywords of the ``calibration_category`` have of what
+    the person likes. With an ``algorithm``, `cosine` or `jaccard`, keywords alone count.
+    """
+
+    include_seen: bool | None
+    fill: bool
+    calibration: float
+    calibration_category: str
+    algorithm: str | None
+
+
 class Catalogue:
     """Pieces with weighted keywords in categories; immutable: changes give another one.
 
@@ -78,12 +94,16 @@ class Catalogue:
         use_kept()
         names = attributes or {}
         self.attributes = {name: Attribute(_type_of(kind, name), f"/{name}") for name, kind in names.items()}
+        if isinstance(pieces, Mapping | str) or hasattr(pieces, "columns") or not isinstance(pieces, Iterable):
+            raise InvalidInput(
+                "Pieces are a list of dictionaries; of a frame or columns make a catalogue by from_frame."
+            )
         terms, columns = gather_columns(map(self._read, pieces))
-        hidden = tuple(sorted(set(blacklist)))
+        hidden = tuple(sorted(set(ids_in(blacklist, "blacklist"))))
         self.view = CatalogueView(
             snapshot=_snapshot_of(terms, columns, self._marked),
             settings=RankingSettings(category_weights=checked_weights(category_weights or {})),
-            whitelist=tuple(whitelist),
+            whitelist=tuple(ids_in(whitelist, "whitelist")),
             blacklist=hidden,
             blacklisted=frozenset(hidden),
         )
@@ -109,16 +129,22 @@ class Catalogue:
         Raises:
             InvalidInput: a column is missing, or a cell is not acceptable.
         """
+        ids_in(categories, "categories")
         ids = ids_of(column_of(frame, id), id)
         terms = {name: [*column_of(frame, name)] for name in categories}
         named = {name: column_of(frame, name).tolist() for name in settings.get("attributes") or {}}
         others = {name: column_of(frame, name).tolist() for name in _MOMENTS if _has_column(frame, name)}
         catalogs = column_of(frame, "catalogs").tolist() if _has_column(frame, "catalogs") else None
+        for name, cells in {**terms, **named, **others, "catalogs": catalogs or ids}.items():
+            if len(cells) != len(ids):
+                raise InvalidInput(f"The column {name!r} has {len(cells)} rows, and that of ids {len(ids)}.")
         found = cls(
             (
                 {
                     "id": piece_id,
-                    "categories": {name: keywords_of(cells[row], separator) for name, cells in terms.items()},
+                    "categories": {
+                        name: [*keywords_of(cells[row], separator).items()] for name, cells in terms.items()
+                    },
                     "attributes": {name: cells[row] for name, cells in named.items()},
                     "catalogs": () if catalogs is None else [*keywords_of(catalogs[row], separator)],
                     **{name: cells[row] for name, cells in others.items()},
@@ -195,7 +221,7 @@ class Catalogue:
         self, stored: Iterable[Mapping[str, Any] | IndexedPiece] = (), removed: Iterable[str] = ()
     ) -> "Catalogue":
         """Return the catalogue with some pieces stored and others removed: costs about as much as what changes."""
-        changes: dict[str, IndexedPiece | None] = dict.fromkeys(removed)
+        changes: dict[str, IndexedPiece | None] = dict.fromkeys(ids_in(removed, "removed"))
         changes |= {each.id: each for each in map(self._read, stored)}
         return self._with(replace(self.view, snapshot=self.view.snapshot.apply(changes, attributes=self._marked)))
 
@@ -210,10 +236,13 @@ class Catalogue:
     def __contains__(self, piece_id: object) -> bool:
         return isinstance(piece_id, str) and piece_id in self.view.snapshot
 
-    @property
+    @computed
     def ids(self) -> list[str]:
         """The ids of all pieces, ascending."""
         return [*self.view.snapshot.merged().ids]
+
+    def __repr__(self) -> str:
+        return f"<Catalogue of {len(self)} pieces>"
 
     def categories(self, piece_id: str) -> dict[str, dict[str, int]]:
         """Return the keywords of a piece by category, with what each counts for.
@@ -275,16 +304,15 @@ class Catalogue:
 
     def requested(self, options: ListOptions) -> dict[str, Any]:
         """Return options as members of the engine's requests; raises `InvalidInput`."""
+        require_known(options, PersonalOptions)
         catalogs = options.get("catalogs")
         moment = moment_of(options.get("at"))
-        diversity = options.get("diversity", 0.0)
-        if not 0 <= diversity <= 1:
-            raise InvalidInput(f"The diversity {diversity} is not accepted: from 0 to 1.")
+        diversity = number_in(options.get("diversity", 0.0), 0, 1, "diversity")
         return {
             "matching": filter_of(options.get("filter"), self.attributes),
             "boosts": boosts_of(options.get("boosts", ()), self.attributes),
-            "catalogs": None if catalogs is None else frozenset(catalogs),
-            "exclude": frozenset(options.get("exclude", ())),
+            "catalogs": None if catalogs is None else frozenset(ids_in(catalogs, "catalogs")),
+            "exclude": frozenset(ids_in(options.get("exclude", ()), "exclude")),
             "diversity": diversity,
             "at": moment,
         }
@@ -295,9 +323,9 @@ class Catalogue:
         return max((int(part.segment.available_from.max(initial=0)) for part in self.view.snapshot.parts), default=0)
 
     def _similar(self, piece: str | Mapping[str, Any], algorithm: str | None, options: ListOptions) -> SimilarRanking:
-        draft = None if isinstance(piece, str) else self._read({"id": "", **piece})
+        draft = self._read({"id": "", **piece}) if isinstance(piece, Mapping) else None
         request = SimilarRequest(
-            piece_id=piece if isinstance(piece, str) else draft.id if draft else "",
+            piece_id=id_of(piece) if draft is None else draft.id,
             algorithm=algorithm_of(algorithm),
             **self.requested(options),
         )
@@ -309,7 +337,8 @@ class Catalogue:
         other = copy.copy(self)
         vars(other).update(view=view, _library=library or self._library)
         # It is of the pieces of before.
-        vars(other).pop("moment", None)
+        for name in ("ids", "moment"):
+            vars(other).pop(name, None)
         return other
 
     @property
@@ -320,12 +349,17 @@ class Catalogue:
         """Return a piece as the index has it."""
         if isinstance(piece, IndexedPiece):
             return piece
+        if not isinstance(piece, Mapping):
+            raise InvalidInput(f"{piece!r} is no piece: a dictionary is accepted.")
         if unknown := sorted(piece.keys() - _MEMBERS):
             raise InvalidInput(f"A piece has no {unknown[0]!r}; it has {', '.join(sorted(_MEMBERS))}.")
         piece_id, given = piece.get("id"), dict[Term, int | None]()
         if not isinstance(piece_id, str):
             raise InvalidInput(f"A piece needs an id, a text; found {piece_id!r}.")
-        for category, cell in (piece.get("categories") or {}).items():
+        categories = piece.get("categories") or {}
+        if not isinstance(categories, Mapping):
+            raise InvalidInput(f"{piece_id}: categories are {categories!r}; keywords by category are accepted.")
+        for category, cell in categories.items():
             for keyword, weight in keywords_of(cell).items():
                 if weight is not None and not 1 <= weight <= MAX_WEIGHT:
                     raise InvalidInput(f"{piece_id}: the weight {weight} of {keyword!r} is not from 1 to {MAX_WEIGHT}.")
@@ -335,7 +369,7 @@ class Catalogue:
             id=piece_id,
             weights=weights,
             weighted=weighted,
-            catalogs=frozenset(piece.get("catalogs") or ()),
+            catalogs=frozenset(ids_in(piece.get("catalogs") or (), "catalogs")),
             available_from=moment_of(piece.get("available_from")) or 0,
             available_until=moment_of(piece.get("available_until")),
             marks=tuple(sorted(self._marks_of(piece.get("attributes") or {}))),
@@ -395,8 +429,13 @@ def checked_weights(weights: Mapping[str, float]) -> Mapping[str, float]:
     Raises:
         InvalidInput: one is not from 0 to 100, or has more than two decimals.
     """
+    if not isinstance(weights, Mapping):
+        raise InvalidInput(f"category_weights are {weights!r}: weights by category are accepted.")
     for name, weight in weights.items():
-        if not 0 <= weight <= 100 or abs(round(weight * 100) - weight * 100) > 1e-6:
+        if (
+            not number_in(weight, 0, 100, f"The weight of {name!r}") >= 0
+            or abs(round(weight * 100) - weight * 100) > 1e-6
+        ):
             raise InvalidInput(f"The weight {weight} of {name!r} is not accepted: 0 to 100, two decimals at most.")
     return dict(weights)
 
@@ -407,9 +446,8 @@ def listed(ranking: ListRanking[Any], k: int, *, explain: bool = False) -> Piece
     Raises:
         InvalidInput: k is less than 1.
     """
-    if k < 1:
-        raise InvalidInput(f"k is {k}; 1 or more is accepted.")
-    pieces = ranking.first(k)
+    # More than there are take as much memory, and give no more.
+    pieces = ranking.first(min(count_of(k), max(1, ranking.view.snapshot.piece_count)))
     scores = ranking.scores_of([each.units for each in pieces])
     return PieceList(
         ListedPiece(each.id, score, ranking.why(each.id, listed=True) if explain else None)

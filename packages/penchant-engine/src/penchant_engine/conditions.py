@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from penchant_engine.attributes import (
     BOOST_SCALE,
     Attribute,
@@ -23,6 +25,7 @@ from penchant_engine.attributes import (
     marks_of_all,
     numbered,
 )
+from penchant_engine.checking import number_in
 from penchant_engine.errors import InvalidInput
 from penchant_engine.frames import moment_of
 
@@ -48,6 +51,14 @@ class Condition:
 
     def __invert__(self) -> "Condition":
         return Condition("none", (self,))
+
+    def __bool__(self) -> bool:
+        """Refuse: ``and``, ``or``, ``not`` and chained comparisons would drop a half of what is meant.
+
+        Raises:
+            InvalidInput: always.
+        """
+        raise InvalidInput("Conditions are joined by & and |, and turned by ~, each in brackets: (a >= 1) & (a < 5).")
 
     def clause(self, attributes: Attributes) -> Clause:
         """Return what it means for pieces with these attributes.
@@ -78,7 +89,7 @@ class Condition:
         return (MarkSpan(edge, behind) if self.how in {">", ">="} else MarkSpan(first, edge),)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Field:
     """An attribute of a catalogue, by its name; comparisons with it are conditions."""
 
@@ -88,11 +99,22 @@ class Field:
         """Return the condition that a piece has one of these values."""
         if not values:
             raise InvalidInput("any_of needs a value at least.")
+        if any(isinstance(each, list | tuple | np.ndarray) for each in values):
+            raise InvalidInput("any_of takes values, not a list of them: any_of(*values).")
         return Condition("any of", name=self.name, values=values)
 
     def exists(self) -> Condition:
         """Return the condition that a piece has any value."""
         return Condition("exists", name=self.name)
+
+    def __eq__(self, value: object) -> Condition:  # type: ignore[override]  # a condition, as in frames
+        return self.any_of(value)
+
+    def __ne__(self, value: object) -> Condition:  # type: ignore[override]  # as above
+        return ~self.any_of(value)
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
     def __ge__(self, value: Any) -> Condition:
         return Condition(">=", name=self.name, values=(value,))
@@ -109,18 +131,29 @@ class Field:
 
 def filter_of(condition: Condition | None, attributes: Attributes) -> AttributeFilter | None:
     """Return a condition as rankings take it; raises as `Condition.clause`."""
-    return None if condition is None else AttributeFilter(repr(condition), condition.clause(attributes))
+    return None if condition is None else _matching(condition, attributes)
 
 
 def boosts_of(boosts: Sequence[tuple[Condition, float]], attributes: Attributes) -> tuple[Boost, ...]:
     """Return boosts, conditions with factors of two decimals, as rankings take them; raises as `Condition.clause`."""
+    if not isinstance(boosts, Sequence) or not all(isinstance(each, tuple) and len(each) == 2 for each in boosts):
+        raise InvalidInput(f"boosts are {boosts!r}: a list of pairs is accepted, each a condition and a factor.")
     found = []
     for condition, factor in boosts:
-        hundredths = round(factor * BOOST_SCALE)
-        if abs(hundredths - factor * BOOST_SCALE) > 1e-6 or not 1 <= hundredths <= MAX_FACTOR * BOOST_SCALE:
-            raise InvalidInput(f"The factor {factor} is not accepted: from 0.01 to {MAX_FACTOR}, two decimals at most.")
-        found.append(Boost(AttributeFilter(repr(condition), condition.clause(attributes)), hundredths))
+        hundredths = round(number_in(factor, 0.01, MAX_FACTOR, "The factor of a boost") * BOOST_SCALE)
+        if abs(hundredths - factor * BOOST_SCALE) > 1e-6:
+            raise InvalidInput(f"The factor of a boost is {factor}: two decimals at most are accepted.")
+        found.append(Boost(_matching(condition, attributes), hundredths))
     return tuple(found)
+
+
+def _matching(condition: Any, attributes: Attributes) -> AttributeFilter:
+    if not isinstance(condition, Condition):
+        raise InvalidInput(f"{condition!r} is no condition; one such as Field('year') >= 1990 is accepted.")
+    try:
+        return AttributeFilter(repr(condition), condition.clause(attributes))
+    except RecursionError:
+        raise InvalidInput("The condition is nested too deeply: any_of takes any number of values.") from None
 
 
 def value_of(value: Any, kind: AttributeType, name: str) -> str | float | bool:
@@ -129,6 +162,7 @@ def value_of(value: Any, kind: AttributeType, name: str) -> str | float | bool:
     Raises:
         InvalidInput: it is of another type.
     """
+    value = value.item() if isinstance(value, np.generic) and not isinstance(value, np.datetime64) else value
     if kind is AttributeType.TIME:
         moment = moment_of(value)
         if moment is not None:

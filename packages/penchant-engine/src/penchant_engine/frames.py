@@ -15,6 +15,9 @@ Library = Literal["pandas", "polars", "pyarrow"]
 LIBRARIES: tuple[Library, ...] = ("pandas", "polars", "pyarrow")
 MILLISECONDS_FROM = 10**11
 """Numbers from here on are milliseconds since 1970, smaller ones seconds: in seconds it is the year 5138."""
+_TOO_LARGE = 10**19
+_UNITS = ((10**17, 10**6), (10**14, 10**3), (MILLISECONDS_FROM, 1))
+"""From which number on they are nanoseconds, microseconds and milliseconds, and how many of these a millisecond has."""
 
 
 _PLAIN = ("int", "uint", "float", "double", "timestamp")
@@ -58,6 +61,8 @@ def names_of(frame: Any) -> list[str]:
     library = library_of(frame)
     if library == "pyarrow":
         return [*frame.column_names]
+    if type(frame).__name__ == "LazyFrame":
+        raise InvalidInput("The frame is lazy: collect() it.")
     if library is not None or isinstance(frame, Mapping):
         return [*(frame.columns if library is not None else frame)]
     kind = type(frame).__name__
@@ -109,7 +114,7 @@ def moment_of(value: Any) -> int | None:
     Raises:
         InvalidInput: it is no moment.
     """
-    if value is None or (isinstance(value, float) and math.isnan(value)) or _is_no_time(value):
+    if is_missing(value):
         return None
     if isinstance(value, np.datetime64):
         return int(value.astype("datetime64[ms]").astype(np.int64))
@@ -123,10 +128,19 @@ def moment_of(value: Any) -> int | None:
         return math.floor(aware.timestamp() * 1000)
     if isinstance(value, date):
         return math.floor(datetime.combine(value, time(), UTC).timestamp() * 1000)
+    return _moment_of_number(value)
+
+
+def _moment_of_number(value: Any) -> int:
     number = value.item() if isinstance(value, np.generic) else value
-    if not isinstance(number, int | float) or isinstance(number, bool):
-        raise InvalidInput(f"{value!r} is no moment; a datetime, a text or a number of seconds is accepted.")
-    return math.floor(number if abs(number) >= MILLISECONDS_FROM else number * 1000)
+    if not isinstance(number, int | float) or isinstance(number, bool) or not abs(number) < _TOO_LARGE:
+        raise InvalidInput(
+            f"{value!r} is no moment; a datetime, a text such as 2026-01-02, or seconds since 1970 are accepted."
+        )
+    for least, factor in _UNITS:
+        if abs(number) >= least:
+            return math.floor(number / factor)
+    return math.floor(number * 1000)
 
 
 def _is_no_time(value: Any) -> bool:
@@ -143,7 +157,8 @@ def moments_of(column: NDArray[Any]) -> IntArray:
         return moments
     if column.dtype.kind in "iu":
         wide = column.astype(np.int64)
-        return np.where(np.abs(wide) >= MILLISECONDS_FROM, wide, wide * 1000)
+        factors = [wide // factor for _, factor in _UNITS]
+        return np.select([np.abs(wide) >= least for least, _ in _UNITS], factors, wide * 1000)
     found = [moment_of(value) for value in column.tolist()]
     return np.asarray([-1 if each is None else each for each in found], dtype=np.int64)
 
@@ -151,21 +166,49 @@ def moments_of(column: NDArray[Any]) -> IntArray:
 def keywords_of(cell: Any, separator: str | None = None) -> dict[str, int | None]:
     """Return the keywords of a cell with their weights, ``None`` for those that have none.
 
-    A text is one keyword, or several between separators; a list holds keywords or pairs of a keyword and its weight, a
-    dictionary weights by keyword. Nothing, blanks and NaN are no keywords.
+    A text is one keyword, or several between separators; a list holds keywords, pairs of a keyword and its weight, or
+    dictionaries of ``key`` and ``weight``; a dictionary has weights by keyword, of which one that is missing is no
+    keyword. Nothing, blanks and NaN are no keywords, numbers are written as they are.
+
+    Raises:
+        InvalidInput: something else is in it, or a weight is no whole number.
     """
     if isinstance(cell, Mapping):
-        return {str(keyword): None if weight is None else int(weight) for keyword, weight in cell.items()}
+        return {_keyword_of(each): _weight_of(weight) for each, weight in cell.items() if not is_missing(weight)}
     if isinstance(cell, str):
         parts = cell.split(separator) if separator else [cell]
         return dict.fromkeys(part.strip() for part in parts if part.strip())
     if isinstance(cell, Iterable):
-        pairs = (each if isinstance(each, tuple) else (each, None) for each in cell)
-        return {
-            str(keyword): None if weight is None else int(weight) for keyword, weight in pairs if keyword is not None
-        }
-    is_missing = cell is None or _is_no_time(cell) or (isinstance(cell, float) and math.isnan(cell))
-    return {} if is_missing else {str(cell): None}
+        pairs = (_pair_of(each) for each in cell if not is_missing(each))
+        return {_keyword_of(keyword): None if is_missing(weight) else _weight_of(weight) for keyword, weight in pairs}
+    return {} if is_missing(cell) else {_keyword_of(cell): None}
+
+
+def _pair_of(entry: Any) -> tuple[Any, Any]:
+    if isinstance(entry, Mapping) and "key" in entry:
+        return entry["key"], entry.get("weight")
+    return entry if isinstance(entry, tuple) and len(entry) == 2 else (entry, None)
+
+
+def _keyword_of(value: Any) -> str:
+    plain = value.item() if isinstance(value, np.generic) else value
+    if isinstance(plain, float) and plain.is_integer():
+        plain = int(plain)
+    if isinstance(plain, str | int | float | date):
+        return str(plain)
+    raise InvalidInput(f"{value!r} is no keyword: a text or a number is accepted, or a list of these.")
+
+
+def _weight_of(value: Any) -> int:
+    number = value.item() if isinstance(value, np.generic) else value
+    if isinstance(number, bool) or not isinstance(number, int | float) or number != int(number):
+        raise InvalidInput(f"The weight {value!r} is no whole number: scale and round weights, from 1 to 10,000.")
+    return int(number)
+
+
+def is_missing(value: Any) -> bool:
+    """Return whether a value is none: ``None``, NaN, or the missing time or value of numpy or pandas."""
+    return value is None or _is_no_time(value) or (isinstance(value, float | np.floating) and bool(np.isnan(value)))
 
 
 def frame_of(columns: Mapping[str, Sequence[Any] | NDArray[Any]], library: Library | None = None) -> Any:
@@ -174,6 +217,8 @@ def frame_of(columns: Mapping[str, Sequence[Any] | NDArray[Any]], library: Libra
     Raises:
         ModuleNotFoundError: it is not installed, or none is.
     """
+    if library is not None and library not in LIBRARIES:
+        raise InvalidInput(f"There are no frames of {library!r}: {', '.join(LIBRARIES)} are accepted.")
     for name in LIBRARIES if library is None else (library,):
         try:
             return _MAKERS[name](columns)

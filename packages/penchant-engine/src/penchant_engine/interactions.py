@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from penchant_engine.checking import id_of
 from penchant_engine.errors import InvalidInput
 from penchant_engine.frames import column_of, ids_of, moments_of, numbered
 from penchant_engine.index import Likes
@@ -32,6 +33,9 @@ class Interactions:
         self, people: Sequence[str], pieces: Sequence[str], codes: IntArray | int, moments: IntArray | int = 0
     ) -> None:
         """Gather ids of people and of pieces side by side, with what each did, and when."""
+        sizes = {np.size(each) for each in (codes, moments) if np.ndim(each)} | {len(people)}
+        if len(sizes) > 1:
+            raise InvalidInput(f"Columns have different lengths: {', '.join(map(str, sorted(sizes)))}.")
         if len(people) != len(pieces):
             raise InvalidInput(f"There are {len(people)} people and {len(pieces)} pieces; one of each makes a pair.")
         self.people, self.person_of = numbered(people)
@@ -74,7 +78,10 @@ class Interactions:
     @classmethod
     def from_pairs(cls, pairs: Iterable[tuple[str, str]], *, kind: str = DEFAULT_KIND) -> "Interactions":
         """Return interactions of one kind, given as pairs of a person's and a piece's id; raises as `from_frame`."""
-        people, pieces = zip(*pairs, strict=True) if (pairs := [*pairs]) else ((), ())
+        given = [*pairs]
+        if not all(isinstance(each, tuple | list) and len(each) == 2 for each in given):
+            raise InvalidInput("Pairs are of a person's id and a piece's id.")
+        people, pieces = ([id_of(each[place]) for each in given] for place in (0, 1))
         return cls(people, pieces, _codes_of([kind] * len(people), None))
 
     @classmethod
@@ -91,7 +98,10 @@ class Interactions:
                 f"The matrix is {matrix.shape}; there are {len(people)} people and {len(pieces)} pieces."
             )
         rows, columns = matrix.nonzero()
-        who, what = [people[row] for row in rows.tolist()], [pieces[column] for column in columns.tolist()]
+        who, what = (
+            [id_of(people[row]) for row in rows.tolist()],
+            [id_of(pieces[column]) for column in columns.tolist()],
+        )
         return cls(who, what, _codes_of([kind] * len(who), None))
 
     def to_matrix(self) -> Any:

@@ -2,15 +2,24 @@
 
 import copy
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, fields, replace
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Self, Unpack
 
 import numpy as np
 
-from penchant_engine.catalogue import Catalogue, ListOptions, algorithm_of, checked_weights, listed, standing
+from penchant_engine.catalogue import (
+    Catalogue,
+    ListOptions,
+    PersonalOptions,
+    algorithm_of,
+    checked_weights,
+    listed,
+    standing,
+)
+from penchant_engine.checking import id_of, ids_in, number_in
 from penchant_engine.compiling import ready_kernels
 from penchant_engine.errors import InvalidInput
 from penchant_engine.frames import Library, frame_of, moment_of
@@ -72,21 +81,6 @@ _ID, _SCORE = attrgetter("id"), attrgetter("score")
 _NO_EVENTS = InteractionArrays.of(())
 
 
-class PersonalOptions(ListOptions, total=False):
-    """What a list for a person can be asked for beside `ListOptions`.
-
-    ``include_seen`` lists what the person knows, too, ``fill`` fills up with what nothing speaks for, in the order of
-    the day. ``calibration``, from 0 to 1, keeps the shares that keywords of the ``calibration_category`` have of what
-    the person likes. With an ``algorithm``, `cosine` or `jaccard`, keywords alone count.
-    """
-
-    include_seen: bool | None
-    fill: bool
-    calibration: float
-    calibration_category: str
-    algorithm: str | None
-
-
 class Recommender:
     """Recommends pieces to people by what they did, what all people like, and keywords, and says why.
 
@@ -125,6 +119,8 @@ class Recommender:
         Raises:
             InvalidInput: the moment is none.
         """
+        if not isinstance(catalogue, Catalogue) or not isinstance(interactions, Interactions):
+            raise InvalidInput("fit takes a Catalogue and then Interactions; frames become these by their from_frame.")
         threads = threads or os.cpu_count() or 1
         now = moment_of(moment)
         now = max(interactions.latest, catalogue.moment) if now is None else now
@@ -207,7 +203,8 @@ class Recommender:
         **options: Unpack[PersonalOptions],
     ) -> PieceList:
         """Return what somebody may like of whom some likes and dislikes alone are known; as `recommend`."""
-        rated = dict.fromkeys(disliked, InteractionType.RATE_DISLIKE) | dict.fromkeys(liked, InteractionType.RATE_LIKE)
+        rated = dict.fromkeys(ids_in(disliked, "disliked"), InteractionType.RATE_DISLIKE)
+        rated |= dict.fromkeys(ids_in(liked, "liked"), InteractionType.RATE_LIKE)
         codes = np.asarray([event_code(kind, WHOLE) for kind in rated.values()], dtype=np.int64)
         given = Interactions([""] * len(rated), [*rated], codes, self._source.moment)
         return self.recommend(given, k, explain=explain, **options)
@@ -249,7 +246,7 @@ class Recommender:
         Raises:
             InvalidInput: as `recommend`.
         """
-        asked = self.people if people is None else [*people]
+        asked = self.people if people is None else ids_in(people, "people")
         columns: dict[str, list[Any]] = {"person": [], "rank": [], "piece": [], "score": []}
         for person, content in zip(asked, self._together(asked, k, options, threads), strict=True):
             found = self.recommend(person, k, **options) if content is None else content
@@ -288,9 +285,10 @@ class Recommender:
         Raises:
             InvalidInput: the weight is not from 0 to 1.
         """
-        if not 0 <= weight <= 1:
-            raise InvalidInput(f"The weight {weight} is not accepted: from 0 to 1.")
-        request = RankRequest(user_id=_id_of(person), content=tuple(dict.fromkeys(pieces)), weight=weight)
+        weight = number_in(weight, 0, 1, "weight")
+        request = RankRequest(
+            user_id=_id_of(person), content=tuple(dict.fromkeys(ids_in(pieces, "pieces"))), weight=weight
+        )
         source, figures = self._source, self._figures(person)
         ranking = PickRanking(
             source.view, request, source.moment, figures, source.audience, is_known=person is not None
@@ -404,10 +402,14 @@ class Recommender:
                 raise InvalidInput(f"These are interactions of {len(person.people)} people; those of one are accepted.")
             settings, today = source.view.settings, source.moment // DAY_MS
             oldest = settings.oldest_day(today) * DAY_MS
-            kept = InteractionArrays.of([each for each in person.of_person(0) if each.occurred_at >= oldest])
+            done = person.of_person(0)
+            if not person.latest:
+                # Without moments they are of now.
+                done = [each._replace(occurred_at=source.moment) for each in done]
+            kept = InteractionArrays.of([each for each in done if each.occurred_at >= oldest])
             return figures_of_person(kept, source.view.snapshot, settings, today)
-        said = source.preferences.get(person or "", NO_PREFERENCES)
-        number = None if person is None else self._numbers.find(person)
+        said = source.preferences.get(_id_of(person), NO_PREFERENCES)
+        number = None if person is None else self._numbers.find(_id_of(person))
         if number is not None:
             return source.people.figures(number, source.view.snapshot, source.view.settings, said)
         return figures_of_person(_NO_EVENTS, source.view.snapshot, source.view.settings, source.moment // DAY_MS, said)
@@ -421,8 +423,9 @@ class Recommender:
         return PersonalRanking(source.view, request, source.moment, figures, source.audience, is_known=is_known)
 
     def _request(self, person: str, options: PersonalOptions) -> PersonalRequest:
-        calibration, category = options.get("calibration", 0.0), options.get("calibration_category", "")
-        if not 0 <= calibration <= 1 or (calibration and not category):
+        calibration = number_in(options.get("calibration", 0.0), 0, 1, "calibration")
+        category = options.get("calibration_category", "")
+        if calibration and not category:
             raise InvalidInput("The calibration is from 0 to 1, and needs a calibration_category.")
         return PersonalRequest(
             user_id=person,
@@ -448,7 +451,7 @@ class Recommender:
 
 
 def _id_of(person: str | Interactions | None) -> str:
-    return person if isinstance(person, str) else ""
+    return "" if person is None or isinstance(person, Interactions) else id_of(person, "person")
 
 
 def _audience_of(
@@ -481,35 +484,66 @@ def _people_of(interactions: Interactions, view: CatalogueView, today: int) -> P
 
 def _settings_of(settings: RankingSettings, changes: Mapping[str, Any]) -> RankingSettings:
     """Return settings with some members changed; raises `InvalidInput`."""
-    names = {each.name for each in fields(RankingSettings)}
-    read = dict(changes)
+    read = {}
     for name, value in changes.items():
-        if name not in names:
-            raise InvalidInput(f"There is no setting {name!r}: {', '.join(sorted(names))} are accepted.")
-        if name in _NUMBERS and not _NUMBERS[name][0] <= value <= _NUMBERS[name][1]:
-            raise InvalidInput(f"{name} is {value}: {_NUMBERS[name][0]} to {_NUMBERS[name][1]} is accepted.")
-    if isinstance(changes.get("blend"), Mapping):
-        read["blend"] = _blend_of(changes["blend"])
-    if "category_weights" in changes:
-        read["category_weights"] = checked_weights(changes["category_weights"])
-    if "order" in changes:
-        if changes["order"] not in {*OrderUse}:
-            raise InvalidInput(f"order is {changes['order']!r}: {', '.join(OrderUse)} are accepted.")
-        read["order"] = OrderUse(changes["order"])
-    if "interaction_weights" in changes:
-        named = {kind_of(name): float(weight) for name, weight in changes["interaction_weights"].items()}
-        read["interaction_weights"] = {**settings.interaction_weights, **named}
+        if name not in _READERS:
+            raise InvalidInput(f"There is no setting {name!r}: {', '.join(sorted(_READERS))} are accepted.")
+        read[name] = _READERS[name](value)
+    if "interaction_weights" in read:
+        read["interaction_weights"] = {**settings.interaction_weights, **read["interaction_weights"]}
     return replace(settings, **read)
 
 
+def _order_of(value: Any) -> OrderUse:
+    if value not in {*OrderUse}:
+        raise InvalidInput(f"order is {value!r}: {', '.join(OrderUse)} are accepted.")
+    return OrderUse(value)
+
+
+def _limits_of(value: Any) -> Mapping[str, int]:
+    if not isinstance(value, Mapping) or not all(isinstance(each, int) and each >= 1 for each in value.values()):
+        raise InvalidInput(f"max_per_value is {value!r}: whole numbers from 1 on by category are accepted.")
+    return dict(value)
+
+
+def _switch_of(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise InvalidInput(f"exclude_seen is {value!r}: True or False is accepted.")
+    return value
+
+
+def _weights_of(value: Any) -> Mapping[InteractionType, float]:
+    if not isinstance(value, Mapping):
+        raise InvalidInput(f"interaction_weights are {value!r}: weights by type are accepted.")
+    return {kind_of(name): number_in(each, -100, 100, f"The weight of {name}") for name, each in value.items()}
+
+
+def _blend_of(value: Any) -> Blend:
+    names = {each.name for each in fields(Blend)}
+    parts = asdict(value) if isinstance(value, Blend) else value
+    if not isinstance(parts, Mapping) or not parts.keys() <= names:
+        raise InvalidInput(f"A blend has {', '.join(sorted(names))}; found {value!r}.")
+    shares = {name: number_in(parts.get(name, 0.0), 0, 100, "A part of the blend") for name in names}
+    if not any(shares.values()):
+        raise InvalidInput("A blend needs a part that is above 0.")
+    return Blend(**shares)
+
+
+def _number_between(name: str, least: float, most: float) -> Callable[[Any], float]:
+    return lambda value: number_in(value, least, most, name)
+
+
+_READERS: Mapping[str, Callable[[Any], Any]] = {
+    "category_weights": checked_weights,
+    "interaction_weights": _weights_of,
+    "half_life_days": _number_between("half_life_days", 1, 3650),
+    "retention_days": _number_between("retention_days", 1, 36_500),
+    "exclude_seen": _switch_of,
+    "blend": _blend_of,
+    "new_piece_half_life_days": _number_between("new_piece_half_life_days", 0, 365),
+    "order": _order_of,
+    "max_per_value": _limits_of,
+}
+"""The settings, and what checks each."""
 _RELEARNED = {"category_weights", "interaction_weights", "retention_days", "half_life_days"}
 """Settings that change what likes say, or the taste of people."""
-_NUMBERS = {"half_life_days": (1, 3650), "retention_days": (1, 36_500), "new_piece_half_life_days": (0, 365)}
-"""What settings that are numbers may be."""
-
-
-def _blend_of(parts: Mapping[str, float]) -> Blend:
-    names = {each.name for each in fields(Blend)}
-    if not parts.keys() <= names or not any(parts.values()) or not all(0 <= each <= 100 for each in parts.values()):
-        raise InvalidInput(f"A blend has {', '.join(sorted(names))}, from 0 to 100, and not all of them 0.")
-    return Blend(**{name: parts.get(name, 0.0) for name in names})

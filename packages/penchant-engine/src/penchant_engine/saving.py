@@ -1,6 +1,8 @@
 """Saving: what a recommender has learned, in a folder, as arrays of numpy and JSON; reading it runs no code."""
 
 import json
+import secrets
+import zipfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -29,6 +31,7 @@ _MODEL = "model.json"
 _SEGMENT, _WEIGHTS, _PEOPLE, _EVENTS = "catalogue.npz", "weights.npz", "people.npz", "interactions.npz"
 _FILES = (_SEGMENT, _WEIGHTS, _PEOPLE, _EVENTS)
 _LIKING = "liking"
+_MARK = "mark"
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -108,25 +111,34 @@ def write_model(folder: Path, model: SavedModel) -> None:
     """Write a model to a folder, whose description comes last: without it there is none."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / _MODEL).unlink(missing_ok=True)
+    # All files of one model have the same mark: a folder that was written half-way, or by two, is none.
+    mark = np.frombuffer(secrets.token_bytes(16), dtype=np.uint8)
     for name, arrays in model.arrays.items():
-        _write(folder / name, arrays)
-    (folder / _MODEL).write_text(json.dumps(model.description, ensure_ascii=False, indent=1), encoding="utf-8")
+        _write(folder / name, {**arrays, _MARK: mark})
+    description = {**model.description, _MARK: mark.tobytes().hex()}
+    (folder / _MODEL).write_text(json.dumps(description, ensure_ascii=False, indent=1), encoding="utf-8")
 
 
 def read_model(folder: Path) -> SavedModel:
     """Return the model in a folder.
 
     Raises:
-        InvalidInput: there is none, or it is of another format.
+        InvalidInput: there is none, it is of another format, or its files are damaged or of several models.
     """
     if not (folder / _MODEL).is_file():
         raise InvalidInput(f"There is no model in {folder}.")
-    description = json.loads((folder / _MODEL).read_text(encoding="utf-8"))
-    if description.get("format") != FORMAT:
-        raise InvalidInput(
-            f"The model in {folder} is of the format {description.get('format')}; {FORMAT} is read here."
-        )
-    return SavedModel({name: _read(folder / name) for name in _FILES}, description)
+    try:
+        description = json.loads((folder / _MODEL).read_text(encoding="utf-8"))
+        found = description["format"] if isinstance(description, dict) else None
+        if found != FORMAT:
+            raise InvalidInput(f"The model in {folder} is of the format {found}; {FORMAT} is read here.")
+        files = {name: _read(folder / name) for name in _FILES}
+        marks = {arrays.pop(_MARK).tobytes().hex() for arrays in files.values()} | {description.pop(_MARK)}
+    except (KeyError, ValueError, EOFError, FileNotFoundError, zipfile.BadZipFile) as error:
+        raise InvalidInput(f"The model in {folder} is damaged: save it again.") from error
+    if len(marks) > 1:
+        raise InvalidInput(f"The files in {folder} are of several models: save one again.")
+    return SavedModel(files, description)
 
 
 def members_of(record: Any) -> dict[str, Any]:
