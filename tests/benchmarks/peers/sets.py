@@ -69,6 +69,21 @@ def read_set(name: str) -> tuple[list[dict[str, Any]], Events]:
     return [*map(_piece_of, pieces)], Events(columns[0], columns[1], columns[2], moments.astype(np.int64))
 
 
+def grow(events: Events, times: int, other: float = 0.25) -> Events:
+    """Return interactions with so many times as many people, as `test_everybodys_lists.grown` makes them.
+
+    Copies of everybody, in which a share of the interactions is with other pieces, each as likely as anybody meets it.
+    """
+    random, count = np.random.default_rng(times), len(events.pieces)
+    others = [random.permutation(events.pieces) for _ in range(times)]
+    pieces = [
+        np.where(random.random(count) < (other if copy else 0), each, events.pieces) for copy, each in enumerate(others)
+    ]
+    people = [np.char.add(events.people, f"-{copy}") for copy in range(times)]
+    kinds, moments = np.tile(events.kinds, times), np.tile(events.moments, times)
+    return Events(np.concatenate(people), np.concatenate(pieces), kinds, moments)
+
+
 def _piece_of(line: dict[str, Any]) -> dict[str, Any]:
     categories = {
         name: [(each["key"], each["weight"]) if isinstance(each, dict) else each for each in keywords]
