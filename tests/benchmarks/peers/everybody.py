@@ -1,4 +1,4 @@
-"""Lists of everybody: `Recommender.recommend_frame` beside implicit, LensKit and RecTools, where they are installed.
+"""Lists of everybody: `Recommender.recommend_frame` beside implicit and LensKit; or RecTools, where it is installed.
 
 movielens-small with 16 times as many people; lists of 30 of what the person does not know. What is not asked for all is
 asked for some people. RecTools takes no numpy of today, so a run with it has none of the others.
@@ -32,9 +32,10 @@ def main() -> None:
     pieces, events = read_set("movielens-small")
     grown = grow(events, given.times)
     works: dict[str, Work] = {}
-    for package, make in _MAKERS.items():
-        if importlib.util.find_spec(package) is not None:
-            works |= make(pieces, grown, given.threads)
+    # RecTools brings an implicit of its own.
+    makers = (_rectools,) if importlib.util.find_spec("rectools") else (_ours, _implicit, _lenskit)
+    for make in makers:
+        works |= make(pieces, grown, given.threads)
     costs = alternate({name: work for name, (work, _) in works.items()}, given.rounds)
     print(
         f"{len(grown.people):,} interactions; threads of numpy's libraries: {os.environ.get('OMP_NUM_THREADS', 'all')}"
@@ -109,14 +110,12 @@ def _lenskit(_pieces: Any, events: Events, threads: int) -> Mapping[str, Work]:
 def _rectools(_pieces: Any, events: Events, threads: int) -> Mapping[str, Work]:
     from implicit.als import AlternatingLeastSquares  # noqa: PLC0415  # as above
     from rectools.dataset import Dataset  # noqa: PLC0415  # as above
-    from rectools.models import EASEModel, ImplicitALSWrapperModel  # noqa: PLC0415  # as above
+    from rectools.models import ImplicitALSWrapperModel  # noqa: PLC0415  # as above
 
     print_versions("rectools")
     data = Dataset.construct(_pairs(events).assign(weight=1.0, datetime=pd.Timestamp("2020-01-01")))
     als = AlternatingLeastSquares(factors=FACTORS, iterations=1, num_threads=threads)
     models = {"ALS": ImplicitALSWrapperModel(als, recommend_n_threads=threads)}
-    if importlib.util.find_spec("penchant_engine") is None and os.environ.get("PENCHANT_PEERS_EASE"):
-        models["EASE"] = EASEModel(recommend_n_threads=threads)
     people, works = np.unique(events.people), {}
     for name, model in models.items():
         model.fit(data)
@@ -129,9 +128,6 @@ def _rectools(_pieces: Any, events: Events, threads: int) -> Mapping[str, Work]:
 
 def _pairs(events: Events) -> pd.DataFrame:
     return pd.DataFrame({"user_id": events.people, "item_id": events.pieces}).drop_duplicates()
-
-
-_MAKERS = {"penchant_engine": _ours, "implicit": _implicit, "lenskit": _lenskit, "rectools": _rectools}
 
 
 if __name__ == "__main__":
