@@ -73,6 +73,7 @@ _SHELF: Mapping[str, Sequence[str]] = {
         "ARCHITECTURE.md",
         "docs/quality.md",
         "docs/simulation.md",
+        "docs/library-peers.md",
         "docs/performance.md",
         "docs/faults.md",
         "docs/trust.md",
