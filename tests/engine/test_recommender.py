@@ -221,13 +221,13 @@ def test_files_of_several_models_are_none(model: Recommender, tmp_path: Path) ->
         (lambda _: Recommender(interaction_weights={"Watch": float("nan")}), "a number from -100 to 100"),
         (lambda _: Recommender(max_per_value={"genre": 0}), "whole numbers from 1"),
         (lambda _: Recommender(exclude_seen="no"), "True or False"),
-        (lambda _: Recommender(blend=[1, 2, 3]), "A blend has"),
+        (lambda _: Recommender(blend=[1, 2, 3]), "A blend has"),  # type: ignore[arg-type]
         (
             lambda _: Recommender().fit(Interactions.from_frame(DONE), CATALOGUE),
             "a Catalogue and then Interactions",
         ),
         (lambda _: Interactions.from_frame({**DONE, "when": ["2026-03-01"]}, time="when"), "different lengths"),
-        (lambda _: Interactions.from_pairs([("kim", "a", "b")]), "Pairs are of"),
+        (lambda _: Interactions.from_pairs([("kim", "a", "b")]), "Pairs are of"),  # type: ignore[list-item]
         (lambda model: model.recommend_frame(library="duckdb"), "no frames of 'duckdb'"),
     ),
 )

@@ -260,7 +260,7 @@ class Catalogue:
 
     def similar(
         self,
-        piece: str | Mapping[str, Any],
+        piece: str | int | Mapping[str, Any],
         k: int = 10,
         *,
         algorithm: str | None = None,
@@ -322,7 +322,9 @@ class Catalogue:
         """The moment of lists that ask for none: when the last piece became available (ms since 1970 UTC)."""
         return max((int(part.segment.available_from.max(initial=0)) for part in self.view.snapshot.parts), default=0)
 
-    def _similar(self, piece: str | Mapping[str, Any], algorithm: str | None, options: ListOptions) -> SimilarRanking:
+    def _similar(
+        self, piece: str | int | Mapping[str, Any], algorithm: str | None, options: ListOptions
+    ) -> SimilarRanking:
         draft = self._read({"id": "", **piece}) if isinstance(piece, Mapping) else None
         request = SimilarRequest(
             piece_id=id_of(piece) if draft is None else draft.id,

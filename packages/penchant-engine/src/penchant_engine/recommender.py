@@ -177,7 +177,7 @@ class Recommender:
 
     def recommend(
         self,
-        person: str | Interactions | None = None,
+        person: str | int | Interactions | None = None,
         k: int = 10,
         *,
         explain: bool = False,
@@ -209,7 +209,7 @@ class Recommender:
         given = Interactions([""] * len(rated), [*rated], codes, self._source.moment)
         return self.recommend(given, k, explain=explain, **options)
 
-    def score(self, person: str | Interactions | None, pieces: Sequence[str] | None = None) -> FloatArray:
+    def score(self, person: str | int | Interactions | None, pieces: Sequence[str] | None = None) -> FloatArray:
         """Return how well each of some pieces suits a person, as `recommend` has it: 1 - score, higher is better.
 
         Without ``pieces`` it is all of the catalogue, in the order of `Catalogue.ids`. Shape (n,), float64, NaN for
@@ -276,7 +276,12 @@ class Recommender:
                 yield None if number < 0 else content
 
     def rank(
-        self, person: str | Interactions | None, pieces: Sequence[str], weight: float = 1.0, *, explain: bool = False
+        self,
+        person: str | int | Interactions | None,
+        pieces: Sequence[str],
+        weight: float = 1.0,
+        *,
+        explain: bool = False,
     ) -> PieceList:
         """Return given pieces as they suit a person: ``weight`` from 0 to 1 tells how much that counts for the order.
 
@@ -311,7 +316,9 @@ class Recommender:
         source, request = self._source, PlainRequest(**self._pieces.requested(options))
         return listed(NewRanking(source.view, request, source.moment), k)
 
-    def standing(self, person: str | Interactions | None, piece: str, **options: Unpack[PersonalOptions]) -> PieceRank:
+    def standing(
+        self, person: str | int | Interactions | None, piece: str, **options: Unpack[PersonalOptions]
+    ) -> PieceRank:
         """Return where a piece stands for a person, and why, or what keeps it out of the list.
 
         Raises:
@@ -395,7 +402,7 @@ class Recommender:
     def _numbers(self) -> Strings:
         return self._source.people.ids
 
-    def _figures(self, person: str | Interactions | None) -> PersonFigures:
+    def _figures(self, person: str | int | Interactions | None) -> PersonFigures:
         source = self._source
         if isinstance(person, Interactions):
             if len(person.people) > 1:
@@ -414,7 +421,7 @@ class Recommender:
             return source.people.figures(number, source.view.snapshot, source.view.settings, said)
         return figures_of_person(_NO_EVENTS, source.view.snapshot, source.view.settings, source.moment // DAY_MS, said)
 
-    def _personal(self, person: str | Interactions | None, options: PersonalOptions) -> PersonalRanking:
+    def _personal(self, person: str | int | Interactions | None, options: PersonalOptions) -> PersonalRanking:
         request = self._request(_id_of(person), options)
         return self._ranking(request, self._figures(person), is_known=person is not None)
 
@@ -450,7 +457,7 @@ class Recommender:
         return ranking
 
 
-def _id_of(person: str | Interactions | None) -> str:
+def _id_of(person: str | int | Interactions | None) -> str:
     return "" if person is None or isinstance(person, Interactions) else id_of(person, "person")
 
 
