@@ -223,7 +223,7 @@ def test_files_of_several_models_are_none(model: Recommender, tmp_path: Path) ->
         (lambda _: Recommender(exclude_seen="no"), "True or False"),
         (lambda _: Recommender(blend=[1, 2, 3]), "A blend has"),  # type: ignore[arg-type]
         (
-            lambda _: Recommender().fit(Interactions.from_frame(DONE), CATALOGUE),
+            lambda _: Recommender().fit(Interactions.from_frame(DONE), CATALOGUE),  # type: ignore[arg-type]
             "a Catalogue and then Interactions",
         ),
         (lambda _: Interactions.from_frame({**DONE, "when": ["2026-03-01"]}, time="when"), "different lengths"),
