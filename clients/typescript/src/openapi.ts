@@ -2270,7 +2270,7 @@ export interface components {
         };
         /**
          * Scope
-         * @description What a key may be limited to (interface, section 2); each operation belongs to one.
+         * @description What a key may be limited to; each operation belongs to one (interface, section 2).
          * @enum {unknown}
          */
         Scope: "interact" | "personal" | "read" | "write";
