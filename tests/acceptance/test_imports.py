@@ -36,7 +36,7 @@ def write_rows(path: Path, rows: int) -> Path:
         file.write("userId,movieId,rating,timestamp\n")
         now = int(time.time())
         file.writelines(
-            f"{n % 1_000},{chance.randrange(2_000)},{chance.randrange(1, 11) / 2},{now - rows + n}\n"
+            f"{1 + n % 1_000},{chance.randrange(2_000)},{chance.randrange(1, 11) / 2},{now - rows + n}\n"
             for n in range(rows)
         )
     return path
