@@ -14,7 +14,7 @@ from penchant_engine.compiling import use_kept
 from penchant_engine.computed import computed
 from penchant_engine.conditions import Condition, boosts_of, filter_of, value_of
 from penchant_engine.errors import InvalidInput, UnknownPiece
-from penchant_engine.frames import Library, column_of, frame_of, ids_of, keywords_of, library_of, moment_of
+from penchant_engine.frames import Library, column_of, frame_of, ids_of, keywords_of, library_of, moment_of, names_of
 from penchant_engine.index import Snapshot, Strings
 from penchant_engine.index.building import PieceColumns, gather_columns, segment_of, term_of, term_table
 from penchant_engine.lists.ranking import ListRanking
@@ -28,6 +28,7 @@ from penchant_engine.model import (
     PieceFilters,
     RankingSettings,
     Term,
+    by_category,
     effective_weights,
 )
 from penchant_engine.records import ListedPiece, Obstacle, PieceList, PieceRank
@@ -133,8 +134,8 @@ class Catalogue:
         ids = ids_of(column_of(frame, id), id)
         terms = {name: [*column_of(frame, name)] for name in categories}
         named = {name: column_of(frame, name).tolist() for name in settings.get("attributes") or {}}
-        others = {name: column_of(frame, name).tolist() for name in _MOMENTS if _has_column(frame, name)}
-        catalogs = column_of(frame, "catalogs").tolist() if _has_column(frame, "catalogs") else None
+        others = {name: column_of(frame, name).tolist() for name in _MOMENTS if name in names_of(frame)}
+        catalogs = column_of(frame, "catalogs").tolist() if "catalogs" in names_of(frame) else None
         for name, cells in {**terms, **named, **others, "catalogs": catalogs or ids}.items():
             if len(cells) != len(ids):
                 raise InvalidInput(f"The column {name!r} has {len(cells)} rows, and that of ids {len(ids)}.")
@@ -253,10 +254,7 @@ class Catalogue:
         terms = self.view.snapshot.terms_of(piece_id)
         if terms is None:
             raise UnknownPiece(f"The catalogue has no piece {piece_id!r}.")
-        found: dict[str, dict[str, int]] = {}
-        for term, weight in terms.items():
-            found.setdefault(term.category, {})[term.keyword] = weight
-        return found
+        return by_category(terms)
 
     def similar(
         self,
@@ -400,12 +398,6 @@ def _snapshot_of(terms: Strings, columns: PieceColumns, attributes: Strings) -> 
     return Snapshot.of_segment(segment) if len(segment) else Snapshot.empty()
 
 
-def _has_column(frame: Any, name: str) -> bool:
-    return name in (
-        frame if isinstance(frame, Mapping) else getattr(frame, "column_names", getattr(frame, "columns", ()))
-    )
-
-
 def _type_of(kind: str, name: str) -> AttributeType:
     try:
         return AttributeType(kind)
@@ -434,10 +426,8 @@ def checked_weights(weights: Mapping[str, float]) -> Mapping[str, float]:
     if not isinstance(weights, Mapping):
         raise InvalidInput(f"category_weights are {weights!r}: weights by category are accepted.")
     for name, weight in weights.items():
-        if (
-            not number_in(weight, 0, 100, f"The weight of {name!r}") >= 0
-            or abs(round(weight * 100) - weight * 100) > 1e-6
-        ):
+        number_in(weight, 0, 100, f"The weight of {name!r}")
+        if abs(round(weight * 100) - weight * 100) > 1e-6:
             raise InvalidInput(f"The weight {weight} of {name!r} is not accepted: 0 to 100, two decimals at most.")
     return dict(weights)
 

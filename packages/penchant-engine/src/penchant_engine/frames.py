@@ -18,8 +18,6 @@ MILLISECONDS_FROM = 10**11
 _TOO_LARGE = 10**19
 _UNITS = ((10**17, 10**6), (10**14, 10**3), (MILLISECONDS_FROM, 1))
 """From which number on they are nanoseconds, microseconds and milliseconds, and how many of these a millisecond has."""
-
-
 _PLAIN = ("int", "uint", "float", "double", "timestamp")
 """How types of Arrow begin of which numpy has the same."""
 
@@ -49,9 +47,7 @@ def column_of(frame: Any, name: str) -> NDArray[Any]:
     if library == "pyarrow":
         # Of a type of its own, such as a dictionary of values or a list, only Python's objects say the same everywhere.
         column = frame.column(name)
-        is_plain = column.null_count == 0 and str(column.type).startswith(
-            ("int", "uint", "float", "double", "timestamp")
-        )
+        is_plain = column.null_count == 0 and str(column.type).startswith(_PLAIN)
         return _array_of(column.to_numpy() if is_plain else column.to_pylist())
     return _array_of(frame[name])
 

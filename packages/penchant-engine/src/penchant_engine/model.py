@@ -54,6 +54,14 @@ class Term(NamedTuple):
     keyword: str
 
 
+def by_category(numbers: Mapping[Term, int]) -> dict[str, dict[str, int]]:
+    """Return numbers of terms by their categories."""
+    found: dict[str, dict[str, int]] = {}
+    for term, number in numbers.items():
+        found.setdefault(term.category, {})[term.keyword] = number
+    return found
+
+
 class PieceFilters(NamedTuple):
     """What lists filter a piece by; a moment is ``None`` where none was submitted."""
 

@@ -38,7 +38,8 @@ def catalogue_of(ids: Sequence[str], keywords: Iterable[Sequence[Keywords]]) -> 
     """Return items as a catalogue; of each attribute the ``keywords`` are those of every item."""
     columns = [*keywords]
     return Catalogue(
-        {"id": each, "categories": {name: values for column in columns for name, values in column[row].items()}}
+        # As pairs: a dictionary's keyword without a weight is none.
+        {"id": each, "categories": {name: [*own.items()] for column in columns for name, own in column[row].items()}}
         for row, each in enumerate(ids)
     )
 

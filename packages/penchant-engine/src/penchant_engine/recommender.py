@@ -58,6 +58,7 @@ from penchant_engine.model import (
     OrderUse,
     Preferences,
     RankingSettings,
+    by_category,
     event_code,
 )
 from penchant_engine.ranking import SCORE_SCALE
@@ -337,10 +338,7 @@ class Recommender:
             source.moment // DAY_MS,
             source.preferences.get(person, NO_PREFERENCES),
         )
-        found: dict[str, dict[str, int]] = {}
-        for term, score in terms.items():
-            found.setdefault(term.category, {})[term.keyword] = score
-        return found
+        return by_category(terms)
 
     def save(self, folder: str | Path) -> None:
         """Write what was learned to a folder, which is made where it is missing: arrays of numpy, and JSON.

@@ -448,11 +448,6 @@ def environment_without_settings() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith(ENVIRONMENT_PREFIX)}
 
 
-def named_cache_folder() -> Path:
-    """Return where the environment wants what a user's programs can make again; a relative path where it names none."""
-    return Path(os.environ.get("XDG_CACHE_HOME", ""))
-
-
 def client_key() -> str | None:
     """Return the key with which this process asks a server, as the environment has it."""
     return os.environ.get(CLIENT_KEY_VARIABLE)

@@ -12,12 +12,11 @@ from penchant.errors import StorageUnavailable
 from penchant.live.election import Election
 from penchant.settings import (
     NodeSettings,
-    named_cache_folder,
     set_metrics_folder,
 )
 from penchant.storage import ServerOptions, Storage, open_storage, parse_address, place_of
 from penchant.telemetry import Metrics, start_logging
-from penchant_engine.compiling import find_fault
+from penchant_engine.compiling import find_fault, user_folder
 from penchant_engine.owned_folders import make_folder
 
 METRICS_FOLDER = "metrics"
@@ -87,12 +86,10 @@ def kernel_folder(settings: NodeSettings) -> Path:
     """Return where compiled kernels are kept: for all data of a user; without a cache folder in the data folder."""
     if settings.kernel_folder is not None:
         return Path(settings.kernel_folder)
-    home = named_cache_folder()
-    # Where a user has no home, it stays relative.
-    with contextlib.suppress(RuntimeError):
-        home = home if home.is_absolute() else Path.home() / ".cache"
-    shared = home / "penchant" / KERNEL_FOLDER
-    return shared if home.is_absolute() and find_fault(shared) is None else Path(settings.data) / KERNEL_FOLDER
+    shared = user_folder()
+    if shared is None or find_fault(shared) is not None:
+        return Path(settings.data) / KERNEL_FOLDER
+    return shared
 
 
 @contextlib.contextmanager

@@ -47,7 +47,7 @@ from penchant_engine.lists.requests import PersonalRequest, PlainRequest, RankRe
 from penchant_engine.lists.similar import SAME_PIECE, SimilarRanking
 from penchant_engine.lists.standing import stand
 from penchant_engine.lists.tastes import ShownPieces, showable
-from penchant_engine.model import MAX_TAKE, Basis, IndexedPiece
+from penchant_engine.model import MAX_TAKE, Basis, IndexedPiece, by_category
 from penchant_engine.ranking import WorkBudget
 
 Arguments = ParamSpec("Arguments")
@@ -177,9 +177,7 @@ class Lists:
 
     async def profile(self, view: View, user_id: str) -> list[Profile]:
         """Return a person's taste: one profile, or none where no interaction counts; raises as `personal`."""
-        categories: dict[str, dict[str, int]] = {}
-        for term, score in (await self.inputs.profile(view, user_id)).items():
-            categories.setdefault(term.category, {})[term.keyword] = score
+        categories = by_category(await self.inputs.profile(view, user_id))
         if not categories:
             return []
         return [Profile(source=view.head.name, user_id=user_id, categories=categories)]
