@@ -10,7 +10,7 @@ import csv
 import io
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -74,16 +74,19 @@ def read_lists(file: ListFile, columns: ListColumns, history: SourceHistory) -> 
         Refused: pyarrow, which reads Parquet and Arrow, is not installed.
     """
     source = InputFile(file.path)
-    return ForeignLists.of(file.name, _entries(source, _rows(source), columns), history)
+    # Closed where a row is refused: the file would stay open until somebody looks for garbage.
+    with contextlib.closing(_rows(source)) as rows:
+        return ForeignLists.of(file.name, _entries(source, rows, columns), history)
 
 
-def _rows(file: InputFile) -> Iterator[TableRow]:
+def _rows(file: InputFile) -> Generator[TableRow, None, None]:
     files = Files([file])
     if file.ending in PARQUET:
-        return open_frame(files, file).rows(bool, bool, lambda _: None)
-    if file.ending in ("ndjson", "jsonl", "json"):
-        return _objects(files, file)
-    return files.rows(file)
+        yield from open_frame(files, file).rows(bool, bool, lambda _: None)
+    elif file.ending in ("ndjson", "jsonl", "json"):
+        yield from _objects(files, file)
+    else:
+        yield from files.rows(file)
 
 
 def _objects(files: Files, file: InputFile) -> Iterator[TableRow]:
