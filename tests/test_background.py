@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from penchant.bootstrap import open_services, services
-from penchant.bootstrap.services import Background, BackgroundTask, background_tasks
+from penchant.bootstrap.services import background_tasks
 from penchant.errors import StorageUnavailable
+from penchant.live import background
+from penchant.live.background import Background, BackgroundTask
 from penchant.live.election import Election
 from penchant.settings import CurrentSettings, NodeSettings
 from penchant.telemetry import Metrics
@@ -46,7 +48,7 @@ async def test_a_task_goes_on_after_a_failure_which_counts_unless_the_database_i
 async def test_an_elected_task_runs_once_the_one_that_did_it_has_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(services, "ELECTION_INTERVAL_S", 0.01)
+    monkeypatch.setattr(background, "ELECTION_INTERVAL_S", 0.01)
     ended, looks = asyncio.Event(), []
     with closing(Election(tmp_path / "lock")) as other, closing(Election(tmp_path / "lock")) as own:
         assert other.try_win()

@@ -15,9 +15,11 @@ from documents.reading import matches
 from penchant.settings import IN_FILE_ALONE, RELOADED, GroupSettings, NodeSettings, PlanSettings, load_settings
 from penchant.telemetry import Metrics
 from penchant.web.openapi import description_of
-from penchant.web.routes import OPERATIONS
+from penchant.web.routes import interface_operations
 from penchant.web.site.library import Library
 from serving import Service
+
+OPERATIONS = interface_operations()
 
 ROOT = Path(__file__).parents[1]
 LINES = re.compile(r"```http\n[^`]*```\n\n```text\n")

@@ -17,7 +17,7 @@ from client.parameters import parameters_of
 from penchant.settings import NodeSettings
 from penchant.web.parameters import MAX_LISTED_INTERACTIONS
 from penchant.web.problems import KINDS
-from penchant.web.routes import OPERATIONS
+from penchant.web.routes import interface_operations
 from penchant.wire.samples import SAMPLES as SAMPLES_OF_ANSWERS
 from penchant_client import errors
 from penchant_client.flows import MAX_BODY_BYTES, MAX_INTERACTIONS, MAX_PIECES
@@ -45,6 +45,8 @@ from penchant_client.tables import Entries, Library, Record
 from penchant_engine.model import Algorithm as ServedAlgorithm
 from penchant_engine.model import Basis as ServedBasis
 from serving import Service
+
+OPERATIONS = interface_operations()
 
 BLEND = {"content": 1, "audience": 2, "popularity": 3}
 LIST_MEMBERS: dict[str, Any] = {

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from penchant.web.routes import OPERATIONS
+from penchant.web.routes import interface_operations
+
+OPERATIONS = interface_operations()
 
 WEB = Path(__file__).parents[1] / "web"
 NAMES = (

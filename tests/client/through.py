@@ -18,10 +18,12 @@ from starlette.testclient import TestClient
 
 from penchant.settings import NodeSettings
 from penchant.web.operations import Operation
-from penchant.web.routes import OPERATIONS
+from penchant.web.routes import interface_operations
 from penchant_client import AsyncClient, Client, Retries, ServiceError
 from penchant_client.flows import MAX_ASKED, MAX_INTERACTIONS, MAX_LISTS, MAX_PEOPLE, MAX_PIECES
 from serving import PromptClient, Service
+
+OPERATIONS = interface_operations()
 
 _TIME = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z\Z")
 ADDRESS = "http://testserver"

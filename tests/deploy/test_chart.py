@@ -15,7 +15,9 @@ from deploy.test_deploy_files import checked, words_of
 from penchant.cli.health import TIMEOUT_S
 from penchant.cli.serve import KILL_TIMEOUT_S
 from penchant.settings import load_settings
-from penchant.web.routes import OPERATIONS
+from penchant.web.routes import interface_operations
+
+OPERATIONS = interface_operations()
 
 CHART = DEPLOY / "chart"
 HEALTH = ["penchant", "health"]

@@ -19,6 +19,7 @@ from penchant.model import ListKind, Role
 from penchant.service import Services
 from penchant.service.access import KEY_LIFE_S, Access
 from penchant.service.grants import grants_of, person_session
+from penchant.service.rows import row_services
 from penchant.settings import CurrentSettings, GroupSettings, NodeSettings, PlanSettings
 from penchant.storage import DraftRow
 from penchant.storage.schema import drafts, keys
@@ -44,9 +45,9 @@ class House:
     async def schedule(self, who: Access, edits: DraftEdits) -> DraftRow:
         """Have somebody schedule what another wrote, and let its moment come."""
         view = await self.services.views.view(who.account_id, "s")
-        written = await self.services.drafts.save(self.editor, view, "d", edits)
+        written = await row_services(self).drafts.save(self.editor, view, "d", edits)
         at = SYSTEM_CLOCK.now_ms() + LATER_MS
-        scheduled = await self.services.drafts.schedule(who, "s", "d", at, revision=f"{written.revision:x}")
+        scheduled = await row_services(self).drafts.schedule(who, "s", "d", at, revision=f"{written.revision:x}")
         self.change(update(drafts).values(due_at=1))
         return scheduled
 
@@ -59,9 +60,9 @@ class House:
 
     async def outcome(self) -> tuple[str, str, Sequence[str]]:
         """Publish what is due; return the state of the draft, what is said with it, and the blacklist."""
-        await self.services.drafts.publish_due()
+        await row_services(self).drafts.publish_due()
         view = await self.services.views.view(self.editor.account_id, "s")
-        row = await self.services.drafts.get(self.editor, "s", "d")
+        row = await row_services(self).drafts.get(self.editor, "s", "d")
         failures = self.services.metrics.counts("penchant_drafts_due", "outcome").get(("failed",), 0)
         assert failures == [each.step for each in row.steps].count("fail")
         return row.state, row.steps[-1].note.partition(":")[0], self.services.curation.listed(view, ListKind.BLACKLIST)
@@ -105,7 +106,7 @@ async def test_what_was_scheduled_by_a_key_and_by_a_person_is_published(house: H
         assert granted == (None if who.grant is None else ("a", "editor", "full", "newsroom"))
 
         assert await house.outcome() == PUBLISHED
-        await house.services.drafts.undo(house.editor, "s", "d")
+        await row_services(house).drafts.undo(house.editor, "s", "d")
 
 
 async def test_a_key_that_is_gone_publishes_nothing_as_one_that_is_revoked(house: House) -> None:
@@ -171,7 +172,7 @@ async def test_a_schedule_of_before_goes_by_any_group_that_edits_the_account(hou
     for who in (house.editor, house.person("newsroom")):
         as_before(house, await house.schedule(who, HIDE))
         assert await house.outcome() == PUBLISHED
-        await house.services.drafts.undo(house.editor, "s", "d")
+        await row_services(house).drafts.undo(house.editor, "s", "d")
 
     as_before(house, await house.schedule(house.person("newsroom"), HIDE))
     house.current.change(msgspec.structs.replace(house.current.now, dashboard_groups=(more,)))

@@ -11,10 +11,10 @@ import pytest
 
 from acceptance.processes import wait_until
 from databases import opened_file
-from penchant.bootstrap.services import Background, BackgroundTask
 from penchant.clock import Clock
 from penchant.errors import Overloaded, PenchantError, QuotaExceeded
 from penchant.live import database as database_module
+from penchant.live.background import Background, BackgroundTask
 from penchant.live.database import AsyncStorage
 from penchant.model import Plan
 from penchant.service import usage as module

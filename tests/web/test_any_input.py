@@ -8,9 +8,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from factories import piece
-from penchant.web.routes import OPERATIONS
+from penchant.web.routes import interface_operations
 from serving import Service
 from strategies import examples
+
+OPERATIONS = interface_operations()
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),

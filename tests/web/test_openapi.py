@@ -8,8 +8,10 @@ import pytest
 from openapi_spec_validator import validate
 
 from factories import piece, weighted
-from penchant.web.routes import OPERATIONS
+from penchant.web.routes import interface_operations
 from serving import Service
+
+OPERATIONS = interface_operations()
 
 
 @pytest.fixture

@@ -14,12 +14,14 @@ from penchant.bootstrap import web_application
 from penchant.settings import NodeSettings
 from penchant.web.openapi import error_codes
 from penchant.web.problems import KINDS
-from penchant.web.routes import OPERATIONS
+from penchant.web.routes import interface_operations
 from penchant.web.site.library import Library
 from penchant.web.site.reference import ADDRESS, curl
 from penchant.web.site.rendering import rendered
 from penchant.web.site.serving import DocumentSite, SearchEntry, search, words_of
 from serving import Applications, Service
+
+OPERATIONS = interface_operations()
 
 pytestmark = pytest.mark.slow
 

@@ -15,9 +15,11 @@ from acceptance.processes import wait_until
 from factories import piece
 from penchant.model import BROWSER_SCOPES, Scope
 from penchant.web.operations import EVERYBODY, IN_PATH, NOBODY, Operation, in_body
-from penchant.web.routes import OPERATIONS
+from penchant.web.routes import interface_operations
 from penchant.wire import sign_user
 from serving import Service
+
+OPERATIONS = interface_operations()
 
 SHOP = "https://shop.example"
 OTHERS = ("alice@people.example", "bob@people.example")

@@ -45,6 +45,7 @@ from penchant_client.records import (
     Profile,
     ProspectList,
     PublishedVersion,
+    ServiceVersion,
     Settings,
     SigningSecret,
     SimilarPlace,
@@ -257,6 +258,16 @@ class NewContentOptions(AgainContentOptions, total=False):
     """At which age in days the score is one half; without it, the source's setting `newPieceHalfLifeDays`."""
 
 
+class WhySimilarOptions(NearOptions, total=False):
+    """Options of `why_similar`."""
+
+    by: Basis | None
+    """What similarity goes by: `content` (the pieces' keywords), `audience` (people who like this piece also like the
+    others) or `both` (the mean)."""
+    min_audience_version: int | None
+    """Wait until what other people like is known up to this version of the interactions."""
+
+
 class PlacementListOptions(TypedDict, total=False):
     """Options of `placement_list`."""
 
@@ -278,16 +289,6 @@ class PlacementListOptions(TypedDict, total=False):
     or separated by commas that are not encoded."""
     explain: bool | None
     """`true` adds to each entry why it is there."""
-    min_audience_version: int | None
-    """Wait until what other people like is known up to this version of the interactions."""
-
-
-class WhySimilarOptions(NearOptions, total=False):
-    """Options of `why_similar`."""
-
-    by: Basis | None
-    """What similarity goes by: `content` (the pieces' keywords), `audience` (people who like this piece also like the
-    others) or `both` (the mean)."""
     min_audience_version: int | None
     """Wait until what other people like is known up to this version of the interactions."""
 
@@ -346,6 +347,11 @@ class RecommendOptions(PreviewRecommendationOptions, total=False):
 def addresses() -> Request[Addresses]:
     """Where the documents, the dashboard and the OpenAPI document are; a browser is sent to the dashboard."""
     return request_of("GET", "/", Addresses)
+
+
+def version() -> Request[ServiceVersion]:
+    """The version of the service, and of each package that brings something to it."""
+    return request_of("GET", "/-/version", ServiceVersion)
 
 
 def live() -> Request[Health]:
@@ -526,43 +532,6 @@ def content_audience(source: str, content_id: str, **options: Unpack[ContentAudi
     )
 
 
-def list_placements(source: str) -> Request[StoredPlacements]:
-    """The placements of the source, ascending by name."""
-    return request_of("GET", "/{source}/placements", StoredPlacements, source, reads=True)
-
-
-def get_placement(source: str, name: str) -> Request[Placement]:
-    """Read a placement."""
-    return request_of("GET", "/{source}/placements/{name}", Placement, source, name, reads=True)
-
-
-def put_placement(source: str, name: str, placement: Placement | Mapping[str, object]) -> Request[Placement]:
-    """Store a placement; members left out are as the source has them."""
-    return request_of("PUT", "/{source}/placements/{name}", Placement, source, name, body=encode(placement))
-
-
-def delete_placement(source: str, name: str) -> Request[None]:
-    """Delete a placement with all its versions."""
-    return request_of("DELETE", "/{source}/placements/{name}", NoneType, source, name)
-
-
-def list_placement_versions(source: str, name: str) -> Request[PlacementVersions]:
-    """The versions of a placement, newest first, with who stored them and when."""
-    return request_of("GET", "/{source}/placements/{name}/versions", PlacementVersions, source, name, reads=True)
-
-
-def placement_card(source: str, name: str) -> Request[PlacementCard]:
-    """What a placement is and does: in words, and by figures of whole weeks in which nobody can be seen."""
-    return request_of("GET", "/{source}/placements/{name}/card", PlacementCard, source, name, reads=True)
-
-
-def placement_list(source: str, name: str, **options: Unpack[PlacementListOptions]) -> Request[PlacementResult]:
-    """The list of a placement, for a person and beside a piece."""
-    return request_of(
-        "GET", "/{source}/placements/{name}/list", PlacementResult, source, name, options=options, reads=True
-    )
-
-
 def why_similar(
     source: str, content_id: str, other: str, **options: Unpack[WhySimilarOptions]
 ) -> Request[SimilarPlace]:
@@ -664,6 +633,43 @@ def source_audit(source: str, **options: Unpack[SourceAuditOptions]) -> Request[
     return request_of("GET", "/{source}/audit", AuditLog, source, options=options)
 
 
+def list_placements(source: str) -> Request[StoredPlacements]:
+    """The placements of the source, ascending by name."""
+    return request_of("GET", "/{source}/placements", StoredPlacements, source, reads=True)
+
+
+def get_placement(source: str, name: str) -> Request[Placement]:
+    """Read a placement."""
+    return request_of("GET", "/{source}/placements/{name}", Placement, source, name, reads=True)
+
+
+def put_placement(source: str, name: str, placement: Placement | Mapping[str, object]) -> Request[Placement]:
+    """Store a placement; members left out are as the source has them."""
+    return request_of("PUT", "/{source}/placements/{name}", Placement, source, name, body=encode(placement))
+
+
+def delete_placement(source: str, name: str) -> Request[None]:
+    """Delete a placement with all its versions."""
+    return request_of("DELETE", "/{source}/placements/{name}", NoneType, source, name)
+
+
+def list_placement_versions(source: str, name: str) -> Request[PlacementVersions]:
+    """The versions of a placement, newest first, with who stored them and when."""
+    return request_of("GET", "/{source}/placements/{name}/versions", PlacementVersions, source, name, reads=True)
+
+
+def placement_card(source: str, name: str) -> Request[PlacementCard]:
+    """What a placement is and does: in words, and by figures of whole weeks in which nobody can be seen."""
+    return request_of("GET", "/{source}/placements/{name}/card", PlacementCard, source, name, reads=True)
+
+
+def placement_list(source: str, name: str, **options: Unpack[PlacementListOptions]) -> Request[PlacementResult]:
+    """The list of a placement, for a person and beside a piece."""
+    return request_of(
+        "GET", "/{source}/placements/{name}/list", PlacementResult, source, name, options=options, reads=True
+    )
+
+
 def list_drafts(source: str) -> Request[DraftListing]:
     """The drafts of the source, those of which something was done last first."""
     return request_of("GET", "/{source}/drafts", DraftListing, source)
@@ -716,6 +722,7 @@ class OperationMethods:
     """A method for each."""
 
     addresses = RequestMethod(addresses)
+    version = RequestMethod(version)
     live = RequestMethod(live)
     ready = RequestMethod(ready)
     metrics = RequestMethod(metrics)
@@ -746,13 +753,6 @@ class OperationMethods:
     popular_content = RequestMethod(popular_content)
     new_content = RequestMethod(new_content)
     content_audience = RequestMethod(content_audience)
-    list_placements = RequestMethod(list_placements)
-    get_placement = RequestMethod(get_placement)
-    put_placement = RequestMethod(put_placement)
-    delete_placement = RequestMethod(delete_placement)
-    list_placement_versions = RequestMethod(list_placement_versions)
-    placement_card = RequestMethod(placement_card)
-    placement_list = RequestMethod(placement_list)
     why_similar = RequestMethod(why_similar)
     why_recommended = RequestMethod(why_recommended)
     preview_similar = RequestMethod(preview_similar)
@@ -766,6 +766,13 @@ class OperationMethods:
     get_settings = RequestMethod(get_settings)
     put_settings = RequestMethod(put_settings)
     source_audit = RequestMethod(source_audit)
+    list_placements = RequestMethod(list_placements)
+    get_placement = RequestMethod(get_placement)
+    put_placement = RequestMethod(put_placement)
+    delete_placement = RequestMethod(delete_placement)
+    list_placement_versions = RequestMethod(list_placement_versions)
+    placement_card = RequestMethod(placement_card)
+    placement_list = RequestMethod(placement_list)
     list_drafts = RequestMethod(list_drafts)
     get_draft = RequestMethod(get_draft)
     put_draft = RequestMethod(put_draft)

@@ -978,6 +978,13 @@ class SeenList(Record, frozen=True, kw_only=True, rename="camel", omit_defaults=
     timestamp: datetime | str | None = None
 
 
+class ServiceVersion(Record, frozen=True, kw_only=True, rename="camel"):
+    """What is installed: the service, and each package that brings something to it, by its name."""
+
+    version: str
+    packages: Mapping[str, str]
+
+
 class SettingsPreview(Record, frozen=True, kw_only=True, rename="camel"):
     """Lists under settings that are not stored, beside those in force."""
 

@@ -188,6 +188,10 @@ class InvalidSettings(PenchantError):
     """A setting of the service itself has a value that is not accepted."""
 
 
+class BrokenPackage(PenchantError):
+    """An installed package that brings something to the service cannot be used."""
+
+
 def invalid_parameter(parameter: str, detail: str) -> InvalidInput:
     """Return the error for one unacceptable query parameter, header or path segment."""
     return InvalidInput(detail, faults=[Fault(parameter=parameter, detail=detail)])

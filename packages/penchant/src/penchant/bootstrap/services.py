@@ -1,7 +1,4 @@
-"""Services of a process: everything that requests need, opened, wired together, and closed in reverse.
-
-Background: what runs in a process beside requests, each task by its own interval; one table says what there is.
-"""
+"""Services of a process: everything that requests need, opened, wired together, and closed in reverse."""
 
 import asyncio
 import contextlib
@@ -9,16 +6,17 @@ import functools
 import gc
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
 from penchant.bootstrap.folders import data_folder, index_folder, kernel_folder, storage_of
 from penchant.bootstrap.pulls import PullSchedule
 from penchant.clock import Clock
 from penchant.errors import PenchantError, StorageUnavailable
+from penchant.hooks import packages
 from penchant.live.admission import AccountLoads, Admission
 from penchant.live.audience_files import LikesFiles, WeightsFiles
+from penchant.live.background import Background, BackgroundTask
 from penchant.live.builder import builder_lock
 from penchant.live.counting import StoredLikes
 from penchant.live.database import AsyncStorage, give_way
@@ -34,9 +32,6 @@ from penchant.service.administration import Administration
 from penchant.service.browsing import SourceBrowser, SourceSearch
 from penchant.service.changes import Changes
 from penchant.service.content import Content, Curation
-from penchant.service.desk import Desk
-from penchant.service.drafts import Drafts
-from penchant.service.effects import DraftEffects
 from penchant.service.health import AudienceHealth, CatalogueHealth
 from penchant.service.lists.inclusion import PieceInclusion
 from penchant.service.lists.inputs import LiveInputs
@@ -48,12 +43,6 @@ from penchant.service.lists.similar_answers import SimilarAnswers
 from penchant.service.maps import CatalogueMaps
 from penchant.service.measuring import GaugeUpdater
 from penchant.service.people import People
-from penchant.service.placements.cards import Cards
-from penchant.service.placements.curves import CurveCounter
-from penchant.service.placements.impressions import Impressions, ListIds
-from penchant.service.placements.lists import PlacementLists, PlacementPreviews, VariantGuard
-from penchant.service.placements.results import Results
-from penchant.service.placements.versions import Placements
 from penchant.service.rates import NodeCounts, NodeRates
 from penchant.service.shares import BodyDecoder, page_shares
 from penchant.service.usage import Usage
@@ -62,70 +51,12 @@ from penchant.settings import (
     NodeSettings,
     metrics_folder,
 )
-from penchant.telemetry import Metrics, log_failure
+from penchant.telemetry import Metrics
 from penchant.tracing import tracing
 from penchant.wire import stored_retention_days
 from penchant_engine.compiling import KernelCompiler
 from penchant_engine.index.compiled import engine
 from penchant_engine.index.compiled.engine import SearchThreads
-
-ELECTION_INTERVAL_S = 10.0
-"""How often the other processes look whether a task that only one of them does needs a new one."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BackgroundTask:
-    """Work that is done again and again, ``interval_s`` after its last end; ``elected``: in the winner's process alone.
-
-    ``name`` is what failures and the time that it takes are counted under.
-    """
-
-    name: str
-    interval_s: float
-    work: Callable[[], Awaitable[object] | None]
-    elected: Election | None = None
-
-
-class Background:
-    """The tasks of a process, from `start` until `close`; one that fails is logged, counted, and tried again."""
-
-    def __init__(self, tasks: Sequence[BackgroundTask], metrics: Metrics) -> None:
-        self._tasks = tasks
-        self._metrics = metrics
-        self._running: list[asyncio.Task[None]] = []
-
-    def start(self) -> None:
-        """Begin all tasks in the running event loop."""
-        self._running = [asyncio.create_task(self._run(task), name=task.name) for task in self._tasks]
-
-    async def close(self) -> None:
-        """Cancel all tasks, half-way where they wait, and return when they have ended."""
-        for running in self._running:
-            running.cancel()
-        await asyncio.gather(*self._running, return_exceptions=True)
-
-    async def _run(self, task: BackgroundTask) -> None:
-        while True:
-            pause_s = task.interval_s
-            try:
-                # The winner keeps the lock until its process ends.
-                if task.elected is not None and not task.elected.try_win():
-                    pause_s = ELECTION_INTERVAL_S
-                else:
-                    await self._work(task)
-            except Exception:  # noqa: BLE001  # a task must survive whatever its work meets
-                log_failure("%s failed", task.name, metrics=self._metrics, where=task.name)
-            await asyncio.sleep(pause_s)
-
-    async def _work(self, task: BackgroundTask) -> None:
-        started = time.monotonic()
-        try:
-            working = task.work()
-            if working is not None:
-                await working
-        finally:
-            self._metrics.background_seconds.labels(task.name).inc(time.monotonic() - started)
-
 
 HOUSEKEEPING_PAUSE_S = 0.05
 """Pause between chunks, so that housekeeping never holds up changes."""
@@ -208,7 +139,6 @@ def background_tasks(services: Services, election: Election) -> list[BackgroundT
         BackgroundTask(name="erasures", interval_s=5.0, work=watch.look),
         BackgroundTask(name="words", interval_s=60.0, work=services.words.look, elected=election),
         BackgroundTask(name="prospects", interval_s=5.0, work=prospects.forget_idle),
-        BackgroundTask(name="drafts", interval_s=5.0, work=services.drafts.publish_due, elected=election),
         # What was erased is in no file a second after the last read that began before it.
         BackgroundTask(
             name="erased-log", interval_s=0.5, work=functools.partial(_forget_log, services), elected=election
@@ -218,6 +148,7 @@ def background_tasks(services: Services, election: Election) -> list[BackgroundT
         BackgroundTask(
             name="housekeeping", interval_s=600.0, work=functools.partial(_keep_house, services), elected=election
         ),
+        *packages().background(services, election),
     ]
 
 
@@ -251,14 +182,14 @@ def wire(
     settings, present, storage = current.now, Clock(seconds=clock), database.storage
     people_cache = PeopleCache(database, limit_bytes=settings.person_memory_bytes, recent_changes=views.recent_changes)
     inputs = LiveInputs(database, views, people=people_cache, clock=clock)
-    lists, placements = Lists(database, inputs, shares := page_shares()), Placements(database)
-    placement_lists = PlacementLists(placements, lists, VariantGuard(database, clock=present), metrics)
+    lists = Lists(database, inputs, shares := page_shares())
     access = _access(database, current, rates, metrics, present)
-    words, list_ids = WordTasks(database, WordWriter(database.storage)), ListIds(storage.list_secret(), clock=present)
+    words = WordTasks(database, WordWriter(database.storage))
     content, health = Content(database, views, metrics, current, words), CatalogueHealth(metrics, clock=present)
-    previews, results = Previews(database, views, inputs), Results(database, clock=present)
     return Services(
         current=current,
+        clock=present,
+        packages=packages().versions,
         metrics=metrics,
         database=database,
         admission=_admission(current, views, database.loads),
@@ -272,18 +203,14 @@ def wire(
         people_cache=people_cache,
         curation=Curation(database, views, words),
         words=words,
-        drafts=Drafts(database, views, words, access, metrics, clock=present),
-        effects=DraftEffects(database, lists, placements, previews),
+        inputs=inputs,
         lists=lists,
         similar_answers=(similar := SimilarAnswers(limit_bytes=settings.answer_memory_bytes)),
         personal_lists=(personal := PersonalLists(people_cache)),
         page_shares=shares,
         inclusion=PieceInclusion(database, limit_bytes=settings.answer_memory_bytes),
-        previews=previews,
+        previews=Previews(database, views, inputs),
         prospects=Prospects(database, inputs, metrics),
-        placements=placements,
-        placement_lists=placement_lists,
-        placement_previews=PlacementPreviews(placements, placement_lists),
         administration=Administration(database, current),
         measuring=GaugeUpdater(storage, views, metrics, (access, similar, personal, people_cache)),
         browsing=SourceBrowser(database, views, metrics, clock=present),
@@ -291,12 +218,6 @@ def wire(
         health=health,
         audience_health=AudienceHealth(views, clock=present),
         maps=CatalogueMaps(views, health, metrics, clock=present),
-        curves=CurveCounter(database, clock=present),
-        list_ids=list_ids,
-        impressions=Impressions(database, list_ids, metrics, clock=present),
-        results=results,
-        desk=Desk(database, placements, results, clock=present),
-        cards=Cards(database, views, inputs, clock=present),
         tag_secret=storage.tag_secret(),
     )
 

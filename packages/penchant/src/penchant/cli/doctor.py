@@ -19,6 +19,7 @@ from penchant.cli.locations import DataLocation, data_options
 from penchant.cli.options import json_option
 from penchant.cli.upkeep import MIB, is_served
 from penchant.errors import PenchantError, Refused
+from penchant.hooks import packages
 from penchant.live.checking import index_problems
 from penchant.settings import NodeSettings
 from penchant.storage import Storage
@@ -63,7 +64,7 @@ def _versions() -> dict[str, str]:
             versions[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             versions[name] = "not installed"
-    return versions
+    return versions | packages().versions
 
 
 def _machine(settings: NodeSettings) -> dict[str, Any]:

@@ -35,6 +35,7 @@ from penchant.settings import NodeSettings, changed_settings, merge_settings, pu
 from penchant.telemetry import logger
 from penchant.tracing import send_spans, tracing
 from penchant.web.relay import Relay
+from penchant.web.routes import interface_operations
 from penchant_engine.compiling import import_loader
 
 BACKPRESSURE = 16_384
@@ -50,17 +51,7 @@ def run(settings: NodeSettings, reading: Callable[[], NodeSettings] | None = Non
 
     On SIGHUP the settings are read anew by ``reading``; without one, a terminal that is closed ends the service.
     """
-    require_free_port(settings)
-    require_certificate(settings)
-    if settings.redis is not None:
-        connect_redis(settings.redis)
-    if settings.tracing_endpoint is not None:
-        # As below for the database: a missing package is one clear message. Every process sends spans of its own.
-        send_spans(settings.tracing_endpoint)
-        tracing.close()
-    # Opened and closed once here, so that a wrong folder or database is one clear message.
-    with contextlib.closing(storage_of(settings)) as storage:
-        sources = len(storage.sources.list_large(0))
+    sources = _check_start(settings)
     import_loader()
     # What is imported by now is so once, and its pages are shared (D88 of docs/decisions.md). No database is open, and
     # the threads that there will be only wait in the kernel: no fork copies a lock that one of them holds.
@@ -105,6 +96,22 @@ def run(settings: NodeSettings, reading: Callable[[], NodeSettings] | None = Non
         loader = functools.partial(worker_application, settings, os.getpid(), relay)
         server.serve(target_loader=loader, wrap_loader=False)
     _say(settings, "penchant has ended: all that it acknowledged is stored")
+
+
+def _check_start(settings: NodeSettings) -> int:
+    """Raise here, as one clear message, what each worker would; return how many sources there are."""
+    require_free_port(settings)
+    require_certificate(settings)
+    if settings.redis is not None:
+        connect_redis(settings.redis)
+    if settings.tracing_endpoint is not None:
+        # Every process sends spans of its own.
+        send_spans(settings.tracing_endpoint)
+        tracing.close()
+    # What packages bring may not fit together.
+    interface_operations()
+    with contextlib.closing(storage_of(settings)) as storage:
+        return len(storage.sources.list_large(0))
 
 
 def _say(settings: NodeSettings, line: str, **fields: object) -> None:

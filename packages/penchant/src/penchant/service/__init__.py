@@ -1,7 +1,10 @@
 """Use cases: what a caller may do, decided here and carried out by storage, live views and the index."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, Self, TypeVar
 
+from penchant.clock import Clock
 from penchant.live.admission import Admission
 from penchant.live.database import AsyncStorage
 from penchant.live.people_cache import PeopleCache
@@ -12,11 +15,9 @@ from penchant.service.administration import Administration
 from penchant.service.browsing import SourceBrowser, SourceSearch
 from penchant.service.changes import Changes
 from penchant.service.content import Content, Curation
-from penchant.service.desk import Desk
-from penchant.service.drafts import Drafts
-from penchant.service.effects import DraftEffects
 from penchant.service.health import AudienceHealth, CatalogueHealth
 from penchant.service.lists.inclusion import PieceInclusion
+from penchant.service.lists.inputs import LiveInputs
 from penchant.service.lists.kept_lists import PersonalLists
 from penchant.service.lists.previews import Previews
 from penchant.service.lists.prospects import Prospects
@@ -25,23 +26,32 @@ from penchant.service.lists.similar_answers import SimilarAnswers
 from penchant.service.maps import CatalogueMaps
 from penchant.service.measuring import GaugeUpdater
 from penchant.service.people import People
-from penchant.service.placements.cards import Cards
-from penchant.service.placements.curves import CurveCounter
-from penchant.service.placements.impressions import Impressions, ListIds
-from penchant.service.placements.lists import PlacementLists, PlacementPreviews
-from penchant.service.placements.results import Results
-from penchant.service.placements.versions import Placements
 from penchant.service.shares import AccountShares, BodyDecoder
 from penchant.service.usage import Usage
 from penchant.settings import CurrentSettings, NodeSettings
 from penchant.telemetry import Metrics
 
 
+class Extension(Protocol):
+    """Use cases that a package brings, wired together over those of the service."""
+
+    @classmethod
+    def build(cls, services: "Services") -> Self:
+        """Return them; called once a process, when one of them is first asked for."""
+        ...
+
+
+Brought = TypeVar("Brought", bound=Extension)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
-    """Everything that handlers may use, wired together once."""
+    """Everything that handlers may use, wired together once; `of` has what packages bring."""
 
     current: CurrentSettings
+    clock: Clock
+    packages: Mapping[str, str]
+    """The version of each package that brings something, by its name."""
     metrics: Metrics
     database: AsyncStorage
     admission: Admission
@@ -55,8 +65,7 @@ class Services:
     people: People
     people_cache: PeopleCache
     curation: Curation
-    drafts: Drafts
-    effects: DraftEffects
+    inputs: LiveInputs
     lists: Lists
     inclusion: PieceInclusion
     similar_answers: SimilarAnswers
@@ -64,9 +73,6 @@ class Services:
     page_shares: AccountShares
     previews: Previews
     prospects: Prospects
-    placements: Placements
-    placement_lists: PlacementLists
-    placement_previews: PlacementPreviews
     administration: Administration
     measuring: GaugeUpdater
     browsing: SourceBrowser
@@ -74,14 +80,17 @@ class Services:
     health: CatalogueHealth
     audience_health: AudienceHealth
     maps: CatalogueMaps
-    curves: CurveCounter
-    desk: Desk
-    list_ids: ListIds
-    impressions: Impressions
-    results: Results
-    cards: Cards
     tag_secret: bytes
     """The database's secret by which ETags are keyed."""
+    _extensions: dict[type[Any], Any] = field(default_factory=dict)
+
+    def of(self, kind: type[Brought]) -> Brought:
+        """Return the use cases of this kind that a package brings; those of a process are the same each time."""
+        extension = self._extensions.get(kind)
+        if extension is None:
+            extension = self._extensions[kind] = kind.build(self)
+        found: Brought = extension
+        return found
 
     @property
     def settings(self) -> NodeSettings:

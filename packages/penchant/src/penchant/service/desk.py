@@ -10,14 +10,17 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from penchant.clock import SYSTEM_CLOCK, Clock
 from penchant.experiments import LEAST_SUCCESSES
 from penchant.findings import EXAMPLES, unseen_pieces
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View
+from penchant.service import Services
 from penchant.service.placements.results import Results, ResultsRequest
 from penchant.service.placements.versions import Placements
+from penchant.service.rows import RowServices
 from penchant.storage import AuditEntry
 from penchant.storage.impressions import ShownCount
 from penchant.storage.placement_counts import SHOWN, SUCCEEDED, PlacementDay
@@ -177,6 +180,12 @@ class Desk:
         self._kept: BoundedCache[tuple[int, int], _KeptFigures] = BoundedCache(MAX_KEPT)
         self._seen: BoundedCache[tuple[int, int], tuple[float, SeenFigures]] = BoundedCache(MAX_SEEN_SOURCES)
         self._looking: dict[tuple[int, int], asyncio.Task[SeenFigures]] = {}
+
+    @classmethod
+    def build(cls, services: Services) -> Self:
+        """Return the desk over the rows of the service."""
+        rows = services.of(RowServices)
+        return cls(services.database, rows.placements, rows.results, clock=services.clock)
 
     async def figures(self, view: View) -> DeskFigures:
         """Return what the rows of a source did, half a minute old at most, and never of another version."""

@@ -5,6 +5,7 @@ from operator import attrgetter
 from penchant.model import Feature, Scope
 from penchant.service.drafts import summary_of
 from penchant.service.effects import EffectSubject
+from penchant.service.rows import row_services
 from penchant.storage import DraftRow, Outcome
 from penchant.web.bodies import DRAFT_BODY, SETTINGS_BODY
 from penchant.web.operations import DRAFTS_TAG, NOBODY, Answer, Call, Operation, OperationTable, everybody_in_body
@@ -30,7 +31,7 @@ _PUBLISHES = (*_CHANGES, "outdated-draft", "draft-changed", "four-eyes", "too-ma
 async def list_drafts(call: Call) -> Answer:
     """The drafts of the source, those of which something was done last first."""
     call.values()
-    rows = await call.services.drafts.list(call.access, call.source)
+    rows = await row_services(call).drafts.list(call.access, call.source)
     return Answer(body=encode(DraftListing(drafts=[summary_of(row) for row in rows])))
 
 
@@ -38,8 +39,8 @@ async def list_drafts(call: Call) -> Answer:
 async def get_draft(call: Call) -> Answer:
     """Read a draft: what it edits, and where it stands."""
     call.values()
-    row = await call.services.drafts.get(call.access, call.source, call.path["name"])
-    return _answer(row, call.services.drafts.body_of(row, await call.view()))
+    row = await row_services(call).drafts.get(call.access, call.source, call.path["name"])
+    return _answer(row, row_services(call).drafts.body_of(row, await call.view()))
 
 
 def _answer(row: DraftRow, body: bytes | None = None) -> Answer:
@@ -65,7 +66,7 @@ async def put_draft(call: Call) -> Answer:
     revision = call.values()["revision"]
     limits = call.services.settings.piece_limits
     edits = await call.decode_body(lambda body: decode_edits(body, limits))
-    drafts, view = call.services.drafts, await call.view()
+    drafts, view = row_services(call).drafts, await call.view()
     return _answer(await drafts.save(call.access, view, call.path["name"], edits, revision=revision))
 
 
@@ -73,7 +74,7 @@ async def put_draft(call: Call) -> Answer:
 async def delete_draft(call: Call) -> Answer:
     """Delete a draft; what was published with it stays in force."""
     call.values()
-    await call.services.drafts.delete(call.access, call.source, call.path["name"])
+    await row_services(call).drafts.delete(call.access, call.source, call.path["name"])
     return Answer(body=encode([]), status=202)
 
 
@@ -83,7 +84,7 @@ async def read_effect(call: Call) -> EffectSubject:
     if wish.users:
         call.services.access.require(call.access, Feature.PERSONALIZED)
     may_ask = Scope.PERSONAL in call.access.scopes and Feature.PERSONALIZED in call.access.plan.features
-    return await call.services.effects.subject(await call.view(), wish, with_people=may_ask)
+    return await row_services(call).effects.subject(await call.view(), wish, with_people=may_ask)
 
 
 @DRAFTS.operation(
@@ -102,9 +103,9 @@ async def read_effect(call: Call) -> EffectSubject:
 )
 async def draft_effect(call: Call) -> Answer:
     """Lists as they are and as they would be after a draft, and what becomes of all pieces; nothing is stored."""
-    drafts, view = call.services.drafts, await call.view()
+    drafts, view = row_services(call).drafts, await call.view()
     edits = drafts.edits_of(await drafts.get(call.access, call.source, call.path["name"]))
-    effect = await call.services.effects.effect(view, edits, call.decoded)
+    effect = await row_services(call).effects.effect(view, edits, call.decoded)
     return Answer(body=encode(effect), version=view.head.version)
 
 
@@ -122,7 +123,7 @@ async def propose_draft(call: Call) -> Answer:
     """Ask others to look at a draft."""
     call.values()
     said = await call.decode_body(DRAFT_NOTE.decode)
-    return _answer(await call.services.drafts.propose(call.access, call.source, call.path["name"], note=said.note))
+    return _answer(await row_services(call).drafts.propose(call.access, call.source, call.path["name"], note=said.note))
 
 
 @DRAFTS.operation(
@@ -139,7 +140,9 @@ async def send_back_draft(call: Call) -> Answer:
     """Give a proposed draft back to who wrote it, with a note."""
     call.values()
     said = await call.decode_body(DRAFT_NOTE.decode)
-    return _answer(await call.services.drafts.send_back(call.access, call.source, call.path["name"], note=said.note))
+    return _answer(
+        await row_services(call).drafts.send_back(call.access, call.source, call.path["name"], note=said.note)
+    )
 
 
 @DRAFTS.operation(
@@ -157,7 +160,7 @@ async def accept_draft(call: Call) -> Answer:
     """Publish a draft that was proposed, with a note."""
     values = call.values()
     said = await call.decode_body(DRAFT_NOTE.decode)
-    outcome = await call.services.drafts.accept(
+    outcome = await row_services(call).drafts.accept(
         call.access,
         call.source,
         call.path["name"],
@@ -183,7 +186,7 @@ async def schedule_draft(call: Call) -> Answer:
     """Have a draft published at a moment, or not any more."""
     revision = call.values()["revision"]
     wish = await call.decode_body(DRAFT_SCHEDULE.decode)
-    drafts = call.services.drafts
+    drafts = row_services(call).drafts
     return _answer(await drafts.schedule(call.access, call.source, call.path["name"], wish.at, revision=revision))
 
 
@@ -198,7 +201,7 @@ async def schedule_draft(call: Call) -> Answer:
 )
 async def publish_draft(call: Call) -> Answer:
     """Put all that a draft edits in force at once, as one version, or nothing of it."""
-    values, drafts = call.values(), call.services.drafts
+    values, drafts = call.values(), row_services(call).drafts
     outcome = await drafts.publish(
         call.access, call.source, call.path["name"], force=values["force"], revision=values["revision"]
     )
@@ -217,7 +220,9 @@ async def publish_draft(call: Call) -> Answer:
 async def undo_draft(call: Call) -> Answer:
     """Take a published draft back as one version, while nothing of it has changed."""
     revision = call.values()["revision"]
-    return _published(await call.services.drafts.undo(call.access, call.source, call.path["name"], revision=revision))
+    return _published(
+        await row_services(call).drafts.undo(call.access, call.source, call.path["name"], revision=revision)
+    )
 
 
 def _published(outcome: Outcome) -> Answer:

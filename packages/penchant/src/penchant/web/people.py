@@ -8,6 +8,7 @@ import msgspec
 from penchant.errors import invalid_parameter
 from penchant.model import Feature, NewImpression, NewInteraction, Scope, StoredImpression
 from penchant.service.people import InteractionSelection, TakenBack
+from penchant.service.rows import row_services
 from penchant.storage import Outcome, SourceHead
 from penchant.web.bodies import INTERACTIONS_BODY, JSON, NDJSON_TYPES, SETTINGS_BODY
 from penchant.web.content import EMPTY_LIST
@@ -152,7 +153,7 @@ async def _head(call: Call) -> SourceHead:
 async def _named_piece(call: Call, text: str) -> NewImpression | None:
     head = await _head(call)
     try:
-        return call.services.impressions.named_piece(head, text, call.path["userID"], call.path["contentID"])
+        return row_services(call).impressions.named_piece(head, text, call.path["userID"], call.path["contentID"])
     except ValueError as error:
         raise invalid_parameter("list", str(error)) from error
 
@@ -214,7 +215,7 @@ async def read_interactions(call: Call) -> Sequence[NewInteraction]:
     decode = decode_interaction_lines if call.media_type in NDJSON_TYPES else decode_interactions
     if b"listId" in call.body:
         # The head is read for lists alone: storing finds the source by itself.
-        read_list = functools.partial(call.services.impressions.named_piece, await _head(call))
+        read_list = functools.partial(row_services(call).impressions.named_piece, await _head(call))
         return await call.decode_body(lambda body: decode(body, now, read_list))
     return await call.decode_body(lambda body: decode(body, now))
 
@@ -348,7 +349,7 @@ async def export_user(call: Call) -> Answer:
             user_id=user_id,
             interactions=[_exported(call.source, interaction) for interaction in stored.interactions],
             preferences=preferences_answer(preferences) if preferences else None,
-            impressions=tuple(map(_shown, await call.services.impressions.of_person(view, user_id))),
+            impressions=tuple(map(_shown, await row_services(call).impressions.of_person(view, user_id))),
         )
     )
     return Answer(body=body, version=view.head.version)

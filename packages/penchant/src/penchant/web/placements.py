@@ -15,6 +15,7 @@ from penchant.service.lists.paging import NEXT_HEADER
 from penchant.service.placements.impressions import LIST_HEADER, ListIds
 from penchant.service.placements.lists import PlacementAnswer, check_quotas
 from penchant.service.placements.results import ResultsRequest
+from penchant.service.rows import row_services
 from penchant.storage import SourceHead
 from penchant.web.bodies import INTERACTIONS_BODY, SETTINGS_BODY
 from penchant.web.dashboard.rows.card import read_card
@@ -86,7 +87,7 @@ async def list_placements(call: Call) -> Answer:
     """The placements of the source, ascending by name."""
     call.values()
     view = await call.view()
-    return Answer(body=encode(await call.services.placements.listing(view)), version=view.head.version)
+    return Answer(body=encode(await row_services(call).placements.listing(view)), version=view.head.version)
 
 
 @PLACEMENTS.operation(
@@ -103,7 +104,7 @@ async def get_placement(call: Call) -> Answer:
     """Read a placement."""
     call.values()
     view = await call.view()
-    placement = await call.services.placements.in_force(view, call.path["name"])
+    placement = await row_services(call).placements.in_force(view, call.path["name"])
     return Answer(body=encode_placement(placement.spec), version=view.head.version)
 
 
@@ -125,7 +126,7 @@ async def put_placement(call: Call) -> Answer:
     view = await call.view()
     check_filters(spec, view.settings.attributes)
     await _check_quotas(call, view, spec)
-    outcome = await call.services.placements.put(call.access, call.source, call.path["name"], spec)
+    outcome = await row_services(call).placements.put(call.access, call.source, call.path["name"], spec)
     return Answer(body=encode_placement(spec), version=outcome.version)
 
 
@@ -147,7 +148,7 @@ async def _check_quotas(call: Call, view: View, spec: PlacementSpec, where: str 
 async def delete_placement(call: Call) -> Answer:
     """Delete a placement with all its versions."""
     call.values()
-    outcome = await call.services.placements.delete(call.access, call.source, call.path["name"])
+    outcome = await row_services(call).placements.delete(call.access, call.source, call.path["name"])
     return Answer(body=encode([]), status=202, version=outcome.version)
 
 
@@ -165,7 +166,7 @@ async def list_placement_versions(call: Call) -> Answer:
     """The versions of a placement, newest first, with who stored them and when."""
     call.values()
     view = await call.view()
-    history = await call.services.placements.versions(view, call.path["name"])
+    history = await row_services(call).placements.versions(view, call.path["name"])
     return Answer(body=encode(history), version=view.head.version)
 
 
@@ -182,7 +183,7 @@ async def list_placement_versions(call: Call) -> Answer:
 async def roll_back_placement(call: Call) -> Answer:
     """Put an earlier version of a placement in force again."""
     version = call.values()["version"]
-    spec, outcome = await call.services.placements.roll_back(call.access, call.source, call.path["name"], version)
+    spec, outcome = await row_services(call).placements.roll_back(call.access, call.source, call.path["name"], version)
     return Answer(body=encode_placement(spec), version=outcome.version)
 
 
@@ -209,7 +210,7 @@ async def preview_placement(call: Call) -> Answer:
     view = await call.view()
     check_filters(wish.spec, view.settings.attributes, "/placement")
     await _check_quotas(call, view, wish.spec, "/placement")
-    result = await call.services.placement_previews.preview(view, wish)
+    result = await row_services(call).previews.preview(view, wish)
     return Answer(body=encode(result), version=view.head.version)
 
 
@@ -230,7 +231,7 @@ async def placement_card(call: Call) -> Answer:
     view = await call.view()
     if call.is_in_browser and not view.source_settings.public_cards:
         raise NotInBrowsers("The source's setting publicCards is off: its cards are for keys of servers.")
-    card = await read_card(call.services.cards, view, call.path["name"])
+    card = await read_card(row_services(call).cards, view, call.path["name"])
     return Answer(body=encode(card), version=view.head.version)
 
 
@@ -265,7 +266,7 @@ async def placement_list(call: Call) -> Answer:
         begun = _begun(call, view, request, values[AFTER.name])
     except ValueError as error:
         raise invalid_parameter(AFTER.name, str(error)) from None
-    answer = await call.services.placement_lists.answer(view, begun.request)
+    answer = await row_services(call).lists.answer(view, begun.request)
     headers = _audience_headers([answer]) | {LIST_HEADER: _list_id(call, view, answer.result)}
     if (cursor := _next(call, view, begun, answer, _marks(answer))) is not None:
         headers[NEXT_HEADER] = cursor
@@ -367,7 +368,7 @@ async def page_lists(call: Call) -> Answer:
             faults.append(Fault(pointer=f"/lists/{place}/after", detail=str(error)))
     if faults:
         raise InvalidInput(f"A list cannot go on: {faults[0].detail}", faults=faults)
-    answers = await call.services.placement_lists.page(view, [each.request for each in lists])
+    answers = await row_services(call).lists.page(view, [each.request for each in lists])
     made = [each for _, each in answers if isinstance(each, PlacementAnswer)]
     marked = [(each, _marks(each)) for each in made]
     begun = {each.request: each for each in lists}
@@ -405,7 +406,7 @@ def _entry(
 
 
 def _list_id(call: Call, view: View, result: PlacementResult) -> str:
-    return call.services.list_ids.make(
+    return row_services(call).list_ids.make(
         view.head,
         placement=result.placement,
         variant=result.variant,
@@ -436,13 +437,13 @@ class ReportedImpressions(NamedTuple):
 async def read_impressions(call: Call) -> ReportedImpressions:
     """Return what people saw of lists."""
     head = await call.services.views.head(call.access.account_id, call.source)
-    service = call.services.impressions
+    service = row_services(call).impressions
     settings = await service.settings(head)
     read_list = functools.partial(service.reported_list, head, settings)
     now = call.services.people.now()
-    find_position = call.services.list_ids.position
+    find_position = row_services(call).list_ids.position
     impressions = await call.decode_body(lambda body: decode_impressions(body, now, read_list, find_position))
-    return ReportedImpressions(impressions, head, settings, call.services.list_ids)
+    return ReportedImpressions(impressions, head, settings, row_services(call).list_ids)
 
 
 def people_shown(reported: ReportedImpressions) -> set[str]:
@@ -474,7 +475,9 @@ def mark(reported: ReportedImpressions, user_id: str) -> str:
 async def record_impressions(call: Call) -> Answer:
     """Report up to 10,000 pieces of lists as seen, all or none."""
     reported: ReportedImpressions = call.decoded
-    outcome = await call.services.impressions.record(call.access, call.source, reported.settings, reported.impressions)
+    outcome = await row_services(call).impressions.record(
+        call.access, call.source, reported.settings, reported.impressions
+    )
     receipt = BulkReceipt(accepted=outcome.created, duplicates=outcome.duplicates, unstored=outcome.unstored)
     return Answer(status=202, body=encode(receipt))
 
@@ -501,7 +504,7 @@ async def placement_results(call: Call) -> Answer:
         type=values["type"],
         base=values["base"],
     )
-    result = await call.services.results.read(head, request)
+    result = await row_services(call).results.read(head, request)
     return Answer(body=encode(result), version=head.version)
 
 

@@ -1,4 +1,4 @@
-"""Routes: all operations of the interface, in its order, and which of them a node serves.
+"""Routes: the operations of the service itself, in the interface's order, and which operations a node serves.
 
 Their rows stand beside their handlers; pages of the dashboard and of the documents are operations too, with a site of
 a base path behind them.
@@ -6,6 +6,7 @@ a base path behind them.
 
 from dataclasses import replace
 
+from penchant.hooks import packages
 from penchant.settings import NodeSettings
 from penchant.web.administration import ADMINISTRATION
 from penchant.web.agents import agent_operations
@@ -13,34 +14,34 @@ from penchant.web.content import CONTENT
 from penchant.web.curation import CURATION
 from penchant.web.dashboard import dashboard_operations
 from penchant.web.documents import document_operations
-from penchant.web.drafts import DRAFTS
 from penchant.web.example import example_operations
 from penchant.web.explanations import EXPLANATIONS
 from penchant.web.operations import Operation
 from penchant.web.people import PEOPLE
-from penchant.web.placements import IMPRESSIONS, PLACEMENTS
 from penchant.web.recommendations import PLAIN_LISTS, RECOMMENDATIONS
 from penchant.web.system import COVER, SYSTEM
 
-OPERATIONS: tuple[Operation, ...] = (
+CORE_OPERATIONS: tuple[Operation, ...] = (
     *SYSTEM,
     *ADMINISTRATION,
     *CONTENT,
     *RECOMMENDATIONS,
     *PEOPLE,
     *PLAIN_LISTS,
-    *PLACEMENTS,
     *EXPLANATIONS,
     *CURATION,
-    *DRAFTS,
-    *IMPRESSIONS,
 )
-"""The operations that the interface describes; the OpenAPI document adds itself and the documents."""
+"""The operations of the service itself; packages bring others (`penchant.hooks`)."""
+
+
+def interface_operations() -> tuple[Operation, ...]:
+    """Return the operations of the interface: the service's own and those that packages bring."""
+    return packages().operations(CORE_OPERATIONS)
 
 
 def _beside(name: str, path: str) -> Operation:
     """Return the operation of this name as it is served at another path."""
-    operation = next(operation for operation in OPERATIONS if operation.name == name)
+    operation = next(operation for operation in CORE_OPERATIONS if operation.name == name)
     return replace(operation, path=path)
 
 
@@ -54,9 +55,12 @@ LEGACY_OPERATIONS = (
 
 
 def served_operations(settings: NodeSettings) -> tuple[Operation, ...]:
-    """Return every operation that a node serves: those of the beta, the dashboard and administration are settings."""
-    base_path = settings.base_path
-    operations = (*document_operations(OPERATIONS, base_path), *OPERATIONS)
+    """Return every operation that a node serves: those of the interface, and what settings add or take away.
+
+    The OpenAPI document adds itself and the documents.
+    """
+    base_path, interface = settings.base_path, interface_operations()
+    operations = (*document_operations(interface, base_path), *interface)
     if not settings.administration:
         operations = tuple(operation for operation in operations if not operation.admin)
     return (
@@ -64,6 +68,6 @@ def served_operations(settings: NodeSettings) -> tuple[Operation, ...]:
         COVER,
         *(dashboard_operations(base_path) if settings.dashboard else ()),
         *example_operations(base_path, pages=settings.example),
-        *(agent_operations(OPERATIONS) if settings.mcp else ()),
+        *(agent_operations(interface) if settings.mcp else ()),
         *(LEGACY_OPERATIONS if settings.legacy_paths else ()),
     )

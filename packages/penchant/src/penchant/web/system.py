@@ -7,7 +7,7 @@ from penchant.covers import cover
 from penchant.errors import NotAnAdmin
 from penchant.web.operations import NOBODY, Answer, Call, Operation, OperationTable, body_tag
 from penchant.web.problems import problem_page
-from penchant.wire import Addresses, encode
+from penchant.wire import Addresses, ServiceVersion, encode
 
 SYSTEM = OperationTable(Operation, "service")
 
@@ -47,6 +47,12 @@ async def addresses(call: Call) -> Answer:
         metrics=f"{base}/-/metrics",
     )
     return Answer(body=encode(links), headers=headers)
+
+
+@SYSTEM.operation("GET", "/-/version", about=NOBODY, public=True, answer="ServiceVersion")
+async def version(call: Call) -> Answer:
+    """The version of the service, and of each package that brings something to it."""
+    return Answer(body=encode(ServiceVersion(version=__version__, packages=call.services.packages)))
 
 
 @SYSTEM.operation("GET", "/-/health/live", about=NOBODY, public=True, answer="Health")

@@ -44,6 +44,7 @@ from penchant.wire.answers import (
     Removal,
     RevisitPiece,
     RevisitResult,
+    ServiceVersion,
     SourceStatus,
     TasteSegment,
     TasteSegments,

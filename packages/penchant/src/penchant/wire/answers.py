@@ -207,6 +207,13 @@ class Addresses(Record, frozen=True, kw_only=True, rename="camel"):
     metrics: str
 
 
+class ServiceVersion(Record, frozen=True, kw_only=True, rename="camel"):
+    """What is installed: the service, and each package that brings something to it, by its name."""
+
+    version: str
+    packages: Mapping[str, str]
+
+
 class ProblemFault(Record, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """One thing wrong with a request: where, and what is accepted."""
 

@@ -97,6 +97,7 @@ SAMPLES: Mapping[str, Any] = {
         "health": "/-/health/ready",
         "metrics": "/-/metrics",
     },
+    "ServiceVersion": {"version": "0.1.0", "packages": {"penchant": "0.1.0"}},
     "AnonymousResult": {"id": None, "content": _ENTRIES},
     "AskedIds": ["alien", "gravity"],
     "AuditLog": {

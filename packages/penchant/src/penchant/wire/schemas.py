@@ -36,6 +36,7 @@ class _Time(datetime):
 
 _ANSWERS = (
     answers.Addresses,
+    answers.ServiceVersion,
     answers.Health,
     answers.Receipt,
     answers.SourceStatus[_Time],

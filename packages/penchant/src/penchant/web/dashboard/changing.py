@@ -11,6 +11,7 @@ from penchant.errors import invalid_parameter
 from penchant.live.views import View
 from penchant.model import Feature, ListKind
 from penchant.service.placements.versions import with_pins
+from penchant.service.rows import row_services
 from penchant.web.dashboard.rows.drafting import (
     PIECES_TITLE,
     chosen_draft,
@@ -97,7 +98,7 @@ async def _edit_pins(visit: Visit, view: View, row: str, piece_id: str, into: st
         edits = DraftEdits(title=PIECES_TITLE, placements={row: spec}, lists={})
         await keep_in_draft(visit, view, into, edits)
     else:
-        await visit.services.placements.put(visit.access, visit.source, row, spec)
+        await row_services(visit).placements.put(visit.access, visit.source, row, spec)
 
 
 def _asked(visit: Visit, back: str, piece_id: str) -> dict[str, Any]:

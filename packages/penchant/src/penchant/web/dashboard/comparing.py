@@ -8,6 +8,7 @@ import msgspec
 
 from penchant.live.views import View
 from penchant.model import Feature, SourceSettings
+from penchant.service.rows import row_services
 from penchant.web.dashboard.site import PageSection, Visit, section
 from penchant.wire import EffectWish, PreviewedList, decode_preview, encode, encode_settings
 
@@ -52,7 +53,7 @@ async def compared(visit: Visit, view: View, draft: SourceSettings) -> PageSecti
     pieces, users = lines_of(visit.form.text("pieces")), lines_of(visit.form.text("users"))
     if not pieces and not users and visit.may(Feature.PERSONALIZED):
         wished = EffectWish(pieces=(), take=SHOWN)
-        users = [*(await visit.services.effects.subject(view, wished, with_people=True)).users[:MAX_COMPARED]]
+        users = [*(await row_services(visit).effects.subject(view, wished, with_people=True)).users[:MAX_COMPARED]]
     needed = [Feature.PERSONALIZED] if users else []
     total = len(pieces) + len(users)
     if not 0 < total <= MAX_COMPARED:

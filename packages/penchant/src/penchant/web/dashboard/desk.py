@@ -7,9 +7,10 @@ from typing import Any
 from penchant.live.views import View
 from penchant.model import Feature, PlacementKind
 from penchant.service.browsing import PieceCard
-from penchant.service.desk import DeskFigures, RowStanding, RowVerdict, WeekFigure
+from penchant.service.desk import Desk, DeskFigures, RowStanding, RowVerdict, WeekFigure
 from penchant.service.grants import PERSON
 from penchant.service.health import Findings
+from penchant.service.rows import row_services
 from penchant.storage import AuditEntry, DraftRow
 from penchant.web.dashboard.changing import done_notice
 from penchant.web.dashboard.health import kappa_fall_text
@@ -123,13 +124,13 @@ class ChangeText:
 async def desk(visit: Visit, site: DashboardSite) -> PageAnswer:
     """Show what happened in a source, and what needs somebody."""
     view = await visit.view()
-    figures = await visit.services.desk.figures(view)
+    figures = await visit.services.of(Desk).figures(view)
     findings = visit.services.health.findings(view, (await visit.services.audience_health.standing(view))[1])
     fall = await kappa_fall_text(visit.services, view, findings)
     popular = await visit.services.lists.answer(await visit.services.lists.popular(view, PlainRequest(take=POPULAR)))
     popular_ids = [each.id for each in popular.content]
-    changes = await visit.services.desk.changes(view)
-    seen = await visit.services.desk.seen(view)
+    changes = await visit.services.of(Desk).changes(view)
+    seen = await visit.services.of(Desk).seen(view)
     unseen = seen.unseen[:EXAMPLES] if seen is not None and seen.pieces else ()
     ids = [
         *popular_ids,
@@ -138,7 +139,10 @@ async def desk(visit: Visit, site: DashboardSite) -> PageAnswer:
         *(each.piece_id for each in figures.ending),
         *(_name_in(view, each) for each in changes if each.action in _PIECE_CHANGES),
     ]
-    cards, drafts = await visit.cards(view, ids), await visit.services.drafts.list(visit.access, visit.source)
+    cards, drafts = (
+        await visit.cards(view, ids),
+        await row_services(visit).drafts.list(visit.access, visit.source),
+    )
     titles = {each.name: each.title for each in figures.rows}
     draft_titles = {each.name: each.title or each.name for each in drafts}
     values = {

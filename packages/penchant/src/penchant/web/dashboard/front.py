@@ -11,6 +11,7 @@ from penchant.service.browsing import PieceCard
 from penchant.service.desk import title_of
 from penchant.service.lists.kinds import PlacementRequest
 from penchant.service.placements.lists import PlacementAnswer
+from penchant.service.rows import row_services
 from penchant.web.dashboard.changing import done_notice
 from penchant.web.dashboard.reasons import NEAR
 from penchant.web.dashboard.rows.words import KIND_WORDS
@@ -106,8 +107,8 @@ async def _page(visit: Visit, view: View, wish: Mapping[str, Any], liked: Sequen
         for each in page.lists
     ]
     likings = StatedLikings(liked=tuple(liked)) if liked else None
-    answers = await visit.services.placement_lists.page(view, requests, likings)
-    listing = await visit.services.placements.listing(view)
+    answers = await row_services(visit).lists.page(view, requests, likings)
+    listing = await row_services(visit).placements.listing(view)
     titles = {each.name: title_of(each) for each in listing.placements}
     made = [each.result for _, each in answers if isinstance(each, PlacementAnswer)]
     ids = [piece.id for each in made for piece in each.content]

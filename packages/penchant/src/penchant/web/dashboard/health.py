@@ -10,9 +10,10 @@ import msgspec
 from penchant.errors import InvalidInput, InvalidSyntax
 from penchant.live.views import View
 from penchant.service import Services
-from penchant.service.desk import OpenerRow, SeenFigures
+from penchant.service.desk import Desk, OpenerRow, SeenFigures
 from penchant.service.health import AudienceStanding, Findings
 from penchant.service.like_mix import TypeOfLike, mix_of_likes, mix_sentence
+from penchant.service.rows import row_services
 from penchant.vocabulary import AliasChange, Vocabulary
 from penchant.web.dashboard.rows.drafting import SETTINGS, draft_called, keep_in_draft, own_draft
 from penchant.web.dashboard.site import PageAnswer, Visit, faults_of
@@ -58,7 +59,7 @@ async def change_vocabulary(visit: Visit) -> PageAnswer:
     view = await visit.view()
     # Where nobody publishes alone: over what one's own draft changes already.
     drafted = await draft_called(visit, own_draft(visit, SETTINGS)) if view.settings.four_eyes else None
-    current = (None if drafted is None else visit.services.drafts.edits_of(drafted).settings) or view.settings
+    current = (None if drafted is None else row_services(visit).drafts.edits_of(drafted).settings) or view.settings
     before, is_seen = current.vocabulary, visit.form.text("seen") == view.settings.vocabulary.digest
     is_undo = visit.form.text("do") == "undo"
     try:
@@ -124,7 +125,7 @@ async def _page(
     """Show the findings about a view, and what became of a change."""
     findings, standing = await findings_by_now(visit.services, view)
     vocabulary = view.settings.vocabulary
-    seen = await visit.services.desk.seen(view)
+    seen = await visit.services.of(Desk).seen(view)
     mix = like_mix(view, findings, standing)
     values = {
         "source": view.head.name,
@@ -192,7 +193,7 @@ async def kappa_fall_text(services: Services, view: View, findings: Findings) ->
     if fall is None:
         return None
     days, likes = [each.day for each in fall.days], sum(each.likes for each in fall.days)
-    openers = await services.desk.openers(view, days, likes)
+    openers = await services.of(Desk).openers(view, days, likes)
     return KappaFallText(before=fall.before / 100, now=fall.now / 100, days=days, likes=likes, openers=openers)
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from penchant.service.browsing import SourceOverview
 from penchant.service.placements.curves import DailyCurve, MonthSpan
+from penchant.service.rows import row_services
 from penchant.web.dashboard.pictures import DayChart, day_chart
 from penchant.web.dashboard.site import DashboardSite, PageAnswer, RedirectAnswer, Visit
 
@@ -25,7 +26,7 @@ class CurvePicture:
 async def history(visit: Visit) -> PageAnswer:
     """Show the curves of a source with a table of months, or of the days of one month."""
     view = await visit.view()
-    curves = await visit.services.curves.curves(view)
+    curves = await row_services(visit).curves.curves(view)
     first, behind = curves.months[0].first, curves.months[-1].behind
     named = (
         ("What people did", curves.interactions),

@@ -10,8 +10,9 @@ import msgspec
 from penchant.errors import InvalidInput, TooFewPieces, UnknownPiece
 from penchant.live.views import View
 from penchant.model import Feature
-from penchant.service.desk import pins_of, title_of
+from penchant.service.desk import Desk, pins_of, title_of
 from penchant.service.lists.kinds import PlacementRequest
+from penchant.service.rows import row_services
 from penchant.web.dashboard.changing import done_notice
 from penchant.web.dashboard.desk import who
 from penchant.web.dashboard.reasons import ListEntry, explained, list_values
@@ -89,7 +90,7 @@ async def piece(visit: Visit, site: DashboardSite) -> PageAnswer:
         "most": MAX_TAKE,
         "titles": await visit.titles(view),
         "choice": await draft_choice(visit, view),
-        "seen": await visit.services.desk.seen(view) if visit.may(Feature.PLACEMENTS) else None,
+        "seen": await visit.services.of(Desk).seen(view) if visit.may(Feature.PLACEMENTS) else None,
     }
     values |= await _words(visit, view, piece_id, body, has_own=WORDS_CATEGORY in stored.get("categories", {}))
     values |= await list_values(
@@ -119,13 +120,13 @@ async def _words(visit: Visit, view: View, piece_id: str, body: bytes, *, has_ow
 async def _hidden(visit: Visit, view: View, piece_id: str) -> HiddenSince | None:
     if piece_id not in view.blacklisted:
         return None
-    entry = await visit.services.desk.change_of(view, "blacklist.add", piece_id)
+    entry = await visit.services.of(Desk).change_of(view, "blacklist.add", piece_id)
     return HiddenSince() if entry is None else HiddenSince(who=who(visit, entry.actor), at=entry.recorded_at)
 
 
 async def _rows(visit: Visit, view: View, piece_id: str) -> list[PieceInRow]:
     """Return where a piece stands in the first rows of a source, those where it stands before the others."""
-    listing = await visit.services.placements.listing(view)
+    listing = await row_services(visit).placements.listing(view)
     rows = [await _row(visit, view, each, piece_id) for each in listing.placements[:MAX_ROWS]]
     return sorted(rows, key=lambda each: (each.pinned is None, each.place is None, each.place or 0, each.title))
 
@@ -136,7 +137,7 @@ async def _row(visit: Visit, view: View, version: PlacementVersion[str], piece_i
     with contextlib.suppress(InvalidInput, TooFewPieces, UnknownPiece):
         # Beside a piece there is another list for each.
         request = PlacementRequest(placement=version.name, user_id=None, content_id=None, take=MAX_TAKE)
-        shown = [each.id for each in (await visit.services.placement_lists.answer(view, request)).result.content]
+        shown = [each.id for each in (await row_services(visit).lists.answer(view, request)).result.content]
         place = shown.index(piece_id) + 1 if piece_id in shown else None
         told = "for somebody unknown"
     if pin is not None:

@@ -8,6 +8,7 @@ from penchant.live.views import View
 from penchant.model import Feature
 from penchant.service.browsing import MAX_SCANNED, NEWEST_PEOPLE, HitPlace, PiecePage
 from penchant.service.desk import title_of
+from penchant.service.rows import row_services
 from penchant.web.dashboard.site import PageAnswer, Visit, section
 from penchant.wire import PlacementVersion, id_problem
 from penchant_engine.model import Term
@@ -64,7 +65,7 @@ async def _rows(visit: Visit, view: View, query: str) -> Sequence[PlacementVersi
     if not visit.may(Feature.PLACEMENTS):
         return ()
     wanted = query.casefold()
-    listing = await visit.services.placements.listing(view)
+    listing = await row_services(visit).placements.listing(view)
     return [each for each in listing.placements if wanted in f"{each.name}\n{title_of(each)}".casefold()]
 
 

@@ -10,6 +10,7 @@ from penchant.errors import Fault, InvalidInput
 from penchant.live.views import View
 from penchant.model import SourceSettings
 from penchant.service.browsing import WordChange
+from penchant.service.rows import row_services
 from penchant.web.dashboard.comparing import MAX_COMPARED, compared, lines_of
 from penchant.web.dashboard.forms import Form, number_in
 from penchant.web.dashboard.health import what_a_like_is
@@ -71,7 +72,7 @@ async def settings(visit: Visit) -> PageAnswer:
     """Show the settings in force."""
     view, said = await visit.view(), visit.text("said")
     drafted = await draft_called(visit, visit.text("draft"))
-    kept = None if drafted is None else visit.services.drafts.edits_of(drafted).settings
+    kept = None if drafted is None else row_services(visit).drafts.edits_of(drafted).settings
     return await _page(visit, view, _fields(kept or view.settings), said=_SAID.get(said, ""))
 
 
@@ -106,7 +107,7 @@ async def _keep(visit: Visit, view: View, draft: SourceSettings, site: Dashboard
     if is_kept:
         return RedirectAnswer(path=site.link("proposal", source=visit.source, name=into, said="saved"))
     revision = format_revision(kept.revision)
-    await visit.services.drafts.publish(visit.access, visit.source, into, revision=revision)
+    await row_services(visit).drafts.publish(visit.access, visit.source, into, revision=revision)
     return RedirectAnswer(path=site.link("settings", source=visit.source, said="saved", revision=revision))
 
 

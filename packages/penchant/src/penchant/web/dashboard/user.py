@@ -11,6 +11,7 @@ from penchant.model import Feature
 from penchant.service.browsing import PieceCard
 from penchant.service.desk import title_of
 from penchant.service.people import InteractionSelection, TakenBack
+from penchant.service.rows import row_services
 from penchant.web.dashboard.changing import done_notice
 from penchant.web.dashboard.health import what_a_like_is
 from penchant.web.dashboard.reasons import list_values
@@ -235,7 +236,7 @@ async def _acts(visit: Visit, view: View, user_id: str) -> list[DoneWith]:
 async def _shown(visit: Visit, view: View, user_id: str) -> list[ShownList]:
     """Return the lists that a person was shown, the newest first."""
     # The lists that a placement gives in rows stand here as one.
-    impressions = await visit.services.impressions.of_person(view, user_id, MAX_LISTS * MAX_ROWS)
+    impressions = await row_services(visit).impressions.of_person(view, user_id, MAX_LISTS * MAX_ROWS)
     found = []
     for (placement, variant, made_at), group in groupby(
         impressions, key=lambda each: (each.placement, each.variant, each.made_at)
@@ -245,7 +246,7 @@ async def _shown(visit: Visit, view: View, user_id: str) -> list[ShownList]:
         found.append((placement, variant, made_at, len(pieces), opened))
         if len(found) == MAX_LISTS:
             break
-    titles = {each.name: title_of(each) for each in (await visit.services.placements.listing(view)).placements}
+    titles = {each.name: title_of(each) for each in (await row_services(visit).placements.listing(view)).placements}
     cards = await visit.cards(view, [piece_id for *_, opened in found for piece_id in opened])
     return [
         ShownList(

@@ -15,6 +15,7 @@ from penchant.errors import Unauthenticated, UnknownRoute
 from penchant.live.views import View
 from penchant.service import Services
 from penchant.service.access import Access
+from penchant.service.rows import RowServices
 from penchant.web.operations import NOBODY, Answer, Call, Handler, Operation, body_tag
 from penchant.wire import decode_placement, encode, sign_user
 
@@ -178,7 +179,9 @@ class ExampleSite:
         for name, placement in self._placements[visit.source].items():
             # Where nobody publishes alone, a page does not either.
             if name not in view.placements and not view.settings.four_eyes:
-                await services.placements.put(visit.access, visit.source, name, decode_placement(encode(placement)))
+                await services.of(RowServices).placements.put(
+                    visit.access, visit.source, name, decode_placement(encode(placement))
+                )
 
 
 async def _visit(call: Call) -> ExampleVisit:

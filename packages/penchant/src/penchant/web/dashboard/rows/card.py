@@ -11,6 +11,7 @@ from penchant.errors import UnknownPlacement
 from penchant.live.views import View
 from penchant.model import Feature
 from penchant.service.placements.cards import LEAST_PEOPLE, Cards, WeekFigures
+from penchant.service.rows import row_services
 from penchant.web.dashboard.rows.words import KIND_WORDS, control_in_words, data_in_words, parts_of, rules_in_words
 from penchant.web.dashboard.shown import day
 from penchant.web.dashboard.site import DashboardSite, PageAnswer, Visit
@@ -78,9 +79,9 @@ async def card(visit: Visit, site: DashboardSite) -> PageAnswer:
     """Show the card of a row."""
     view, name = await visit.view(), visit.text("name")
     visit.services.access.require(visit.access, Feature.PLACEMENTS)
-    found = await read_card(visit.services.cards, view, name)
+    found = await read_card(row_services(visit).cards, view, name)
     values = {"source": view.head.name, "name": name, "card": found, "kind": KIND_WORDS[found.kind]}
-    account = await visit.services.cards.account_name(view) if view.settings.public_cards else None
+    account = await row_services(visit).cards.account_name(view) if view.settings.public_cards else None
     open_at = "" if account is None else site.address(PUBLIC_PATH, account=account, source=view.head.name, name=name)
     return PageAnswer(template="card.html", values=values | {"is_public": False, "open_at": open_at})
 
@@ -106,7 +107,7 @@ async def public_card(call: Call, site: DashboardSite) -> Answer:
 
 async def _read_public(call: Call) -> PlacementCard[str]:
     """Return a card that anybody may read; raises `UnknownPlacement` where there is none, or it is not public."""
-    cards, path = call.services.cards, call.path
+    cards, path = row_services(call).cards, call.path
     view = None
     if source_problem(path["source"]) is None and placement_problem(path["name"]) is None:
         view = await cards.public_view(path["account"], path["source"])

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from penchant.errors import UnknownDraft
 from penchant.live.views import View
 from penchant.model import ListKind
+from penchant.service.rows import row_services
 from penchant.storage import DraftRow
 from penchant.web.dashboard.site import DashboardSite, RedirectAnswer, Visit
 from penchant.wire import DraftEdits, PlacementSpec, placement_problem
@@ -59,7 +60,7 @@ def name_of_title(title: str) -> str:
 
 async def open_drafts(visit: Visit) -> Sequence[DraftRow]:
     """Return the drafts of a source that wait, those of which something was done last first."""
-    return [each for each in await visit.services.drafts.list(visit.access, visit.source) if each.state in OPEN]
+    return [each for each in await row_services(visit).drafts.list(visit.access, visit.source) if each.state in OPEN]
 
 
 async def draft_called(visit: Visit, name: str) -> DraftRow | None:
@@ -67,7 +68,7 @@ async def draft_called(visit: Visit, name: str) -> DraftRow | None:
     if not name or placement_problem(name) is not None:
         return None
     try:
-        row = await visit.services.drafts.get(visit.access, visit.source, name)
+        row = await row_services(visit).drafts.get(visit.access, visit.source, name)
     except UnknownDraft:
         return None
     return row if row.state in OPEN else None
@@ -106,7 +107,7 @@ async def keep_in_draft(visit: Visit, view: View, name: str, edits: DraftEdits) 
     A list that is as it is live is no edit.
     """
     row = await draft_called(visit, name)
-    kept = DraftEdits(title=edits.title, lists={}) if row is None else visit.services.drafts.edits_of(row)
+    kept = DraftEdits(title=edits.title, lists={}) if row is None else row_services(visit).drafts.edits_of(row)
     live = {kind: tuple(visit.services.curation.listed(view, kind)) for kind in ListKind}
     lists = {kind: kept.listed(kind, live[kind]) or () for kind in kept.lists} | dict(edits.lists)
     merged = replace(
@@ -115,7 +116,7 @@ async def keep_in_draft(visit: Visit, view: View, name: str, edits: DraftEdits) 
         settings=edits.settings or kept.settings,
         lists={kind: ids for kind, ids in lists.items() if tuple(ids) != live[kind]},
     )
-    return await visit.services.drafts.save(visit.access, view, name, merged)
+    return await row_services(visit).drafts.save(visit.access, view, name, merged)
 
 
 async def propose_row(
@@ -132,12 +133,12 @@ async def list_in_draft(visit: Visit, view: View, name: str, kind: ListKind) -> 
     """Return the ids of a list as a draft has it, or else as it is live."""
     row = await draft_called(visit, name)
     live = visit.services.curation.listed(view, kind)
-    edited = None if row is None else visit.services.drafts.edits_of(row).listed(kind, live)
+    edited = None if row is None else row_services(visit).drafts.edits_of(row).listed(kind, live)
     return list(live if edited is None else edited)
 
 
 async def row_in_draft(visit: Visit, view: View, name: str, placement: str) -> PlacementSpec:
     """Return a row as a draft has it, or else as it is in force; raises `UnknownPlacement`."""
     row = await draft_called(visit, name)
-    edited = None if row is None else (visit.services.drafts.edits_of(row).placements or {}).get(placement)
-    return edited or (await visit.services.placements.in_force(view, placement)).spec
+    edited = None if row is None else (row_services(visit).drafts.edits_of(row).placements or {}).get(placement)
+    return edited or (await row_services(visit).placements.in_force(view, placement)).spec

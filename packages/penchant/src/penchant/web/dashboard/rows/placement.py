@@ -11,6 +11,7 @@ from penchant.errors import Fault, PenchantError, UnknownPlacement
 from penchant.live.views import View
 from penchant.model import Feature, PlacementKind
 from penchant.service.placements.lists import check_quotas
+from penchant.service.rows import row_services
 from penchant.web.dashboard.comparing import SHOWN, ListComparison, rows_of
 from penchant.web.dashboard.desk import who
 from penchant.web.dashboard.rows.clauses import CONDITIONS
@@ -99,7 +100,7 @@ class RowDraft:
 async def placements(visit: Visit) -> PageAnswer:
     """Show the rows of a source."""
     view = await rows_view(visit)
-    listing = await visit.services.placements.listing(view)
+    listing = await row_services(visit).placements.listing(view)
     values = {
         "source": view.head.name,
         "rows": [(each, KIND_WORDS[PlacementKind(each.placement["kind"])]) for each in listing.placements],
@@ -115,9 +116,9 @@ async def placement(visit: Visit) -> PageAnswer:
     view, name = await rows_view(visit), visit.text("name")
     members = NEW
     if name in view.placements:
-        members = (await visit.services.placements.in_force(view, name)).spec.members
+        members = (await row_services(visit).placements.in_force(view, name)).spec.members
     kept_in = await draft_called(visit, visit.text("draft"))
-    drafted = None if kept_in is None else (visit.services.drafts.edits_of(kept_in).placements or {}).get(name)
+    drafted = None if kept_in is None else (row_services(visit).drafts.edits_of(kept_in).placements or {}).get(name)
     if drafted is not None:
         members = drafted.members
     elif name and name not in view.placements:
@@ -155,7 +156,7 @@ async def change_placement(visit: Visit, site: DashboardSite) -> PageAnswer | Re
     # Where nobody publishes alone, what was to be published is a draft.
     if do != "publish" or view.settings.four_eyes:
         return await _keep(visit, view, draft, site)
-    await visit.services.placements.put(visit.access, visit.source, name, draft.spec)
+    await row_services(visit).placements.put(visit.access, visit.source, name, draft.spec)
     await _forget_own_draft(visit, name)
     return RedirectAnswer(path=site.link("placement", source=visit.source, name=name, said="saved"))
 
@@ -170,7 +171,7 @@ async def _keep(visit: Visit, view: View, draft: RowDraft, site: DashboardSite) 
         kept = await keep_in_draft(visit, view, into, edits)
         if form.text("do") == "schedule":
             at, revision = moment_in(form.text("at")), format_revision(kept.revision)
-            await visit.services.drafts.schedule(visit.access, visit.source, into, at, revision=revision)
+            await row_services(visit).drafts.schedule(visit.access, visit.source, into, at, revision=revision)
     except PenchantError as error:
         faulty = replace(draft, faults=[Fault(detail=each) for each in faults_of(error)])
         return await shown_row(visit, view, faulty, status=422)
@@ -183,7 +184,7 @@ async def _keep(visit: Visit, view: View, draft: RowDraft, site: DashboardSite) 
 
 async def _remove_or_lead_back(visit: Visit, view: View, name: str, site: DashboardSite) -> RedirectAnswer:
     """Delete a row, or put an earlier version of it in force; in a draft where nobody publishes alone."""
-    placements, is_deleted = visit.services.placements, visit.form.text("do") == "delete"
+    placements, is_deleted = row_services(visit).placements, visit.form.text("do") == "delete"
     version = 0 if is_deleted else int(visit.form.text("back")[:18])
     if view.settings.four_eyes:
         spec = None if is_deleted else await placements.earlier(visit.access, visit.source, name, version)
@@ -198,8 +199,8 @@ async def _remove_or_lead_back(visit: Visit, view: View, name: str, site: Dashbo
 async def _forget_own_draft(visit: Visit, name: str) -> None:
     """Delete the draft that an editor had of a row which is published now, if it edits nothing else."""
     row = await draft_called(visit, own_draft(visit, name))
-    if row is not None and visit.services.drafts.edits_of(row).subjects == [f"placements/{name}"]:
-        await visit.services.drafts.delete(visit.access, visit.source, row.name)
+    if row is not None and row_services(visit).drafts.edits_of(row).subjects == [f"placements/{name}"]:
+        await row_services(visit).drafts.delete(visit.access, visit.source, row.name)
 
 
 async def read_row_form(visit: Visit, view: View) -> RowDraft:
@@ -326,7 +327,7 @@ async def _stale(visit: Visit, view: View) -> PageAnswer:
 
 async def _history(visit: Visit, view: View, name: str) -> PlacementHistory[str]:
     try:
-        return await visit.services.placements.versions(view, name)
+        return await row_services(visit).placements.versions(view, name)
     except UnknownPlacement:
         return PlacementHistory(versions=[])
 
@@ -346,8 +347,8 @@ async def shown_row(  # what differs between the answers to a form
     live = history.versions[0].placement if history.versions else {}
     stopped: Collection[str] = ()
     if name in view.placements:
-        in_force = await visit.services.placements.in_force(view, name)
-        stopped = visit.services.placement_lists.guard.stopped(view.head, in_force)
+        in_force = await row_services(visit).placements.in_force(view, name)
+        stopped = row_services(visit).lists.guard.stopped(view.head, in_force)
     tried = {"as": form.text("as").strip(), "beside": form.text("beside").strip(), "in": form.text("in").strip()}
     values: dict[str, Any] = {
         "source": view.head.name,
@@ -464,7 +465,7 @@ async def _preview(
 
 async def _made_preview(visit: Visit, view: View, wish: Mapping[str, Any]) -> RowPreview:
     decoded = decode_placement_preview(encode(wish))
-    (made,) = (await visit.services.placement_previews.preview(view, decoded)).lists
+    (made,) = (await row_services(visit).previews.preview(view, decoded)).lists
     previewed = PreviewedList(id=made.user_id or "", before=[*made.before], after=[*made.after], moves=made.moves)
     ids = [each.id for each in (*made.before, *made.after)]
     cards = await visit.cards(view, ids)

@@ -13,6 +13,7 @@ from penchant.live.views import View
 from penchant.model import Feature, ListKind
 from penchant.service.drafts import summary_of
 from penchant.service.effects import REACH_S, EffectFigures
+from penchant.service.rows import row_services
 from penchant.storage import DraftRow
 from penchant.web.dashboard.comparing import ListComparison, rows_of
 from penchant.web.dashboard.desk import who
@@ -121,7 +122,7 @@ class ShownEffect:
 async def proposals(visit: Visit) -> PageAnswer:
     """Show the drafts of a source: those that wait, and those that are over."""
     view = await visit.view()
-    rows = await visit.services.drafts.list(visit.access, visit.source)
+    rows = await row_services(visit).drafts.list(visit.access, visit.source)
     values = {
         "source": view.head.name,
         "open": [summary_of(row) for row in rows if row.state in OPEN],
@@ -141,14 +142,14 @@ async def begin(visit: Visit, site: DashboardSite) -> RedirectAnswer:
     if not title:
         raise invalid_parameter("title", "A proposal needs a title.")
     name = name_of_title(title)
-    await visit.services.drafts.save(visit.access, view, name, DraftEdits(title=title, lists={}))
+    await row_services(visit).drafts.save(visit.access, view, name, DraftEdits(title=title, lists={}))
     return _to(visit, site, name, "saved")
 
 
 async def proposal(visit: Visit) -> PageAnswer:
     """Show a draft: what it edits, whose lists move where that is asked for, and what was said of it."""
     view = await visit.view()
-    row = await visit.services.drafts.get(visit.access, visit.source, visit.text("name"))
+    row = await row_services(visit).drafts.get(visit.access, visit.source, visit.text("name"))
     return await _page(visit, view, row, look=visit.text("look"))
 
 
@@ -158,7 +159,7 @@ async def decide(visit: Visit, site: DashboardSite) -> PageAnswer | RedirectAnsw
     try:
         said = await _done(visit, name, do)
     except PenchantError as error:
-        row = await visit.services.drafts.get(visit.access, visit.source, name)
+        row = await row_services(visit).drafts.get(visit.access, visit.source, name)
         page = await _page(visit, view, row, error=error)
         return PageAnswer(template=page.template, values=page.values, status=409)
     if said == "deleted":
@@ -172,7 +173,7 @@ def _to(visit: Visit, site: DashboardSite, name: str, said: str) -> RedirectAnsw
 
 async def _done(visit: Visit, name: str, do: str) -> str:
     """Do what a form asks for, and return what the page then says."""
-    drafts, form, access, source = visit.services.drafts, visit.form, visit.access, visit.source
+    drafts, form, access, source = row_services(visit).drafts, visit.form, visit.access, visit.source
     note, force = form.text("note").strip(), bool(form.text("force"))
     # Of a form without one nobody knows what was seen.
     seen, outcome = form.text("revision"), None
@@ -218,7 +219,7 @@ async def _page(
     look: str = "",
     error: PenchantError | None = None,
 ) -> PageAnswer:
-    edits = visit.services.drafts.edits_of(row)
+    edits = row_services(visit).drafts.edits_of(row)
     effect: PageSection[ShownEffect] = PageSection()
     if look:
         effect = await section(visit, lambda: _effect(visit, view, edits, is_all=look == "all"), Feature.PERSONALIZED)
@@ -269,7 +270,7 @@ async def _edits(visit: Visit, view: View, name: str, edits: DraftEdits) -> list
     for placement, spec in (edits.placements or {}).items():
         live: Mapping[str, Any] | None = None
         if placement in view.placements:
-            live = (await visit.services.placements.in_force(view, placement)).spec.members
+            live = (await row_services(visit).placements.in_force(view, placement)).spec.members
         changes = (
             ["removed"]
             if spec is None
@@ -343,7 +344,7 @@ def _side_text(name: str, meaning: str, now: str, then: str, *, is_more: bool) -
 
 
 async def _effect(visit: Visit, view: View, edits: DraftEdits, *, is_all: bool) -> ShownEffect:
-    effects = visit.services.effects
+    effects = row_services(visit).effects
     subject = await effects.subject(view, EffectWish(pieces=(), take=TAKE), with_people=True)
     active = len(subject.users)
     if not is_all:

@@ -10,6 +10,7 @@ from penchant.errors import UnknownPlacement, invalid_parameter
 from penchant.experiments import LEAST_SUCCESSES
 from penchant.live.views import View
 from penchant.service.placements.results import CoursePoint, ResultsOverTime, ResultsRequest, VariantCourse
+from penchant.service.rows import row_services
 from penchant.web.dashboard.desk import who
 from penchant.web.dashboard.pictures import COURSE_HEIGHT, COURSE_WIDTH, CoursePicture, course_picture
 from penchant.web.dashboard.rows.drafting import propose_row
@@ -88,7 +89,7 @@ async def results(visit: Visit) -> PageAnswer:
     results = await section(visit, lambda: _read(visit, view, name))
     variants = [] if results.value is None else _variants(visit, results.value)
     shown = sum(each.result.shown for each in variants)
-    spec = (await visit.services.placements.in_force(view, name)).spec
+    spec = (await row_services(visit).placements.in_force(view, name)).spec
     values = {
         "source": view.head.name,
         "name": name,
@@ -125,12 +126,12 @@ async def decide(visit: Visit, site: DashboardSite) -> PageAnswer | RedirectAnsw
     name, variant = form.text("name"), form.text("variant")
     if form.text("seen") != str(view.placements.get(name, 0)):
         return RedirectAnswer(path=site.link("results", source=visit.source, name=name, said="stale"))
-    members = (await visit.services.placements.in_force(view, name)).spec.members
+    members = (await row_services(visit).placements.in_force(view, name)).spec.members
     decided = with_decision(members, variant, adopt=form.text("do") == "adopt")
     spec = decode_placement(encode(decided))
     if view.settings.four_eyes:
         return await propose_row(visit, view, name, spec, site)
-    await visit.services.placements.put(visit.access, visit.source, name, spec)
+    await row_services(visit).placements.put(visit.access, visit.source, name, spec)
     return RedirectAnswer(path=site.link("placement", source=visit.source, name=name, said="saved"))
 
 
@@ -167,12 +168,12 @@ async def _read(visit: Visit, view: View, name: str) -> ResultsOverTime:
         type=values["type"],
         base=values["base"],
     )
-    return await visit.services.results.read_over_time(view.head, request)
+    return await row_services(visit).results.read_over_time(view.head, request)
 
 
 def _variants(visit: Visit, found: ResultsOverTime) -> list[ShownVariant]:
     """Return the variants, the base first."""
-    today = visit.services.results.today()
+    today = row_services(visit).results.today()
     courses = {each.variant: each for each in found.courses}
     ordered = sorted(found.results.variants, key=lambda each: (each.difference is not None, each.variant))
     shown = [_variant(each, found.results, courses.get(each.variant), today) for each in ordered]

@@ -1,0 +1,114 @@
+"""Hooks: what packages bring to the service, our own and a stranger's alike, by pluggy.
+
+A package names a module in the entry points of the group ``penchant``; its functions that `implementation` marks are
+called where the service asks for what `Hooks` describes. Such a module is imported by every process, so it imports
+what it brings within its functions. Unstable until 0.4: a hook may change between releases, which the notes tell.
+
+    # pyproject.toml                      # penchant_hello/plugin.py
+    [project.entry-points.penchant]       from penchant.hooks import implementation
+    hello = "penchant_hello.plugin"
+                                          @implementation
+                                          def operations():
+                                              from penchant_hello.web import HELLO
+                                              return HELLO
+
+Commands have a group of entry points of their own, ``penchant.commands`` (`penchant.cli`): their help is read without
+importing anything, which a hook could not.
+"""
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+import pluggy
+
+from penchant.errors import BrokenPackage
+
+if TYPE_CHECKING:
+    from penchant.live.background import BackgroundTask
+    from penchant.live.election import Election
+    from penchant.service import Services
+    from penchant.web.operations import Operation
+
+GROUP = "penchant"
+"""The entry points by which packages are found, and the name of the project that pluggy knows."""
+_specification = pluggy.HookspecMarker(GROUP)
+implementation = pluggy.HookimplMarker(GROUP)
+"""Marks a function of a package's module as what a hook of the same name calls; it may take fewer parameters."""
+
+
+class Hooks:
+    """What a package may bring; each hook is called once a process, or where it says otherwise."""
+
+    @_specification
+    def operations(self) -> "Iterable[Operation]":  # type: ignore[empty-body]
+        """Return operations of the interface: rows of its routing table, with everything that is checked before them.
+
+        A method and path that another package has already stops the start.
+        """
+
+    @_specification
+    def background(self, services: "Services", election: "Election") -> "Iterable[BackgroundTask]":  # type: ignore[empty-body]
+        """Return what each process that answers does again and again; a task that is ``elected`` one of a node does."""
+
+
+class Packages:
+    """The packages that bring something: what they are, and what they bring."""
+
+    def __init__(self, manager: pluggy.PluginManager) -> None:
+        self._manager = manager
+
+    @classmethod
+    def find(cls) -> "Packages":
+        """Return those that are installed.
+
+        Raises:
+            BrokenPackage: one cannot be imported, or has a hook that there is not.
+        """
+        manager = pluggy.PluginManager(GROUP)
+        manager.add_hookspecs(Hooks)
+        for entry in sorted(metadata.entry_points(group=GROUP), key=lambda entry: entry.name):
+            owner = "" if entry.dist is None else entry.dist.name
+            try:
+                manager.register(entry.load(), name=entry.name)
+                manager.check_pending()
+            # Whatever a stranger's module raises when it is imported.
+            except Exception as error:
+                raise BrokenPackage(f"The package {owner} ({entry.value}) cannot be used: {error}") from error
+        return cls(manager)
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """The version of each distribution that brings something, by its name."""
+        found = {entry.dist for entry in metadata.entry_points(group=GROUP) if entry.dist is not None}
+        return {dist.name: dist.version for dist in sorted(found, key=lambda dist: dist.name)}
+
+    def operations(self, own: "Sequence[Operation]") -> "tuple[Operation, ...]":
+        """Return all operations of the interface: the service's ``own``, then those of each package by its name.
+
+        Raises:
+            BrokenPackage: two have the same method and path.
+        """
+        operations = (*own, *(each for several in self._call("operations") for each in several))
+        places = [(each.method, each.path) for each in operations]
+        twice = sorted({" ".join(place) for place in places if places.count(place) > 1})
+        if twice:
+            raise BrokenPackage(f"Two packages bring the operation {', '.join(twice)}.")
+        return operations
+
+    def background(self, services: "Services", election: "Election") -> "list[BackgroundTask]":
+        """Return the background tasks of all packages."""
+        return [each for several in self._call("background", services=services, election=election) for each in several]
+
+    def _call(self, hook: str, **arguments: Any) -> Sequence[Any]:
+        """Return what each package gives, in the order of their names."""
+        # pluggy calls those that were registered last first.
+        results: list[Any] = getattr(self._manager.hook, hook)(**arguments)
+        return results[::-1]
+
+
+@cache
+def packages() -> Packages:
+    """Return the packages that this process has; raises as `Packages.find`."""
+    return Packages.find()

@@ -1,0 +1,1 @@
+"""What our own packages bring by hooks."""

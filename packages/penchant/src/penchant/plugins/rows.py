@@ -1,0 +1,28 @@
+"""What rows bring: placements, impressions and drafts."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from penchant.hooks import implementation
+
+if TYPE_CHECKING:
+    from penchant.live.background import BackgroundTask
+    from penchant.live.election import Election
+    from penchant.service import Services
+    from penchant.web.operations import Operation
+
+
+@implementation
+def operations() -> Iterable["Operation"]:
+    """Return the operations of placements, drafts and impressions."""
+    from penchant.web import drafts, placements  # noqa: PLC0415  # only processes that answer need them
+
+    return (*placements.PLACEMENTS, *drafts.DRAFTS, *placements.IMPRESSIONS)
+
+
+@implementation
+def background(services: "Services", election: "Election") -> Iterable["BackgroundTask"]:
+    """Return the task that publishes drafts whose time has come."""
+    from penchant.service import rows  # noqa: PLC0415  # as above
+
+    return (rows.publication(services, election),)

@@ -1,0 +1,73 @@
+"""What rows need of the service: placements, their lists and results, and drafts, wired together once a process."""
+
+from dataclasses import dataclass
+from typing import Protocol, Self
+
+from penchant.live.background import BackgroundTask
+from penchant.live.election import Election
+from penchant.service import Services
+from penchant.service.drafts import Drafts
+from penchant.service.effects import DraftEffects
+from penchant.service.placements.cards import Cards
+from penchant.service.placements.curves import CurveCounter
+from penchant.service.placements.impressions import Impressions, ListIds
+from penchant.service.placements.lists import PlacementLists, PlacementPreviews, VariantGuard
+from penchant.service.placements.results import Results
+from penchant.service.placements.versions import Placements
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowServices:
+    """The use cases of placements, impressions and drafts; ``services.of(RowServices)`` has those of a process."""
+
+    placements: Placements
+    lists: PlacementLists
+    previews: PlacementPreviews
+    results: Results
+    cards: Cards
+    curves: CurveCounter
+    list_ids: ListIds
+    impressions: Impressions
+    drafts: Drafts
+    effects: DraftEffects
+
+    @classmethod
+    def build(cls, services: Services) -> Self:
+        """Return the use cases over those of the service."""
+        database, clock, metrics = services.database, services.clock, services.metrics
+        placements = Placements(database)
+        lists = PlacementLists(placements, services.lists, VariantGuard(database, clock=clock), metrics)
+        list_ids = ListIds(database.storage.list_secret(), clock=clock)
+        drafts = Drafts(database, services.views, services.words, services.access, metrics, clock=clock)
+        return cls(
+            placements=placements,
+            lists=lists,
+            previews=PlacementPreviews(placements, lists),
+            results=Results(database, clock=clock),
+            cards=Cards(database, services.views, services.inputs, clock=clock),
+            curves=CurveCounter(database, clock=clock),
+            list_ids=list_ids,
+            impressions=Impressions(database, list_ids, metrics, clock=clock),
+            drafts=drafts,
+            effects=DraftEffects(database, services.lists, placements, services.previews),
+        )
+
+
+class WithServices(Protocol):
+    """What has the use cases of the service, such as a request."""
+
+    @property
+    def services(self) -> Services:
+        """The use cases."""
+        ...
+
+
+def row_services(asking: WithServices) -> RowServices:
+    """Return the use cases of rows beside those of a request."""
+    return asking.services.of(RowServices)
+
+
+def publication(services: Services, election: Election) -> BackgroundTask:
+    """Return the task that publishes drafts whose time has come."""
+    publish_due = services.of(RowServices).drafts.publish_due
+    return BackgroundTask(name="drafts", interval_s=5.0, work=publish_due, elected=election)

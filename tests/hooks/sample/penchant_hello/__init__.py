@@ -1,0 +1,1 @@
+"""A package as a stranger would write it: it greets, and uses every hook."""

@@ -1,0 +1,27 @@
+"""What the package brings."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from penchant.hooks import implementation
+
+if TYPE_CHECKING:
+    from penchant.live.background import BackgroundTask
+    from penchant.service import Services
+    from penchant.web.operations import Operation
+
+
+@implementation
+def operations() -> Iterable["Operation"]:
+    """Return a greeting of each source."""
+    from penchant_hello.web import HELLO  # noqa: PLC0415  # only processes that answer need it
+
+    return HELLO
+
+
+@implementation
+def background(services: "Services") -> Iterable["BackgroundTask"]:
+    """Return what counts how long the process has run."""
+    from penchant_hello.web import counting  # noqa: PLC0415  # as above
+
+    return (counting(services),)

@@ -1,0 +1,96 @@
+"""Hooks: a package that a stranger wrote, found by its entry point, in processes of the service."""
+
+import inspect
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from acceptance.servers import Server
+from penchant import __version__
+from penchant.hooks import Hooks
+
+SAMPLE = Path(__file__).parent / "sample"
+HOOKS = {name for name, value in vars(Hooks).items() if inspect.isfunction(value)}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("PYTHONPATH", str(SAMPLE))
+        with Server(tmp_path_factory.mktemp("hooks") / "data") as running:
+            running.client.post("/films/content", json=[{"id": "alien", "categories": {"genre": ["horror"]}}])
+            yield running
+
+
+def command(*words: str) -> subprocess.CompletedProcess[str]:
+    """Run ``penchant`` in a process that looks at its own path for packages."""
+    return subprocess.run([sys.executable, "-m", "penchant", *words], capture_output=True, text=True, check=False)
+
+
+def brought(tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Install a package whose module has this text."""
+    (tmp_path / "penchant_other.py").write_text(text)
+    info = tmp_path / "penchant_other-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: penchant-other\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[penchant]\nother = penchant_other\n")
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{SAMPLE}")
+
+
+def test_the_sample_uses_every_hook(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(SAMPLE)
+
+    assert {name for name in vars(import_module("penchant_hello.plugin")) if name in HOOKS} == HOOKS
+
+
+def test_an_operation_of_a_package_is_checked_and_described_as_any_other(server: Server) -> None:
+    assert server.client.get("/films/hello").json() | {"counted": True} == {
+        "hello": "films",
+        "pieces": 1,
+        "counted": True,
+    }
+    assert server.client.get("/other/hello").json()["code"] == "unknown-source"
+    assert server.client.get("/films/hello", headers={"x-api-key": "no"}).status_code == 401
+    assert server.client.post("/films/hello").headers["allow"] == "GET, HEAD"
+    described = server.client.get("/-/openapi.json").json()["paths"]["/{source}/hello"]["get"]
+    assert described["summary"] == "Greet a source, with the count of its pieces."
+
+
+def test_a_task_of_a_package_runs_in_the_background(server: Server) -> None:
+    while not server.client.get("/films/hello").json()["counted"]:
+        pass
+
+
+def test_what_is_installed_is_named(server: Server) -> None:
+    installed = server.client.get("/-/version").json()
+    told = json.loads(command("doctor", "--data", str(server.data), "--quick", "--json").stdout)["versions"]
+
+    assert installed["version"] == __version__
+    assert {"penchant", "penchant-hello"} <= installed["packages"].keys()
+    assert installed["packages"]["penchant-hello"] == "1.2" == told["penchant-hello"]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    (
+        ("import no_such_module", "No module named 'no_such_module'"),
+        ("from penchant.hooks import implementation\n@implementation\ndef wishes(): ...", "wishes"),
+        ("from penchant_hello.plugin import operations", "Two packages bring the operation GET /{source}/hello"),
+    ),
+)
+def test_a_package_that_cannot_be_used_stops_the_start_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, reason: str
+) -> None:
+    brought(tmp_path, text, monkeypatch)
+
+    ended = command("serve", "--data", str(tmp_path / "data"), "--port", "1")
+
+    assert ended.returncode == 1
+    assert "other" in ended.stderr or "hello" in ended.stderr
+    assert reason in ended.stderr
+    assert "Traceback" not in ended.stderr
