@@ -340,7 +340,7 @@ def main() -> None:
         return
     builds = [each for each in (chosen.before, chosen.now) if each is not None]
     table = import_all(chosen.folder.resolve(), builds, chosen.cases)
-    document = ROOT / "docs" / "import-trials.md"
+    document = ROOT / "docs" / "lab" / "import-trials.md"
     head, _, _ = document.read_text("utf-8").partition(MARK)
     document.write_text(head + MARK + table, "utf-8")
     print(table)

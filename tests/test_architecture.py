@@ -275,7 +275,7 @@ def test_decisions_are_short_the_newest_first_and_what_code_cites_exists() -> No
 
 
 def test_a_word_of_the_glossary_has_one_meaning() -> None:
-    glossary = (TOP / "docs" / "glossary.md").read_text()
+    glossary = (TOP / "docs" / "reference" / "glossary.md").read_text()
     rows = re.findall(r"^- \*\*(.+?)\*\*: (.+)$", glossary, re.MULTILINE)
     words = [word for word, _ in rows]
 

@@ -75,7 +75,7 @@ def test_what_a_key_needs_for_an_operation_stands_in_its_row_alone() -> None:
 
 def rows(first_cell: str) -> dict[str, list[str]]:
     """Return the rows of the settings page's table with this first heading, by their first cell."""
-    page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "settings.md").read_text(encoding="utf-8")
     table = page.split(f"| {first_cell} |", 1)[1].split("\n\n", 1)[0]
     cells = [[cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
     return {row[0]: row[1:] for row in cells}
@@ -86,7 +86,7 @@ def printed(default: Any) -> str:
 
 
 def test_the_settings_page_has_every_setting_with_its_default() -> None:
-    page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "settings.md").read_text(encoding="utf-8")
     described = rows("in the file")
 
     assert set(described) == {field.encode_name for field in msgspec.structs.fields(NodeSettings)}
@@ -98,7 +98,7 @@ def test_the_settings_page_has_every_setting_with_its_default() -> None:
 
 
 def test_the_settings_page_names_those_that_may_change_while_it_runs() -> None:
-    page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "settings.md").read_text(encoding="utf-8")
     named = page.split("all workers go by", 1)[1].split("as they are then", 1)[0]
 
     reloaded = {field.encode_name for field in msgspec.structs.fields(NodeSettings) if field.name in RELOADED}
@@ -115,7 +115,7 @@ def test_the_settings_page_has_every_member_of_a_plan() -> None:
 
 
 def test_the_example_settings_are_accepted(tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "settings.md").read_text(encoding="utf-8")
     example = page.split("```toml\n")[1].split("```")[0]
     file = tmp_path / "penchant.toml"
     file.write_text(example)
@@ -126,7 +126,7 @@ def test_the_example_settings_are_accepted(tmp_path: Path) -> None:
 
 def described_metrics() -> dict[str, tuple[str, ...]]:
     """Return each metric of the page with its kind and labels."""
-    page = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "metrics.md").read_text(encoding="utf-8")
     found = re.findall(r"^\| `(penchant_\w+)` \| (\w+) \|([^|]*)\| ([^|]+) \|", page, re.MULTILINE)
     assert len(found) == page.count("\n| `penchant_")
     return {name: (kind, *re.findall(r"`(\w+)`", labels)) for name, kind, labels, _ in found}

@@ -48,7 +48,7 @@ def test_the_environment_may_name_the_file(tmp_path: Path) -> None:
     (
         ("port = 0", "setting"),
         ('port = "x"', "setting"),
-        ("shard-pieces = 5000", r"line 1: there is no setting `shard-pieces`\. See docs/settings\.md"),
+        ("shard-pieces = 5000", r"line 1: there is no setting `shard-pieces`\. See docs/reference/settings\.md"),
         ("base-path = 'x/'", "setting"),
         ("log-level = 'loud'", "setting"),
         ("=", "setting"),

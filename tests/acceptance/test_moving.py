@@ -14,7 +14,7 @@ from databases import new_database
 
 pytestmark = pytest.mark.slow
 
-PAGE = Path(__file__).parents[2] / "docs" / "operations.md"
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "operations.md"
 PIECES = 6_000
 """Enough for a segment file."""
 INTERACTIONS = 120
@@ -148,7 +148,7 @@ def test_postgresql_is_left_to_its_own_tools(tmp_path: Path) -> None:
 
         assert refused.returncode == 1
         assert tool in refused.stderr
-        assert "docs/operations.md" in refused.stderr
+        assert "docs/how-to/operations.md" in refused.stderr
         assert PAGE.exists()
 
 

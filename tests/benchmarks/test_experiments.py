@@ -1,4 +1,4 @@
-"""False alarms and detected lifts of docs/experiments.md: pytest tests/benchmarks/test_experiments.py -s."""
+"""False alarms and detected lifts of docs/how-to/experiments.md: pytest tests/benchmarks/test_experiments.py -s."""
 
 import numpy as np
 import numpy.typing as npt

@@ -5,7 +5,7 @@
 SET is a folder with ``pieces.ndjson.gz`` and ``interactions.ndjson.gz``. TEXTS are films with ``id`` (that of TMDB,
 ``extras.tmdbId`` in the set) or ``title`` and ``release_date``, and ``overview``, or books with ``isbn10``, ``title``,
 ``authors`` and ``description``. Pieces without a text are left out; where no TEXTS are given, all pieces have their
-titles alone. docs/quality.md names the files, and what was found.
+titles alone. docs/lab/quality.md names the files, and what was found.
 
 Submitted are the pieces as an importer would submit them, with the description in ``extras.description``. The lists are
 those of the service, over its own storage and index; beside them stands "more like this", the formula of Elasticsearch.

@@ -7,7 +7,7 @@ from pathlib import Path
 import penchant_client as client
 from penchant_client.methods import Methods
 
-PAGE = Path(__file__).parents[2] / "docs" / "client.md"
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "client.md"
 
 
 def test_the_page_names_every_method_and_every_class_of_a_kind() -> None:

@@ -1,4 +1,4 @@
-"""The page of docs/browser.md in a real Chromium, with a browser key, from an origin of its own."""
+"""The page of docs/how-to/browser.md in a real Chromium, with a browser key, from an origin of its own."""
 
 import re
 import shutil
@@ -14,7 +14,7 @@ from acceptance.processes import wait_until
 from acceptance.servers import Server, command
 from penchant_client import sign_user
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "browser.md"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "how-to" / "browser.md"
 WORKS = Path(__file__).parents[2] / "packages" / "penchant" / "src" / "penchant" / "demo" / "works" / "pieces.ndjson"
 
 pytestmark = [

@@ -107,7 +107,7 @@ OTHER_WORDS = {"daemon-reload", "restart", "start", "status", "stop"}
 
 
 def test_every_word_of_systemctl_in_the_documents_does_something(tmp_path: Path) -> None:
-    texts = [path.read_text() for path in (ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *FILES)]
+    texts = [path.read_text() for path in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *FILES)]
     words = {word for text in texts for word in re.findall(r"systemctl (?:-\S+ )*([a-z-]+)", text)}
 
     assert words >= {"reload", "enable"}

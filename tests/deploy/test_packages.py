@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 SITE = Path(sysconfig.get_paths()["purelib"])
 RUN = "import doctest, sys; sys.exit(bool(doctest.testfile(sys.argv[1], module_relative=False).failed))"
 MAX_CLIENT_BYTES = 15_000_000
-"""What a client takes with all that it needs (docs/client.md says 6 MB)."""
+"""What a client takes with all that it needs (docs/how-to/client.md says 6 MB)."""
 
 
 def needed_by(name: str) -> set[str]:

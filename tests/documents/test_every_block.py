@@ -16,11 +16,11 @@ from penchant.storage import open_storage
 from penchant.web.site import library
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 INTERFACE = [ROOT / path for path in library.INTERFACE]
-APART = [*INTERFACE, ROOT / "docs" / "import.md", ROOT / "docs" / "import-formats.md"]
+APART = [*INTERFACE, ROOT / "docs" / "how-to" / "import.md", ROOT / "docs" / "reference" / "import-formats.md"]
 """Pages that are followed otherwise: one after the other, and by tests/importing, a format at a time."""
-BEGINNING = [ROOT / "README.md", ROOT / "docs" / "quickstart.md"]
+BEGINNING = [ROOT / "README.md", ROOT / "docs" / "tutorial" / "quickstart.md"]
 """Who has followed one finds in the other what it prints all the same."""
 READINGS = [BEGINNING, *([path] for path in DOCUMENTS if path not in [*APART, *BEGINNING]), INTERFACE]
 """What is followed in one go."""

@@ -1,4 +1,4 @@
-"""The numbers in ``docs/scoring.md`` follow from the pieces and interactions that it submits.
+"""The numbers in ``docs/explanation/scoring.md`` follow from the pieces and interactions that it submits.
 
 That the service answers the same is held by the page's own requests (``test_every_block``).
 """
@@ -14,7 +14,7 @@ import pytest
 from documents.blocks import Block, blocks_of
 from documents.worked import Worked, vector_norm
 
-PAGE = Path(__file__).parents[2] / "docs" / "scoring.md"
+PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "scoring.md"
 KNOWN = {"chili"}
 """What the person has rated, which is left out of recommendations."""
 

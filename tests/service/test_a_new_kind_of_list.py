@@ -19,7 +19,7 @@ from penchant_engine.model import DAY_MS
 from penchant_engine.ranking import SCORE_SCALE
 from serving import Service, ok
 
-PAGE = Path(__file__).parents[2] / "docs" / "placements.md"
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "placements.md"
 
 
 class OldestRanking(ListRanking[PlainRequest]):

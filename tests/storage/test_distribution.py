@@ -1,4 +1,4 @@
-"""The schema can be distributed by source over several databases (docs/scaling.md), with the same tables."""
+"""The schema can be distributed by source over several databases (docs/how-to/scaling.md), with the same tables."""
 
 import re
 from pathlib import Path
@@ -10,7 +10,7 @@ from databases import new_database
 from penchant.storage import open_storage
 from penchant.storage.schema import SHARED_TABLES, metadata
 
-PAGE = Path(__file__).parents[2] / "docs" / "scaling.md"
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "scaling.md"
 DISTRIBUTED = [table for table in metadata.sorted_tables if table not in SHARED_TABLES]
 OWN_TABLES = ("alembic_version", "lineage")
 """What each database keeps of itself."""

@@ -76,7 +76,7 @@ def site(applications: Applications, tmp_path_factory: pytest.TempPathFactory) -
 
 
 def test_every_document_is_a_page_that_the_start_leads_to(site: dict[str, Links]) -> None:
-    documents = [path.stem for path in (ROOT / "docs").glob("*.md")]
+    documents = [path.stem for path in (ROOT / "docs").rglob("*.md")]
 
     assert len(documents) > 10
     assert {f"/-/docs/{name}" for name in (*documents, "changelog", "architecture", "api")} < set(site)

@@ -44,7 +44,7 @@ LEAST_SUCCESSES = 20
 """Successes of two variants together below which nothing is told of their difference: the normal law is not yet one."""
 LEAST_FILLED = 0.25
 """How much of a stage people must fill on average, beside the first one, for it to count. Between 0.1 and 0.25 the last
-is best: what is left out costs no power, and attackers have less (docs/experiments.md)."""
+is best: what is left out costs no power, and attackers have less (docs/how-to/experiments.md)."""
 FEW_PEOPLE = 10
 """People who must not be able to turn a verdict by themselves."""
 MOST_OF_FEW = 0.25

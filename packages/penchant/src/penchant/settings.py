@@ -1,7 +1,7 @@
 """Settings of the service: environment before TOML file before default.
 
 The only place that reads or sets the environment. Every setting says what it does and whether it changes answers or
-only operation; ``docs/settings.md`` is checked against this file by a test.
+only operation; ``docs/reference/settings.md`` is checked against this file by a test.
 
 Some may change while a service runs (`RELOADED`). How its processes learn of them:
 
@@ -350,7 +350,7 @@ def load_settings(
     except ValueError as error:
         place = _place_of(str(error), path, set_there, given)
         raise InvalidSettings(
-            f"A setting is not accepted: {place}{_hinted(str(error))} See docs/settings.md."
+            f"A setting is not accepted: {place}{_hinted(str(error))} See docs/reference/settings.md."
         ) from error
     return settings
 

@@ -184,7 +184,7 @@ def _is_locked(lock: Path) -> bool:
 def _require_sqlite(settings: NodeSettings, tool: str) -> None:
     if settings.database is not None:
         raise Refused(
-            f"The data is in PostgreSQL, which has its own tool for this, {tool}: docs/operations.md says how. "
+            f"The data is in PostgreSQL, which has its own tool for this, {tool}: docs/how-to/operations.md says how. "
             "`penchant move` copies it into an SQLite folder."
         )
 

@@ -180,7 +180,7 @@ class PostgresqlDatabase:
         try:
             lineage: str = connection.execute(LINEAGE).fetchone()[0]
         except (driver.ProgrammingError, driver.NotSupportedError):
-            # Some servers tell nobody; then epochs are raised by hand (docs/operations.md).
+            # Some servers tell nobody; then epochs are raised by hand (docs/how-to/operations.md).
             connection.rollback()
             logger.warning("the database does not tell its history", exc_info=True)
             return
