@@ -31,7 +31,7 @@ LEVELS = (
     {"hooks"},
     {"model"},
     {"clock", "settings", "telemetry", "tracing"},
-    {"wire", "experiments", "storage", "findings", "likeness"},
+    {"wire", "experiments", "storage", "findings"},
     {"live", "cluster"},
     {"importing"},
     {"service"},

@@ -56,8 +56,6 @@ PAGES: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "card": ("card", {"name": "home"}),
     "settings": ("settings", {}),
     "health": ("health", {}),
-    "map": ("map", {"category": "theme"}),
-    "history": ("history", {}),
     "lists": ("lists", {"kind": "blacklist"}),
 }
 

@@ -49,9 +49,6 @@ PAGES: Pages = {
     "proposal": ("proposal", {"source": "works", "name": "spring", "look": "1"}),
     "settings": ("settings", {"source": "works"}),
     "health": ("health", {"source": "works"}),
-    "history": ("history", {"source": "works"}),
-    "map": ("map", {"source": "works", "category": "theme"}),
-    "map-area": ("map", {"source": "works", "area": "1"}),
     "problem": ("piece", {"source": "works", "id": "nobody"}),
 }
 SIGNED_OUT_PAGES: Pages = {"sign-in": ("sign-in", {})}

@@ -8,6 +8,7 @@ import pytest
 
 from acceptance.processes import wait_until
 from factories import piece
+from penchant.web.dashboard.pictures import steps
 from penchant.web.dashboard.site import DashboardSite
 from serving import Service
 from visitors import HOME, Visitor, fields_of, text_of
@@ -223,6 +224,12 @@ def test_a_source_that_is_none_is_told(visitor: Visitor) -> None:
         answer = visitor.get("pieces", source=source)
 
         assert (answer.status_code, 'role="alert"' in answer.text) == (status, True), source
+
+
+def test_a_chart_is_as_high_as_its_greatest_day() -> None:
+    assert steps([0, 2, 1]) == "M0 60V60h1V0h1V30h1V60Z"
+    assert steps([0, 0]) == "M0 60V60h1V60h1V60Z"
+    assert "V59h1" in steps([1, 100_000])
 
 
 def test_the_overview_tells_of_each_source(visitor: Visitor, filled: Service) -> None:

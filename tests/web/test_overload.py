@@ -82,7 +82,7 @@ def test_a_listing_whose_client_leaves_gives_its_turn_back(service: Service) -> 
     wait_until(lambda: listings.is_idle)
 
 
-HEAVY = ("/-/dashboard/search?source=s&q=x", "/-/dashboard/map?source=s", "/-/dashboard/history?source=s")
+HEAVY = ("/-/dashboard/search?source=s&q=x",)
 
 
 @pytest.mark.slow
@@ -109,7 +109,7 @@ def test_heavy_pages_of_an_account_wait_their_turn_and_are_refused_after_a_while
     for give_back in held:
         give_back()
     shares.wait_s = 60
-    assert [own_pages.ask("GET", path).status_code for path in HEAVY] == [200, 200, 200]
+    assert [own_pages.ask("GET", path).status_code for path in HEAVY] == [200] * len(HEAVY)
     assert service.get(explained).status_code == 200
     wait_until(lambda: shares.is_idle)
 

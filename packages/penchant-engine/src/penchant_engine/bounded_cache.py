@@ -1,7 +1,7 @@
 """Bounded caches: what can be made again, kept by key; of too much the entries used least recently go."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Generic, TypeVar
 
 Key = TypeVar("Key")
@@ -12,12 +12,11 @@ class BoundedCache(Generic[Key, Value]):
     """Values by key, whose weights together are ``limit`` at most; an entry weighs 1 where nothing else is said.
 
     To read an entry is to use it. One that alone weighs more than the limit goes at once, and under a limit of 0 all
-    do. ``on_eviction`` is told what went for want of room. For one thread at a time.
+    do. For one thread at a time.
     """
 
-    def __init__(self, limit: int, *, on_eviction: Callable[[Value], object] | None = None) -> None:
+    def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._on_eviction = on_eviction
         # The entry used least recently comes first.
         self._entries: OrderedDict[Key, tuple[Value, int]] = OrderedDict()
         self.weight = 0
@@ -72,10 +71,8 @@ class BoundedCache(Generic[Key, Value]):
 
     def _evict(self) -> None:
         while self.weight > self._limit:
-            _, (value, weight) = self._entries.popitem(last=False)
+            _, (_, weight) = self._entries.popitem(last=False)
             self.weight -= weight
-            if self._on_eviction is not None:
-                self._on_eviction(value)
 
 
 def keep_latest(entries: dict[Key, Value], key: Key, value: Value, most: int) -> None:

@@ -40,7 +40,6 @@ from penchant.service.lists.previews import Previews
 from penchant.service.lists.prospects import Prospects
 from penchant.service.lists.serving import Lists
 from penchant.service.lists.similar_answers import SimilarAnswers
-from penchant.service.maps import CatalogueMaps
 from penchant.service.measuring import GaugeUpdater
 from penchant.service.people import People
 from penchant.service.rates import NodeCounts, NodeRates
@@ -113,7 +112,6 @@ async def open_services(
             compiling.close()
         # Their threads look at whole catalogues.
         services.health.close()
-        services.maps.close()
         await services.access.close()
         services.database.close()
         engine.share(None)
@@ -217,7 +215,6 @@ def wire(
         search=SourceSearch(database, clock=present),
         health=health,
         audience_health=AudienceHealth(views, clock=present),
-        maps=CatalogueMaps(views, health, metrics, clock=present),
         tag_secret=storage.tag_secret(),
     )
 

@@ -23,7 +23,6 @@ from penchant.service.lists.previews import Previews
 from penchant.service.lists.prospects import Prospects
 from penchant.service.lists.serving import Lists
 from penchant.service.lists.similar_answers import SimilarAnswers
-from penchant.service.maps import CatalogueMaps
 from penchant.service.measuring import GaugeUpdater
 from penchant.service.people import People
 from penchant.service.shares import AccountShares, BodyDecoder
@@ -79,7 +78,6 @@ class Services:
     search: SourceSearch
     health: CatalogueHealth
     audience_health: AudienceHealth
-    maps: CatalogueMaps
     tag_secret: bytes
     """The database's secret by which ETags are keyed."""
     _extensions: dict[type[Any], Any] = field(default_factory=dict)

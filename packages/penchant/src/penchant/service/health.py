@@ -30,15 +30,14 @@ from penchant.findings import (
     telling_by_category,
     vocabulary,
 )
-from penchant.likeness import sampled_ids
 from penchant.live.views import View, Views
 from penchant.storage import SourceHead
 from penchant.telemetry import Metrics, log_failure
-from penchant_engine.index import DIRECTION_SCALE, Filter, FullLike, Likes, Strings
+from penchant_engine.index import DIRECTION_SCALE, Filter, FullLike, Likes
 from penchant_engine.model import InteractionType
 
 MAX_KEPT = 64
-"""Sources whose findings are kept: some hundred examples each, and at most 10,000 ids."""
+"""Sources whose findings are kept: some hundred examples each."""
 KEPT_OF_ACCOUNT = 8
 """Of these, sources of one account; for so many it waits, too, and each holds a view for as long."""
 MAX_LISTS = 100_000
@@ -59,13 +58,9 @@ PAUSE_SHARE = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnreachedPieces:
-    """Pieces that none of the lists looked at leads to: examples, how many, and of how many lists.
-
-    ``sampled`` are those of them, ascending, that are in the sample of the catalogue, which maps show.
-    """
+    """Pieces that none of the lists looked at leads to: examples, how many, and of how many lists."""
 
     pieces: Sequence[str]
-    sampled: Strings
     count: int
     lists: int
     of: int
@@ -138,7 +133,7 @@ SourceVersion = tuple[int, int, int, int, int]
 
 
 def source_version(head: SourceHead) -> SourceVersion:
-    """Return the version of a source, by which findings and maps are kept."""
+    """Return the version of a source, by which findings are kept."""
     return head.account_id, head.source_id, head.incarnation, head.epoch, head.version
 
 
@@ -282,10 +277,8 @@ def _judged(view: View, known: KnownLikes) -> JudgedLikes:
 def _unreached(reach: Reach, *, done: bool) -> UnreachedPieces:
     """Return the progress so far, at the end with the pieces: to count those costs a pass over all ids."""
     missing = reach.unreached() if done else []
-    sample = sampled_ids(reach.snapshot) if missing else frozenset()
     return UnreachedPieces(
         pieces=missing[:EXAMPLES],
-        sampled=Strings.of(each for each in missing if each in sample),
         count=len(missing),
         lists=reach.looked_at,
         of=reach.snapshot.piece_count,

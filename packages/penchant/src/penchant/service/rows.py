@@ -9,7 +9,6 @@ from penchant.service import Services
 from penchant.service.drafts import Drafts
 from penchant.service.effects import DraftEffects
 from penchant.service.placements.cards import Cards
-from penchant.service.placements.curves import CurveCounter
 from penchant.service.placements.impressions import Impressions, ListIds
 from penchant.service.placements.lists import PlacementLists, PlacementPreviews, VariantGuard
 from penchant.service.placements.results import Results
@@ -25,7 +24,6 @@ class RowServices:
     previews: PlacementPreviews
     results: Results
     cards: Cards
-    curves: CurveCounter
     list_ids: ListIds
     impressions: Impressions
     drafts: Drafts
@@ -45,7 +43,6 @@ class RowServices:
             previews=PlacementPreviews(placements, lists),
             results=Results(database, clock=clock),
             cards=Cards(database, services.views, services.inputs, clock=clock),
-            curves=CurveCounter(database, clock=clock),
             list_ids=list_ids,
             impressions=Impressions(database, list_ids, metrics, clock=clock),
             drafts=drafts,

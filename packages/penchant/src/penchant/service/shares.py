@@ -113,7 +113,7 @@ def heavy_shares(name: str) -> AccountShares:
 
 
 def page_shares() -> AccountShares:
-    """Return the shares of what is made for people to look at: searches, maps, curves and reasons, all together.
+    """Return the shares of what is made for people to look at: searches and reasons, all together.
 
     Each takes tens of milliseconds of the processor, which all requests share; after it its turn rests for as long.
     """

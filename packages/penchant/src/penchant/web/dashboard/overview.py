@@ -1,54 +1,8 @@
-"""Handlers of pages about a whole source: the first ones, and its curves over a year."""
-
-from collections.abc import Sequence
-from dataclasses import dataclass
+"""Handler of the first page: the sources of an account."""
 
 from penchant.service.browsing import SourceOverview
-from penchant.service.placements.curves import DailyCurve, MonthSpan
-from penchant.service.rows import row_services
 from penchant.web.dashboard.pictures import DayChart, day_chart
 from penchant.web.dashboard.site import DashboardSite, PageAnswer, RedirectAnswer, Visit
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CurvePicture:
-    """A curve to be drawn: its name, and its chart."""
-
-    name: str
-    chart: DayChart
-    curve: DailyCurve
-
-    def within(self, month: MonthSpan) -> int:
-        """Return the sum of a month."""
-        return sum(self.curve.counts.get(day, 0) for day in range(month.first, month.behind))
-
-
-async def history(visit: Visit) -> PageAnswer:
-    """Show the curves of a source with a table of months, or of the days of one month."""
-    view = await visit.view()
-    curves = await row_services(visit).curves.curves(view)
-    first, behind = curves.months[0].first, curves.months[-1].behind
-    named = (
-        ("What people did", curves.interactions),
-        ("Lists that rows made", curves.lists),
-        ("Pieces that rows showed", curves.shown),
-        ("Of these, what led to something", curves.successes),
-    )
-    chosen = next((each for each in curves.months if each.name == visit.text("month")), None)
-    values = {
-        "source": view.head.name,
-        "curves": [_picture(name, curve, range(first, behind)) for name, curve in named],
-        "counted": curves,
-        "chosen": chosen,
-        "retention_days": view.settings.retention_days,
-    }
-    return PageAnswer(template="history.html", values=values)
-
-
-def _picture(name: str, curve: DailyCurve, days: Sequence[int]) -> CurvePicture:
-    chart = day_chart([curve.counts.get(day, 0) for day in days], days[0])
-    return CurvePicture(name=name, chart=chart, curve=curve)
-
 
 SOURCES = 20
 """Sources on a page."""
