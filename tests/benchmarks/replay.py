@@ -1,4 +1,4 @@
-"""Replay: two thousand requests of all kinds, always the same, and what one revision of the service answers to them.
+"""Replay: two thousand requests of all kinds, each sent twice, and what one revision of the service answers to them.
 
     python tests/benchmarks/replay.py CHECKOUT ANSWERS     once for the checkout of each revision, with any Python that
     cmp BEFORE AFTER                                       has the dependencies of both
@@ -146,8 +146,9 @@ class Wishes:
         "fill": lambda self: self._random.choice(["true", "false"]),
         "diversity": lambda self: self._random.choice(["0.2", "0.7", "1"]),
         "halfLifeDays": lambda self: self._random.choice(["1", "30"]),
+        "include": lambda self: self._random.choice(["label", "extras,available", "catalogs", "label,words"]),
     }
-    _near = ("take", "catalogs", "filter", "boost", "algo", "at", "exclude")
+    _near = ("take", "catalogs", "filter", "boost", "algo", "at", "exclude", "include")
     _suited = (*_near, "include-seen", "fill", "diversity")
 
     def _similar(self) -> Request:
@@ -163,7 +164,7 @@ class Wishes:
         return self._request(f"users/{self._user()}/why/{self._piece()}", self._suited)
 
     def _plain(self) -> Request:
-        names = ("take", "catalogs", "filter", "boost", "at", "exclude")
+        names = ("take", "catalogs", "filter", "boost", "at", "exclude", "include")
         if self._random.random() < 0.4:
             return self._request(f"users/{self._user()}/again", names)
         return self._request(self._random.choice(["popular", "new"]), (*names, "halfLifeDays"))
@@ -200,10 +201,15 @@ class Wishes:
         rows = [
             {"placement": name, "take": 8} | ({"content": self._piece()} if name == "near" else {}) for name in names
         ]
-        return self._request("lists", ("explain",), {"user": self._user(), "exclude": [self._piece()], "lists": rows})
+        wanted = {"include": self._random.choice([[], ["label"]])}
+        return self._request(
+            "lists", ("explain",), {"user": self._user(), "exclude": [self._piece()], "lists": rows} | wanted
+        )
 
     def _person(self) -> Request:
-        path = self._random.choice(["recommendation/profile", "interactions", "preferences", "export"])
+        path = self._random.choice(
+            ["recommendation/profile", "segments?category=genre", "interactions", "preferences", "export"]
+        )
         return Request("GET", f"/{SOURCE}/users/{self._user()}/{path}")
 
     def _pieces_of_source(self) -> Request:
@@ -243,7 +249,9 @@ def main(checkout: str, out: str) -> None:
     with tempfile.TemporaryDirectory() as folder, _served(Path(checkout), Path(folder)) as answers:
         pieces, people = _load(answers, next(Path(checkout).glob("**/src/penchant/demo/films")))
         with Path(out).open("wb") as file:
-            file.writelines(answers.line(request) for request in Wishes(pieces, people).all(COUNT))
+            for request in Wishes(pieces, people).all(COUNT):
+                # Twice: what is remembered is answered as what is made.
+                file.writelines((answers.line(request), answers.line(request)))
 
 
 def _load(answers: Answers, films: Path) -> tuple[list[str], list[str]]:

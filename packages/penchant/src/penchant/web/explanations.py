@@ -111,7 +111,7 @@ async def preview_similar(call: Call) -> Answer:
     draft_id, draft = await call.decode_body(lambda body: decode_draft(body, limits, view.reading))
     ranking = await call.services.lists.similar(view, similar_query(call, draft_id or "", values, view), draft)
     result = await call.services.lists.answer(ranking, explain=True)
-    return Answer(body=encode(result), version=view.head.version)
+    return Answer(result=result, version=view.head.version)
 
 
 @EXPLANATIONS.operation(
@@ -199,4 +199,4 @@ async def similar_to_each(call: Call) -> Answer:
         else SimilarEntry(id=piece_id, content=each.content)
         for piece_id, each in zip(ids, lists, strict=True)
     ]
-    return Answer(body=encode(entries), version=view.head.version, headers=audience_headers(audience_version))
+    return Answer(result=entries, version=view.head.version, headers=audience_headers(audience_version))

@@ -6,7 +6,7 @@ A row stands beside its handler; `penchant.web.routes` gathers all of them.
 import contextlib
 import hashlib
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Generic, ParamSpec, TypeVar
 
@@ -25,6 +25,7 @@ from penchant.web.exchange import RequestExchange
 from penchant.web.parameters import AT, MIN_VERSION
 from penchant.web.query import Parameter, QueryParameters, Values, ignored_names, integer, parse_query, read_parameters
 from penchant.wire import id_problem, source_problem
+from penchant.wire.fields import Record
 from penchant_engine.attributes import Attribute
 
 KEY_HEADER = "x-api-key"
@@ -71,13 +72,15 @@ _AGENTS = AGENTS_PATH.encode()
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer of a handler: a body or a stream of parts, and what the headers must say of it.
+    """An answer of a handler: a body, a stream of parts or a result, and what the headers must say of it.
 
-    ``etag`` marks an answer that may be asked for again conditionally, ``headers`` are further ones. ``close`` ends a
-    stream that is not sent after all.
+    A ``result`` becomes the body when the members of pieces that the request includes are in it; the tag is then that
+    of the body, where the operation has any. ``etag`` marks an answer that may be asked for again conditionally,
+    ``headers`` are further ones. ``close`` ends a stream that is not sent after all.
     """
 
     body: bytes | AsyncIterator[bytes] = b""
+    result: Record | Sequence[Record] | None = None
     status: int = 200
     media_type: str = JSON
     version: int | None = None

@@ -270,7 +270,7 @@ async def placement_list(call: Call) -> Answer:
     headers = _audience_headers([answer]) | {LIST_HEADER: _list_id(call, view, answer.result)}
     if (cursor := _next(call, view, begun, answer, _marks(answer))) is not None:
         headers[NEXT_HEADER] = cursor
-    return Answer(body=encode(answer.result), version=view.head.version, headers=headers)
+    return Answer(result=answer.result, version=view.head.version, headers=headers)
 
 
 class _BegunList(NamedTuple):
@@ -373,8 +373,8 @@ async def page_lists(call: Call) -> Answer:
     marked = [(each, _marks(each)) for each in made]
     begun = {each.request: each for each in lists}
     entries = [_entry(call, view, begun[request], answer, marked) for request, answer in answers]
-    body = encode(PageResult(user_id=page.user_id, lists=entries))
-    return Answer(body=body, version=view.head.version, headers=_audience_headers(made))
+    result = PageResult(user_id=page.user_id, lists=entries)
+    return Answer(result=result, version=view.head.version, headers=_audience_headers(made))
 
 
 def _entry(

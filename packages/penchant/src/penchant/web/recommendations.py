@@ -215,8 +215,10 @@ def personal_query(call: Call, user_id: str, values: Values, view: View) -> Pers
 
 async def personal_answer(call: Call, values: Values, ranking: PersonalRanking) -> Answer:
     """Return the answer of a person's list, which tells how much it knows of what people did."""
-    body = encode(await call.services.lists.answer(ranking, explain=values["explain"]))
-    return Answer(body=body, version=view_of(ranking.view).head.version, headers=list_headers(call, values, ranking))
+    result = await call.services.lists.answer(ranking, explain=values["explain"])
+    return Answer(
+        result=result, version=view_of(ranking.view).head.version, headers=list_headers(call, values, ranking)
+    )
 
 
 @RECOMMENDATIONS.operation(
@@ -238,17 +240,13 @@ async def similar_content(call: Call) -> Answer:
     query = query_by(call, call.path["contentID"], values, view)
     lists = call.services.lists
     ranking = await lists.similar(view, query)
-    if values["explain"] or ranking.audience_version is not None:
-        body = encode(await lists.answer(ranking, explain=values["explain"]))
-    else:
-        # Only these are remembered: what people like changes without a new version of the source.
-        body = await call.services.similar_answers.encoded(ranking, lists.answer)
-    return Answer(
-        body=body,
-        version=view.head.version,
-        etag=body_tag(body, call.tag_key),
-        headers=audience_headers(ranking.audience_version),
-    )
+    headers = audience_headers(ranking.audience_version)
+    if values["explain"] or values["include"] or ranking.audience_version is not None:
+        result = await lists.answer(ranking, explain=values["explain"])
+        return Answer(result=result, version=view.head.version, headers=headers)
+    # Only these are remembered: what people like changes without a new version of the source.
+    body = await call.services.similar_answers.encoded(ranking, lists.answer)
+    return Answer(body=body, version=view.head.version, etag=body_tag(body, call.tag_key), headers=headers)
 
 
 @RECOMMENDATIONS.operation(
@@ -270,7 +268,7 @@ async def recommend(call: Call) -> Answer:
     view = await call.view()
     query = personal_query(call, call.path["userID"], values, view)
     ranking = await call.services.lists.personal(view, query)
-    if values["explain"] or query.at is not None or not call.query.is_short:
+    if values["explain"] or values["include"] or query.at is not None or not call.query.is_short:
         return await personal_answer(call, values, ranking)
     encoded = await call.services.personal_lists.encoded(ranking, values, call.services.lists.answer)
     body = encode(EncodedResult(id=query.user_id, content=encoded.content))
@@ -312,7 +310,7 @@ async def rank(call: Call) -> Answer:
     )
     ranked = await call.services.lists.ranked(call.access, view, query, explain=values["explain"])
     headers = audience_headers(ranked.audience_version)
-    return Answer(body=encode(ranked.result), version=view.head.version, headers=headers)
+    return Answer(result=ranked.result, version=view.head.version, headers=headers)
 
 
 @RECOMMENDATIONS.operation(
@@ -332,8 +330,8 @@ async def again_content(call: Call) -> Answer:
     view = await call.view()
     query = PersonalRequest(user_id=call.path["userID"], **list_choice(call, values, view))
     ranking = await call.services.lists.again(view, query)
-    body = encode(await call.services.lists.answer(ranking))
-    return Answer(body=body, version=view.head.version, headers=list_headers(call, values, ranking))
+    result = await call.services.lists.answer(ranking)
+    return Answer(result=result, version=view.head.version, headers=list_headers(call, values, ranking))
 
 
 @RECOMMENDATIONS.operation(
@@ -431,12 +429,9 @@ async def new_content(call: Call) -> Answer:
 
 
 async def _plain_answer(call: Call, values: Values, ranking: PopularRanking | NewRanking) -> Answer:
-    body = encode(await call.services.lists.answer(ranking))
+    result = await call.services.lists.answer(ranking)
     return Answer(
-        body=body,
-        version=view_of(ranking.view).head.version,
-        etag=body_tag(body, call.tag_key),
-        headers=list_headers(call, values, ranking),
+        result=result, version=view_of(ranking.view).head.version, headers=list_headers(call, values, ranking)
     )
 
 
@@ -493,4 +488,4 @@ async def recommend_to_each(call: Call) -> Answer:
     view = await call.view()
     query = personal_query(call, "", call.values(), view)
     lists, audience_version = await call.services.lists.recommend_to_each(view, query, call.decoded)
-    return Answer(body=encode(lists), version=view.head.version, headers=audience_headers(audience_version))
+    return Answer(result=lists, version=view.head.version, headers=audience_headers(audience_version))

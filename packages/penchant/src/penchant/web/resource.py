@@ -8,7 +8,7 @@ shape, pieces) depends on the operation, whose handler checks it.
 import asyncio
 import contextlib
 import functools
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from operator import methodcaller
 from urllib.parse import quote
 
@@ -35,8 +35,8 @@ from penchant.web.operations import (
     signed_users,
 )
 from penchant.web.parameters import INCLUDE, NARROWING
-from penchant.web.query import QueryParameters, is_any_named, list_name
-from penchant.wire import PageWish
+from penchant.web.query import QueryParameters, is_any_named
+from penchant.wire import PageWish, encode
 
 INCLUDE_ATTEMPTS = 20
 INCLUDE_PAUSE_S = 0.01
@@ -97,28 +97,42 @@ class Resource:
 
 
 async def _answered(call: Call) -> Answer:
-    """Return the answer of a handler, its entries with the members of their pieces that the request names.
+    """Return the answer of a handler as bytes, its entries with the members of their pieces that the request names.
 
     Raises:
         OutsideScope: a key that may not read pieces asks for members of them.
     """
-    wanted = call.decoded.include if isinstance(call.decoded, PageWish) else ()
-    # Most requests name none: their parameters are read by the handler alone.
-    if not wanted and any(list_name(key) == INCLUDE.name for key, _ in call.query.pairs):
-        wanted = call.values()["include"] if INCLUDE in call.operation.parameters else ()
+    wanted = _included(call)
     if not wanted:
-        return await call.operation.handler(call)
+        answer = await call.operation.handler(call)
+        return answer if answer.result is None else _encoded(call, answer, encode(answer.result))
     AccessControl.require_scope(call.access, Scope.READ)
     for _ in range(INCLUDE_ATTEMPTS):
         answer = await call.operation.handler(call)
         view = await call.view()
-        if view.head.version == answer.version and isinstance(answer.body, bytes):
+        if view.head.version == answer.version and answer.result is not None:
             with contextlib.suppress(OutdatedAnswer):
-                body = await call.services.inclusion.included(view, answer.body, wanted, is_public=call.is_in_browser)
-                return replace(answer, body=body, etag=answer.etag and body_tag(body, call.tag_key))
+                encoding = call.services.inclusion.encode(view, answer.result, wanted, is_public=call.is_in_browser)
+                return _encoded(call, answer, await encoding)
         # Whichever was the newer one: let the change reach this process.
         await asyncio.sleep(INCLUDE_PAUSE_S)
     raise Overloaded("The source changes faster than its pieces can be read; send it again.", retry_after_s=1)
+
+
+def _included(call: Call) -> Sequence[str]:
+    """Return which members of pieces a request names for the entries of its answer."""
+    if isinstance(call.decoded, PageWish):
+        return call.decoded.include
+    # Most requests name none: their parameters are read by the handler alone.
+    if INCLUDE not in call.operation.parameters or not is_any_named((INCLUDE,), call.query):
+        return ()
+    wanted: Sequence[str] = call.values()["include"]
+    return wanted
+
+
+def _encoded(call: Call, answer: Answer, body: bytes) -> Answer:
+    """Return an answer with the body that its result became, and with the tag of that where the operation has tags."""
+    return replace(answer, body=body, etag=body_tag(body, call.tag_key) if call.operation.has_etag else None)
 
 
 async def _admit(

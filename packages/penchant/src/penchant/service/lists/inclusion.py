@@ -8,6 +8,7 @@ import msgspec
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View
 from penchant.wire import encode, piece_members
+from penchant.wire.fields import Record
 from penchant_engine.bounded_cache import BoundedCache
 
 ENTRY_BYTES = 400
@@ -33,18 +34,20 @@ class PieceInclusion:
         self._database = database
         self._members: BoundedCache[_Key, Members] = BoundedCache(limit_bytes)
 
-    async def included(self, view: View, body: bytes, wanted: Sequence[str], *, is_public: bool) -> bytes:
-        """Return an answer whose entries have the wanted members of their pieces; of extras what is public, if so.
+    async def encode(
+        self, view: View, answer: Record | Sequence[Record], wanted: Sequence[str], *, is_public: bool
+    ) -> bytes:
+        """Return an answer as JSON, its entries with the wanted members of their pieces; of extras what is public.
 
         Raises:
             OutdatedAnswer: the source is at another version by now.
         """
-        answer = msgspec.json.decode(body)
-        entries = list(_entries(answer))
-        mentions = list(_mentions(answer, entries)) if "label" in wanted else []
+        built = msgspec.to_builtins(answer)
+        entries = list(_entries(built))
+        mentions = list(_mentions(built, entries)) if "label" in wanted else []
         await self._include(view, [(entry, entry["id"]) for entry in entries], tuple(wanted), is_public=is_public)
         await self._include(view, mentions, ("label",), is_public=is_public)
-        return encode(answer)
+        return encode(built)
 
     async def _include(
         self, view: View, entries: Sequence[tuple[Entry, str]], wanted: Sequence[str], *, is_public: bool
