@@ -374,6 +374,9 @@ def _add_record(kind: type, ordered: dict[type, str]) -> None:
         return
     own = inspect.get_annotations(kind)
     members = [each for each in msgspec.structs.fields(kind) if each.name in own]
+    # Settings of packages stand where they say something alone.
+    brought = wire_settings.brought_settings() if kind is wire_settings.Settings else ()
+    members += [_optional(each) for record in brought for each in msgspec.structs.fields(record)]
     parents = [get_origin(each) or each for each in getattr(kind, "__orig_bases__", kind.__bases__)]
     for part in [*parents, *(each for member in members for each in _records_in(member.type))]:
         if part is not Generic:
@@ -393,6 +396,12 @@ def _add_record(kind: type, ordered: dict[type, str]) -> None:
     is_camel = "rename='camel'" in ways
     lines = "".join(f"    {each.name}: {_spelt(each.type)}{_default(each, is_camel=is_camel)}\n" for each in members)
     ordered[kind] = f"\n\n{head}\n{described}\n\n{lines}"
+
+
+def _optional(member: msgspec.structs.FieldInfo) -> msgspec.structs.FieldInfo:
+    """Return a member that may be left out."""
+    kind = Annotated[get_args(member.type)[0] | msgspec.UnsetType, ""]
+    return msgspec.structs.FieldInfo(name=member.name, encode_name=member.encode_name, type=kind, default=msgspec.UNSET)
 
 
 def _records_in(kind: Any) -> Iterator[type]:

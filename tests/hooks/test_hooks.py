@@ -66,6 +66,28 @@ def test_a_task_of_a_package_runs_in_the_background(server: Server) -> None:
         pass
 
 
+def test_a_setting_of_a_package_is_read_checked_and_kept_where_the_package_is_gone(tmp_path: Path) -> None:
+    refused = [{"greeting": 5}, {"greetings": "Moin"}]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("PYTHONPATH", str(SAMPLE))
+        with Server(tmp_path / "data") as server:
+            key = server.key
+            server.client.post("/films/content", json=[])
+            for settings in refused:
+                assert server.client.put("/films/settings", json=settings).status_code == 422
+            kept = server.client.put("/films/settings", json={"greeting": "Moin", "halfLifeDays": 7}).json()
+            assert kept["greeting"] == "Moin"
+            assert server.client.get("/films/hello").json()["Moin"] == "films"
+            assert "greeting" in server.client.get("/-/openapi.json").text
+        patched.delenv("PYTHONPATH")
+        with Server(tmp_path / "data") as server:
+            server.client.headers["x-api-key"] = key
+            assert server.client.get("/films/settings").json() == kept
+            assert server.client.put("/films/settings", json={"greeting": "Servus"}).status_code == 422
+            assert server.client.put("/films/settings", json=kept | {"halfLifeDays": 9}).json()["greeting"] == "Moin"
+            assert server.client.put("/films/settings", json={"halfLifeDays": 8}).json()["greeting"] == "Moin"
+
+
 def test_what_is_installed_is_named(server: Server) -> None:
     installed = server.client.get("/-/version").json()
     told = json.loads(command("doctor", "--data", str(server.data), "--quick", "--json").stdout)["versions"]

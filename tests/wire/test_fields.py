@@ -103,7 +103,7 @@ def test_an_open_body_passes_over_members_that_it_does_not_know() -> None:
 @pytest.mark.parametrize(
     ("body", "record", "others"),
     (
-        (SETTINGS, SourceSettings, set()),
+        (SETTINGS, SourceSettings, {"brought", "unread"}),
         (BLEND, Blend, set()),
         (PLACEMENT, ListRules, {"blacklisted", "title", "purpose", "experiment", "auto_stop", "variants"}),
     ),

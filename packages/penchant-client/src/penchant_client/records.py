@@ -420,12 +420,12 @@ class Settings(Record, frozen=True, kw_only=True, rename="camel"):
     order: OrderUse = OrderUse.AUTO
     max_per_value: Mapping[str, int] | UnsetType = UNSET
     attributes: Mapping[str, AttributeSettings] | UnsetType = UNSET
-    attribution_window_hours: int | UnsetType = UNSET
     image_attribute: str | UnsetType = UNSET
     public_extras: Sequence[str] | bool | UnsetType = UNSET
-    public_cards: bool | UnsetType = UNSET
     words: WordSettings | UnsetType | None = UNSET
     vocabulary: VocabularySettings | UnsetType = UNSET
+    attribution_window_hours: int | UnsetType = UNSET
+    public_cards: bool | UnsetType = UNSET
     four_eyes: bool | UnsetType = UNSET
 
 

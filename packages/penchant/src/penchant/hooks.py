@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from penchant.live.election import Election
     from penchant.service import Services
     from penchant.web.operations import Operation
+    from penchant.wire.fields import Record
 
 GROUP = "penchant"
 """The entry points by which packages are found, and the name of the project that pluggy knows."""
@@ -46,6 +47,14 @@ class Hooks:
         """Return operations of the interface: rows of its routing table, with everything that is checked before them.
 
         A method and path that another package has already stops the start.
+        """
+
+    @_specification
+    def source_settings(self) -> "Iterable[type[Record]]":  # type: ignore[empty-body]
+        """Return settings of a source: records, each member annotated with its shape (`penchant.wire.fields`).
+
+        They are members of `PUT /{source}/settings` beside the service's; ``view.settings.of(record)`` has those of a
+        source. Where the package is not installed they stay as they are stored.
         """
 
     @_specification
@@ -96,6 +105,19 @@ class Packages:
         if twice:
             raise BrokenPackage(f"Two packages bring the operation {', '.join(twice)}.")
         return operations
+
+    def source_settings(self, own: "type[Record]") -> "list[type[Record]]":
+        """Return the settings of a source that packages bring, beside the service's ``own``.
+
+        Raises:
+            BrokenPackage: two have the same name.
+        """
+        records = [each for several in self._call("source_settings") for each in several]
+        names = [name for record in (own, *records) for name in record.__struct_encode_fields__]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise BrokenPackage(f"Two packages bring the setting {', '.join(twice)} of a source.")
+        return records
 
     def background(self, services: "Services", election: "Election") -> "list[BackgroundTask]":
         """Return the background tasks of all packages."""

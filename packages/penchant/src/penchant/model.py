@@ -7,13 +7,15 @@ import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self, TypeVar
 
 from penchant.vocabulary import NO_VOCABULARY, Vocabulary
 from penchant.words import WordRule
 from penchant_engine.attributes import Attribute, steps_of
 from penchant_engine.computed import computed
 from penchant_engine.model import WORDS_CATEGORY, InteractionType, RankingSettings
+
+Part = TypeVar("Part")
 
 MAX_NAME_LENGTH = 200
 """Characters in the name of a source, a category level or a catalog (interface, section 1)."""
@@ -180,22 +182,25 @@ WORDS_WEIGHT: Mapping[str, float] = MappingProxyType({WORDS_CATEGORY: 0.5})
 class SourceSettings(RankingSettings):
     """The settings of a source (interface, section 7): what its lists go by, and what the service does beside.
 
-    ``attributes`` tells by key what lists can be filtered by. For ``attribution_window_hours`` an interaction that
-    names no list is attributed to the last one that showed its piece. ``image_attribute`` leads to the address of a
-    piece's picture in its extras. ``public_extras`` names the members of extras that pages may read, ``True`` for all;
-    ``None`` is what the picture's pointer names. ``public_cards`` lets pages read the cards of rows. By ``words``
-    pieces get words of their texts, none without; ``vocabulary`` tells what keywords count as. With ``four_eyes`` who
-    wrote a draft does not publish it.
+    ``attributes`` tells by key what lists can be filtered by. ``image_attribute`` leads to the address of a piece's
+    picture in its extras. ``public_extras`` names the members of extras that pages may read, ``True`` for all; ``None``
+    is what the picture's pointer names. By ``words`` pieces get words of their texts, none without; ``vocabulary``
+    tells what keywords count as. ``brought`` are those of packages (`of`), ``unread`` those of packages that are not
+    installed, as they are stored.
     """
 
     attributes: Mapping[str, Attribute] = field(default_factory=dict)
-    attribution_window_hours: int = 24
     image_attribute: str | None = None
     public_extras: tuple[str, ...] | Literal[True] | None = None
-    public_cards: bool = False
     words: WordRule | None = None
     vocabulary: Vocabulary = NO_VOCABULARY
-    four_eyes: bool = False
+    brought: Mapping[type[Any], Any] = field(default_factory=dict)
+    unread: Mapping[str, Any] = field(default_factory=dict)
+
+    def of(self, kind: type[Part]) -> Part:
+        """Return the settings of this kind that a package brings; its defaults where none are stored."""
+        part: Part | None = self.brought.get(kind)
+        return kind() if part is None else part
 
     @computed
     def category_factors(self) -> Mapping[str, float]:

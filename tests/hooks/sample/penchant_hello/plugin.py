@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from penchant.live.background import BackgroundTask
     from penchant.service import Services
     from penchant.web.operations import Operation
+    from penchant.wire.fields import Record
 
 
 @implementation
@@ -17,6 +18,14 @@ def operations() -> Iterable["Operation"]:
     from penchant_hello.web import HELLO  # noqa: PLC0415  # only processes that answer need it
 
     return HELLO
+
+
+@implementation
+def source_settings() -> Iterable[type["Record"]]:
+    """Return how a source is greeted."""
+    from penchant_hello.settings import HelloSettings  # noqa: PLC0415  # as above
+
+    return (HelloSettings,)
 
 
 @implementation

@@ -8,6 +8,7 @@ from penchant.model import Scope
 from penchant.service import Services
 from penchant.web.operations import EVERYBODY, Answer, Call, Operation, OperationTable
 from penchant.wire import encode
+from penchant_hello.settings import HelloSettings
 
 HELLO = OperationTable(Operation, "hello")
 
@@ -38,4 +39,5 @@ async def hello(call: Call) -> Answer:
     """Greet a source, with the count of its pieces."""
     view = await call.view()
     count = call.services.of(Greetings).count
-    return Answer(body=encode({"hello": call.source, "pieces": view.head.piece_count, "counted": count > 0}))
+    word = view.source_settings.of(HelloSettings).greeting
+    return Answer(body=encode({word: call.source, "pieces": view.head.piece_count, "counted": count > 0}))

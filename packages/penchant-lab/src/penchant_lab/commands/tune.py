@@ -22,7 +22,7 @@ from penchant.errors import Refused
 from penchant.live.word_writer import replace_settings
 from penchant.model import SourceSettings
 from penchant.storage import Storage
-from penchant.wire import decode_settings, decode_stored_settings, encode, encode_settings, format_timestamp
+from penchant.wire import decode_stored_settings, encode, encode_settings, format_timestamp
 from penchant_engine.owned_folders import write_whole
 from penchant_lab import tuning
 from penchant_lab.commands.histories import (
@@ -110,9 +110,9 @@ class TunedSource:
         if not kept:
             raise Refused(f"No tuned settings of {self._source!r} were applied from this data folder.")
         last = kept[-1]
-        if not force and self.settings() != decode_settings(bytes(last.after)):
+        if not force and self.settings() != decode_stored_settings(bytes(last.after)):
             raise Refused("The settings were changed since they were tuned; --force gives that up.")
-        self._replace(decode_settings(bytes(last.before)))
+        self._replace(decode_stored_settings(bytes(last.before)))
         self._write(kept[:-1])
         return last
 

@@ -19,7 +19,6 @@ from penchant.importing.drafts import interaction_members
 from penchant.importing.targets import BatchResult
 from penchant.model import EncodedPiece, ListKind, NewInteraction, SourceSettings
 from penchant.wire import (
-    SETTINGS,
     ExportedDraft,
     ExportedPlacement,
     StatedPreferences,
@@ -29,6 +28,7 @@ from penchant.wire import (
     encode_settings,
     preferences_answer,
     read_settings,
+    setting_members,
 )
 from penchant.words import WordRule
 
@@ -78,7 +78,7 @@ class RemoteTarget:
         """Return the source's settings, the defaults where there is none."""
         answer = self._ask("GET", "/settings", missing=True) or {}
         # Those that a later release of the server has say nothing to this one.
-        return read_settings({name: answer[name] for name in SETTINGS.members if name in answer})
+        return read_settings({name: answer[name] for name in setting_members() if name in answer})
 
     def submit(self, pieces: Sequence[EncodedPiece]) -> BatchResult:
         """Submit pieces."""

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from penchant.live.election import Election
     from penchant.service import Services
     from penchant.web.operations import Operation
+    from penchant.wire.fields import Record
 
 
 @implementation
@@ -18,6 +19,14 @@ def operations() -> Iterable["Operation"]:
     from penchant.web import drafts, placements  # noqa: PLC0415  # only processes that answer need them
 
     return (*placements.PLACEMENTS, *drafts.DRAFTS, *placements.IMPRESSIONS)
+
+
+@implementation
+def source_settings() -> Iterable[type["Record"]]:
+    """Return the settings of rows and drafts."""
+    from penchant.wire.row_settings import RowSettings  # noqa: PLC0415  # as above
+
+    return (RowSettings,)
 
 
 @implementation

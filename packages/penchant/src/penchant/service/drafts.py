@@ -348,9 +348,10 @@ class Drafts:
         current = decode_stored_settings(basis.settings)
         self._check(edits, current, view)
         in_force = [read_row(row) for row in basis.placements]
+        settings = None if edits.settings is None else replace(edits.settings, unread=current.unread)
         return PublishDraft(
             **_shared(act, basis),
-            settings=None if edits.settings is None else encode_settings(edits.settings),
+            settings=None if settings is None else encode_settings(settings),
             word_rule=b"" if edits.settings is None else encode_word_rule(edits.settings.words),
             lists=edits.lists,
             changes=edits.changes,

@@ -1,8 +1,10 @@
 """A source as a whole: its whitelist, blacklist and settings, its status and removal."""
 
+import functools
 from collections.abc import Sequence
 
 from penchant.model import Feature, ListKind, Scope
+from penchant.service.content import settings_now
 from penchant.web.administration import ACTOR, AUDIT_LIMIT, BEFORE, audit_answer, audit_query
 from penchant.web.bodies import SETTINGS_BODY
 from penchant.web.content import deletion_answer
@@ -97,7 +99,8 @@ async def get_settings(call: Call) -> Answer:
 )
 async def put_settings(call: Call) -> Answer:
     """Replace the settings; members left out return to their defaults."""
-    settings = await call.decode_body(decode_settings)
+    stored = await settings_now(call.services.database, call.access.account_id, call.source)
+    settings = await call.decode_body(functools.partial(decode_settings, unread=stored.unread))
     outcome = await call.services.curation.replace_settings(call.access, call.source, settings)
     return Answer(body=encode_settings(settings), version=outcome.version)
 

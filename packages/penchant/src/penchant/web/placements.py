@@ -67,6 +67,7 @@ from penchant.wire import (
     encode,
     encode_placement,
 )
+from penchant.wire.row_settings import RowSettings
 from penchant_engine.lists.marks import cut_marks, mark_count, marked_ids, marks_of
 from penchant_engine.model import DAY_MS, MARK_BYTES, MAX_LISTED, MAX_TAKE
 
@@ -229,7 +230,7 @@ async def placement_card(call: Call) -> Answer:
     """What a placement is and does: in words, and by figures of whole weeks in which nobody can be seen."""
     call.values()
     view = await call.view()
-    if call.is_in_browser and not view.source_settings.public_cards:
+    if call.is_in_browser and not view.source_settings.of(RowSettings).public_cards:
         raise NotInBrowsers("The source's setting publicCards is off: its cards are for keys of servers.")
     card = await read_card(row_services(call).cards, view, call.path["name"])
     return Answer(body=encode(card), version=view.head.version)

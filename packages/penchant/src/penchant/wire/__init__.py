@@ -199,6 +199,7 @@ from penchant.wire.settings import (
     decode_stored_settings,
     encode_settings,
     read_settings,
+    setting_members,
     stored_retention_days,
     with_vocabulary,
 )

@@ -10,7 +10,7 @@ from penchant.wire.pieces import PIECE, TEXTS
 from penchant.wire.placements import PAGE, PLACEMENT, PLACEMENT_WISH
 from penchant.wire.preferences import LIKINGS, PREFERENCES
 from penchant.wire.recording import INTERACTION, MOMENT, SEEN_LIST
-from penchant.wire.settings import PREVIEW, SETTINGS
+from penchant.wire.settings import PREVIEW, settings_sample
 from penchant.wire.words import WORDS
 
 _INTERACTION = {
@@ -270,7 +270,7 @@ SAMPLES: Mapping[str, Any] = {
         "id": "kim",
         "content": [{"id": "alien", "score": 0.0, "began": True, "days": 2, "timestamp": MOMENT}],
     },
-    "Settings": SETTINGS.sample(),
+    "Settings": settings_sample(),
     "SettingsPreview": {
         "pieces": [
             _PREVIEWED,

@@ -25,7 +25,7 @@ from penchant.wire.pieces import TEXTS, piece_schemas
 from penchant.wire.placements import PAGE, PLACEMENT_WISH, placement_schemas
 from penchant.wire.preferences import LIKINGS, PREFERENCES, PersonPreferences
 from penchant.wire.recording import INTERACTION, SEEN_LIST
-from penchant.wire.settings import ATTRIBUTE_SCHEMA, PREVIEW, SETTINGS
+from penchant.wire.settings import ATTRIBUTE_SCHEMA, PREVIEW, settings_schema
 from penchant.wire.syntax import encode
 from penchant.wire.words import ALIAS, VOCABULARY, WORDS
 
@@ -108,7 +108,7 @@ def components() -> dict[str, Any]:
         "InteractionArray": _array("InteractionInput", MAX_INTERACTIONS_PER_REQUEST),
         "ImpressionInput": SEEN_LIST.schema(),
         "ImpressionArray": _array("ImpressionInput", MAX_IMPRESSIONS_PER_REQUEST),
-        "Settings": SETTINGS.schema(last=["attributes"]),
+        "Settings": settings_schema(),
         "Attribute": ATTRIBUTE_SCHEMA,
         "Words": WORDS.schema(),
         "Vocabulary": VOCABULARY.schema(),

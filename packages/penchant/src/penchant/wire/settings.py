@@ -13,13 +13,14 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from penchant.errors import TooManyEntries
-from penchant.model import IMPRESSION_DAYS, MAX_LIST_LENGTH, SourceSettings
+from penchant.hooks import packages
+from penchant.model import MAX_LIST_LENGTH, SourceSettings
 from penchant.vocabulary import Vocabulary
 from penchant.wire.attributes import MAX_POINTER_LENGTH, read_attributes, read_pointer
 from penchant.wire.fields import (
     BOOLEAN,
     Body,
-    Description,
+    BodyMember,
     Example,
     Json,
     Label,
@@ -44,7 +45,6 @@ MAX_DAYS = 36_500
 MAX_CATEGORY_WEIGHT = 100
 MAX_INTERACTION_WEIGHT = 100
 MAX_BLEND = 100
-MAX_ATTRIBUTION_HOURS = 24 * IMPRESSION_DAYS
 """Bounds of the interface, sections 5 to 7."""
 MAX_PUBLIC_EXTRAS = 1_000
 """Members of extras that pages may read, named one by one."""
@@ -193,7 +193,6 @@ class Settings(Record, frozen=True, kw_only=True, rename="camel"):
         _ATTRIBUTES,
         Example({"year": {"pointer": "/year", "type": "integer"}}),
     ] = UNSET
-    attribution_window_hours: Annotated[int | UnsetType, integer(1, MAX_ATTRIBUTION_HOURS)] = UNSET
     image_attribute: Annotated[
         str | UnsetType,
         _IMAGE_POINTER,
@@ -201,9 +200,6 @@ class Settings(Record, frozen=True, kw_only=True, rename="camel"):
         Label("Pointer to the picture's address in extras"),
     ] = UNSET
     public_extras: Annotated[Sequence[str] | bool | UnsetType, _PUBLIC_EXTRAS, Example(["images", "url"])] = UNSET
-    public_cards: Annotated[bool | UnsetType, BOOLEAN, Example(True), Label("Anybody may read the cards of rows")] = (
-        UNSET
-    )
     words: Annotated[
         WordSettings | UnsetType | None,
         WORDS_SHAPE,
@@ -216,33 +212,58 @@ class Settings(Record, frozen=True, kw_only=True, rename="camel"):
         Example({"aliases": [{"from": ["genre/film noir"], "to": "genre/noir"}], "ignore": ["genre/other"]}),
         Label("Keywords that count as one"),
     ] = UNSET
-    four_eyes: Annotated[
-        bool | UnsetType,
-        BOOLEAN,
-        Description("Whether who wrote a draft is kept from publishing it."),
-        Label("Who wrote a draft may not publish it"),
-        Example(False),  # a sample's value
-    ] = UNSET
 
 
 SETTINGS = Body(Settings, takes_null=False)
 
 
-def decode_settings(body: bytes) -> SourceSettings:
-    """Return the settings in a body.
+@functools.cache
+def brought_settings() -> Mapping[type[Record], Body[Any]]:
+    """Return the settings that packages bring, by their records.
+
+    Raises:
+        BrokenPackage: two bring a setting of the same name.
+    """
+    return {record: Body(record, takes_null=False) for record in packages().source_settings(Settings)}
+
+
+def setting_members() -> dict[str, BodyMember]:
+    """Return all settings by their JSON names: those of the service, then those of packages."""
+    brought = (body.members for body in brought_settings().values())
+    return {key: member for members in (SETTINGS.members, *brought) for key, member in members.items()}
+
+
+def settings_schema() -> Json:
+    """Return the JSON schema of settings."""
+    schema = SETTINGS.schema(last=["attributes"])
+    for body in brought_settings().values():
+        # A default would say to generators that they are always there.
+        members = body.schema()["properties"].items()
+        schema["properties"] |= {key: {name: each[name] for name in each if name != "default"} for key, each in members}
+    return schema
+
+
+def settings_sample() -> Json:
+    """Return the sample of settings."""
+    return {key: value for body in (SETTINGS, *brought_settings().values()) for key, value in body.sample().items()}
+
+
+def decode_settings(body: bytes, unread: Mapping[str, Any] | None = None) -> SourceSettings:
+    """Return the settings in a body; ``unread`` ones, which no installed package knows, stay as they are.
 
     Raises:
         InvalidSyntax: not JSON.
         InvalidInput: unknown or ill-typed members, each with its pointer.
     """
-    return read_settings(decode_object(body))
+    return read_settings(decode_object(body), unread)
 
 
 # A vocabulary of 20,000 keywords takes ten milliseconds, and every change of a source asks for its settings.
 @functools.lru_cache(maxsize=64)
 def decode_stored_settings(stored: bytes) -> SourceSettings:
     """Return settings as they are stored; empty ones are the defaults."""
-    return decode_settings(stored or b"{}")
+    value = decode_object(stored or b"{}")
+    return read_settings(value, {key: value[key] for key in value.keys() - setting_members().keys()})
 
 
 def stored_retention_days(stored: bytes) -> int:
@@ -250,12 +271,30 @@ def stored_retention_days(stored: bytes) -> int:
     return decode_stored_settings(stored).retention_days
 
 
-def read_settings(value: Any) -> SourceSettings:
+def read_settings(value: Any, unread: Mapping[str, Any] | None = None) -> SourceSettings:
     """Return the settings in a decoded value; raises `InvalidInput` as `decode_settings`."""
-    faults = Faults()
-    settings = SourceSettings(**SETTINGS.read(value, "", faults))
+    faults, kept, given = Faults(), unread or {}, value
+    if kept and isinstance(value, dict):
+        # Given back as they were read.
+        given = {key: each for key, each in value.items() if key not in kept or each != kept[key]}
+    own = _read_members(given, "", faults)
+    brought = {record: record(**members) for record, members in own.items() if record is not Settings}
     faults.raise_any()
-    return settings
+    return SourceSettings(**own[Settings], brought=brought, unread=kept)
+
+
+def _read_members(value: Any, where: str, faults: Faults) -> dict[type[Record], dict[str, Any]]:
+    """Return the members that are given, by the record that has them; faults are noted."""
+    if not isinstance(value, dict):
+        return {Settings: SETTINGS.read(value, where, faults)}
+    faults.only(value, setting_members(), where)
+    bodies: dict[type[Record], Body[Any]] = {Settings: SETTINGS, **brought_settings()}
+    read = {
+        record: body.read({key: each for key, each in value.items() if key in body.members}, where, faults)
+        for record, body in bodies.items()
+    }
+    # What a package stores of nobody says nothing.
+    return {record: members for record, members in read.items() if members or record is Settings}
 
 
 def encode_settings(settings: SourceSettings) -> bytes:
@@ -265,12 +304,18 @@ def encode_settings(settings: SourceSettings) -> bytes:
         value = getattr(settings, member.name)
         if member.default is not UNSET or value != getattr(_DEFAULTS, member.name):
             members[key] = member.shape.write(value)
-    return encode(members)
+    for record, body in brought_settings().items():
+        part = settings.of(record)
+        for key, member in body.members.items():
+            value = getattr(part, member.name)
+            if value != member.default:
+                members[key] = member.shape.write(value)
+    return encode(members | dict(settings.unread))
 
 
 def with_vocabulary(settings: SourceSettings, vocabulary: Vocabulary) -> SourceSettings:
     """Return settings with another vocabulary; raises `InvalidInput` where they could not be `PUT` so."""
-    return decode_settings(encode_settings(replace(settings, vocabulary=vocabulary)))
+    return decode_settings(encode_settings(replace(settings, vocabulary=vocabulary)), settings.unread)
 
 
 MAX_PREVIEWED = 20
@@ -278,7 +323,7 @@ MAX_PREVIEWED = 20
 
 
 def _read_changes(value: Any, where: str, faults: Faults) -> Any:
-    SETTINGS.read(value, where, faults)
+    _read_members(value, where, faults)
     return value if isinstance(value, dict) else UNSET
 
 
@@ -300,7 +345,9 @@ class PreviewWish(msgspec.Struct, frozen=True, kw_only=True):
     def settings(self, current: SourceSettings) -> SourceSettings:
         """Return the settings in force, completed by those that were given."""
         # As JSON, member by member: a given one takes the place of the whole member in force, inner ones included.
-        return read_settings(msgspec.json.decode(encode_settings(current)) | self.changes) if self.changes else current
+        if not self.changes:
+            return current
+        return read_settings(msgspec.json.decode(encode_settings(current)) | self.changes, current.unread)
 
 
 PREVIEW = Body(PreviewWish)

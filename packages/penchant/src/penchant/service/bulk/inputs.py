@@ -34,7 +34,7 @@ from penchant.service.bulk.placement_facts import (
 from penchant.service.lists.people_columns import PeopleColumns, events_of, read_columns
 from penchant.service.people import oldest_kept
 from penchant.storage import SourceHead, Storage
-from penchant.wire import decode_preferences, decode_settings, encode_settings
+from penchant.wire import decode_preferences, decode_stored_settings, encode_settings
 from penchant_engine.index import (
     Audience,
     AudienceWeights,
@@ -200,7 +200,7 @@ def read_inputs(files: Files) -> BulkInputs:
     view = View(
         head=context.head,
         snapshot=Snapshot.of_segment(segment),
-        settings=decode_settings(bytes(context.settings)),
+        settings=decode_stored_settings(bytes(context.settings)),
         whitelist=context.whitelist,
         blacklist=context.blacklist,
         blacklisted=frozenset(context.blacklist),

@@ -28,6 +28,7 @@ from penchant.service.shares import heavy_shares
 from penchant.storage import source_id
 from penchant.storage.impressions import ShownPiece
 from penchant.wire import decode_stored_marks
+from penchant.wire.row_settings import RowSettings
 from penchant_engine.attributes import Attribute, AttributeType, numbered
 from penchant_engine.bounded_cache import BoundedCache
 from penchant_engine.index import FloatArray, IntArray, Popularity, Strings
@@ -109,13 +110,16 @@ class Cards:
         """Return a source whose cards anybody may read, by the name of its account; ``None`` where there is none."""
         account_id = await self._database.promptly(self._database.storage.accounts.find, account)
         # By what is stored, before an index is made for a stranger.
-        if account_id is None or not (await settings_now(self._database, account_id, source)).public_cards:
+        if (
+            account_id is None
+            or not (await settings_now(self._database, account_id, source)).of(RowSettings).public_cards
+        ):
             return None
         try:
             view = await self._views.view(account_id, source)
         except UnknownSource:
             return None
-        return view if view.settings.public_cards else None
+        return view if view.settings.of(RowSettings).public_cards else None
 
     async def account_name(self, view: View) -> str:
         """Return the name of the account that a source belongs to."""

@@ -1,7 +1,7 @@
 """Comparison of lists under the stored settings and under others, side by side; nothing is stored."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -59,7 +59,7 @@ async def compared(visit: Visit, view: View, draft: SourceSettings) -> PageSecti
     if not 0 < total <= MAX_COMPARED:
         return PageSection(faults=[f"Found {total} ids; 1 to {MAX_COMPARED} pieces and people together are compared."])
     wish: dict[str, Any] = {
-        "settings": msgspec.json.decode(encode_settings(draft)),
+        "settings": msgspec.json.decode(encode_settings(replace(draft, unread={}))),
         "pieces": pieces,
         "users": users,
         "take": SHOWN,

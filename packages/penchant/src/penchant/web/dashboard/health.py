@@ -18,6 +18,7 @@ from penchant.vocabulary import AliasChange, Vocabulary
 from penchant.web.dashboard.rows.drafting import SETTINGS, draft_called, keep_in_draft, own_draft
 from penchant.web.dashboard.site import PageAnswer, Visit, faults_of
 from penchant.wire import DraftEdits, encode, read_vocabulary, with_vocabulary
+from penchant.wire.row_settings import RowSettings
 
 WAIT_S = 0.5
 """How long a page waits for findings that are just being made: a small catalogue's are there by then."""
@@ -58,7 +59,7 @@ async def change_vocabulary(visit: Visit) -> PageAnswer:
     """Have a group of keywords count as one, or take such a change back; show the source as it is then."""
     view = await visit.view()
     # Where nobody publishes alone: over what one's own draft changes already.
-    drafted = await draft_called(visit, own_draft(visit, SETTINGS)) if view.settings.four_eyes else None
+    drafted = await draft_called(visit, own_draft(visit, SETTINGS)) if view.settings.of(RowSettings).four_eyes else None
     current = (None if drafted is None else row_services(visit).drafts.edits_of(drafted).settings) or view.settings
     before, is_seen = current.vocabulary, visit.form.text("seen") == view.settings.vocabulary.digest
     is_undo = visit.form.text("do") == "undo"
@@ -69,7 +70,7 @@ async def change_vocabulary(visit: Visit) -> PageAnswer:
         return await _page(visit, view, faults=faults_of(error), status=422)
     if settings is None:
         return await _page(visit, view, faults=[_STALE], status=409)
-    if view.settings.four_eyes:
+    if view.settings.of(RowSettings).four_eyes:
         edits = DraftEdits(title="Settings", settings=settings, lists={})
         await keep_in_draft(visit, view, own_draft(visit, SETTINGS), edits)
         return await _page(visit, view, notice=_PROPOSED)

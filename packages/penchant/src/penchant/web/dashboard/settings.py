@@ -21,7 +21,6 @@ from penchant.web.dashboard.site import DashboardSite, PageAnswer, RedirectAnswe
 from penchant.web.operations import body_tag
 from penchant.wire import (
     BLEND,
-    SETTINGS,
     BodyMember,
     DraftEdits,
     decode_settings,
@@ -29,7 +28,9 @@ from penchant.wire import (
     encode_settings,
     encode_word_setting,
     format_revision,
+    setting_members,
 )
+from penchant.wire.row_settings import RowSettings
 from penchant.words import WordRule
 from penchant_engine.model import DEFAULT_INTERACTION_WEIGHTS, InteractionType, OrderUse
 
@@ -51,7 +52,7 @@ _MOSTLY, _PARTLY = 0.55, 0.25
 
 def _labelled(*types: str) -> list[BodyMember]:
     """Return the settings of these JSON types that people have a label for, in its order."""
-    members = [each for each in SETTINGS.members.values() if each.label and each.shape.schema.get("type") in types]
+    members = [each for each in setting_members().values() if each.label and each.shape.schema.get("type") in types]
     return sorted(members, key=lambda member: member.label)
 
 
@@ -82,7 +83,7 @@ async def change_settings(visit: Visit, site: DashboardSite) -> PageAnswer | Red
     given = _over(_fields(view.settings), visit.form)
     try:
         # Through the interface's own reader, whose faults the page shows.
-        draft = decode_settings(encode(given))
+        draft = decode_settings(encode(given), view.settings.unread)
     except InvalidInput as error:
         return await _page(visit, view, given, faults=error.faults, status=422)
     do = visit.form.text("do")
@@ -101,7 +102,7 @@ async def change_settings(visit: Visit, site: DashboardSite) -> PageAnswer | Red
 
 async def _keep(visit: Visit, view: View, draft: SourceSettings, site: DashboardSite) -> PageAnswer | RedirectAnswer:
     """Keep settings in a draft, and, where they are to be saved, publish that: so they can be undone."""
-    is_kept = visit.form.text("do") == "draft" or view.settings.four_eyes
+    is_kept = visit.form.text("do") == "draft" or view.settings.of(RowSettings).four_eyes
     into = (visit.form.text("into") if is_kept else "") or own_draft(visit, OWN_SETTINGS)
     kept = await keep_in_draft(visit, view, into, DraftEdits(title="Settings", settings=draft, lists={}))
     if is_kept:
@@ -264,6 +265,6 @@ async def _page(visit: Visit, view: View, given: Mapping[str, Any], *, status: i
         "undo": {"do": "undo", "revision": visit.text("revision")},
         "own_draft": own_draft(visit, OWN_SETTINGS),
         "drafts": [(each.name, each.title or each.name) for each in await open_drafts(visit)],
-        "four_eyes": view.settings.four_eyes,
+        "four_eyes": view.settings.of(RowSettings).four_eyes,
     }
     return PageAnswer(template="settings.html", values=values | more, status=status)

@@ -18,6 +18,7 @@ from penchant.service.access import Access
 from penchant.service.rows import RowServices
 from penchant.web.operations import NOBODY, Answer, Call, Handler, Operation, body_tag
 from penchant.wire import decode_placement, encode, sign_user
+from penchant.wire.row_settings import RowSettings
 
 EXAMPLE_KEY_FILE = "demo-browser-key.txt"
 """Where the demo keeps the browser key of the example. It is no secret: every page has it."""
@@ -178,7 +179,7 @@ class ExampleSite:
         view: View = await services.views.view(visit.access.account_id, visit.source)
         for name, placement in self._placements[visit.source].items():
             # Where nobody publishes alone, a page does not either.
-            if name not in view.placements and not view.settings.four_eyes:
+            if name not in view.placements and not view.settings.of(RowSettings).four_eyes:
                 await services.of(RowServices).placements.put(
                     visit.access, visit.source, name, decode_placement(encode(placement))
                 )

@@ -26,6 +26,7 @@ from penchant.wire import (
     placement_problem,
     source_problem,
 )
+from penchant.wire.row_settings import RowSettings
 
 PUBLIC_PATH = "/-/cards/{account}/{source}/{name}"
 _PUBLIC = {"vary": "accept", "cache-control": "no-cache"}
@@ -81,7 +82,7 @@ async def card(visit: Visit, site: DashboardSite) -> PageAnswer:
     visit.services.access.require(visit.access, Feature.PLACEMENTS)
     found = await read_card(row_services(visit).cards, view, name)
     values = {"source": view.head.name, "name": name, "card": found, "kind": KIND_WORDS[found.kind]}
-    account = await row_services(visit).cards.account_name(view) if view.settings.public_cards else None
+    account = await row_services(visit).cards.account_name(view) if view.settings.of(RowSettings).public_cards else None
     open_at = "" if account is None else site.address(PUBLIC_PATH, account=account, source=view.head.name, name=name)
     return PageAnswer(template="card.html", values=values | {"is_public": False, "open_at": open_at})
 

@@ -14,6 +14,7 @@ from penchant.service.rows import row_services
 from penchant.storage import DraftRow
 from penchant.web.dashboard.site import DashboardSite, RedirectAnswer, Visit
 from penchant.wire import DraftEdits, PlacementSpec, placement_problem
+from penchant.wire.row_settings import RowSettings
 
 PIECES = "pieces"
 PIECES_TITLE = "Changes of pieces"
@@ -90,15 +91,15 @@ async def draft_choice(visit: Visit, view: View) -> DraftChoice:
     return DraftChoice(
         own=own,
         open=[(each.name, each.title or each.name) for each in await open_drafts(visit) if each.name != own],
-        chosen=shown or (own if view.settings.four_eyes else ""),
-        may_be_live=not shown and not view.settings.four_eyes,
+        chosen=shown or (own if view.settings.of(RowSettings).four_eyes else ""),
+        may_be_live=not shown and not view.settings.of(RowSettings).four_eyes,
     )
 
 
 def chosen_draft(visit: Visit, view: View) -> str:
     """Return the draft that a form's change of pieces goes into; "" where it is live at once."""
     given = visit.form.text("into") or visit.text("draft")
-    return given or (own_draft(visit, PIECES) if view.settings.four_eyes else "")
+    return given or (own_draft(visit, PIECES) if view.settings.of(RowSettings).four_eyes else "")
 
 
 async def keep_in_draft(visit: Visit, view: View, name: str, edits: DraftEdits) -> DraftRow:

@@ -57,6 +57,7 @@ from penchant.wire import (
     placement_problem,
     read_filter,
 )
+from penchant.wire.row_settings import RowSettings
 from penchant_engine.index import Filter
 
 NEW: Mapping[str, Any] = {
@@ -154,7 +155,7 @@ async def change_placement(visit: Visit, site: DashboardSite) -> PageAnswer | Re
     if do not in {"publish", "draft", "compare", "schedule"} or draft.spec is None:
         return await shown_row(visit, view, draft, status=422 if draft.faults else 200)
     # Where nobody publishes alone, what was to be published is a draft.
-    if do != "publish" or view.settings.four_eyes:
+    if do != "publish" or view.settings.of(RowSettings).four_eyes:
         return await _keep(visit, view, draft, site)
     await row_services(visit).placements.put(visit.access, visit.source, name, draft.spec)
     await _forget_own_draft(visit, name)
@@ -186,7 +187,7 @@ async def _remove_or_lead_back(visit: Visit, view: View, name: str, site: Dashbo
     """Delete a row, or put an earlier version of it in force; in a draft where nobody publishes alone."""
     placements, is_deleted = row_services(visit).placements, visit.form.text("do") == "delete"
     version = 0 if is_deleted else int(visit.form.text("back")[:18])
-    if view.settings.four_eyes:
+    if view.settings.of(RowSettings).four_eyes:
         spec = None if is_deleted else await placements.earlier(visit.access, visit.source, name, version)
         return await propose_row(visit, view, name, spec, site)
     if is_deleted:
@@ -380,7 +381,7 @@ async def shown_row(  # what differs between the answers to a form
         "own_draft": await draft_called(visit, own_draft(visit, name)) if name else None,
         "opened_draft": visit.text("draft") or form.text("into"),
         "drafts": [(each.name, each.title or each.name) for each in await open_drafts(visit)],
-        "four_eyes": view.settings.four_eyes,
+        "four_eyes": view.settings.of(RowSettings).four_eyes,
         "undo": _undo(history.versions) if said == "saved" else {},
         "notice": None,
         "said": _SAID.get(said, ""),

@@ -31,7 +31,6 @@ from penchant.web.dashboard.site import (
 from penchant.web.operations import body_tag
 from penchant.wire import (
     PLACEMENT,
-    SETTINGS,
     DraftEdits,
     DraftEffect,
     EffectWish,
@@ -39,7 +38,9 @@ from penchant.wire import (
     encode,
     encode_placement,
     encode_settings,
+    setting_members,
 )
+from penchant.wire.row_settings import RowSettings
 
 TAKE = 10
 """Entries of each list that are compared."""
@@ -72,7 +73,7 @@ _DONE = {
     "delete": "deleted",
 }
 _LABELS = {key: member.label or key for key, member in PLACEMENT.members.items()}
-_SETTING_LABELS = {key: member.label or key for key, member in SETTINGS.members.items()}
+_SETTING_LABELS = {key: member.label or key for key, member in setting_members().items()}
 _LISTS = {ListKind.BLACKLIST: "Hidden", ListKind.WHITELIST: "Boosted"}
 
 
@@ -131,7 +132,7 @@ async def proposals(visit: Visit) -> PageAnswer:
         "steps": STEPS,
         "who": partial(who, visit),
         "notice": _SAID.get(visit.text("said")),
-        "four_eyes": view.settings.four_eyes,
+        "four_eyes": view.settings.of(RowSettings).four_eyes,
     }
     return PageAnswer(template="proposals.html", values=values)
 
@@ -236,7 +237,7 @@ async def _page(
         "who": partial(who, visit),
         "is_open": row.state in OPEN,
         "is_own": visit.access.key_id in row.writers,
-        "four_eyes": view.settings.four_eyes,
+        "four_eyes": view.settings.of(RowSettings).four_eyes,
         "look": look,
         "effect": effect,
         "take": TAKE,

@@ -19,6 +19,7 @@ from penchant.web.dashboard.shown import day, moment
 from penchant.web.dashboard.site import DashboardSite, PageAnswer, RedirectAnswer, Visit, section
 from penchant.web.parameters import BASE_VARIANT, FROM, SUCCESS, TO
 from penchant.wire import BASE, Interval, PlacementResults, VariantResult, decode_placement, encode, parse_timestamp
+from penchant.wire.row_settings import RowSettings
 from penchant_engine.model import DAY_MS, InteractionType
 
 _ASKED = (FROM, TO, SUCCESS, BASE_VARIANT)
@@ -96,7 +97,7 @@ async def results(visit: Visit) -> PageAnswer:
         "title": spec.members.get("title") or name,
         "notice": _STALE if visit.text("said") == "stale" else None,
         "seen": view.placements.get(name, 0),
-        "four_eyes": view.settings.four_eyes,
+        "four_eyes": view.settings.of(RowSettings).four_eyes,
         "current": {each.name for each in spec.variants},
         "chosen": {each.name: visit.text(each.name) for each in _ASKED},
         "types": [(each.value, _TAKEN_UP[each]) for each in InteractionType],
@@ -129,7 +130,7 @@ async def decide(visit: Visit, site: DashboardSite) -> PageAnswer | RedirectAnsw
     members = (await row_services(visit).placements.in_force(view, name)).spec.members
     decided = with_decision(members, variant, adopt=form.text("do") == "adopt")
     spec = decode_placement(encode(decided))
-    if view.settings.four_eyes:
+    if view.settings.of(RowSettings).four_eyes:
         return await propose_row(visit, view, name, spec, site)
     await row_services(visit).placements.put(visit.access, visit.source, name, spec)
     return RedirectAnswer(path=site.link("placement", source=visit.source, name=name, said="saved"))
