@@ -24,7 +24,7 @@ import msgspec
 from penchant import errors, wire
 from penchant.model import Scope
 from penchant.web.bodies import NDJSON
-from penchant.web.documents import document_operations
+from penchant.web.documents import OpenApiDocument
 from penchant.web.openapi import knows_audience
 from penchant.web.operations import Operation
 from penchant.web.parameters import MIN_VERSION
@@ -205,9 +205,7 @@ def problems() -> str:
 
 def operations(table: Sequence[Operation] = OPERATIONS) -> str:
     """Return the requests of operations, and the options of all, those included that ``flows.py`` takes."""
-    # Pages, and what is for language models, are in no client.
-    pages = [each for each in document_operations(table, "") if each.name not in {"docsPage", "guide"}]
-    described = [*table, *pages]
+    described = [*table, OpenApiDocument(table, "").operation]
     elsewhere = (FOLDER / "flows.py").read_text()
     own = [each for each in described if f"def {snake(each.name)}(" not in elsewhere]
     options = Options([each for each in described if each in own or _options_name(each) in elsewhere])

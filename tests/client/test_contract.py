@@ -218,7 +218,7 @@ BODY_INSTEAD = {("deleteContent", "id")}
 """Parameters that the client has no use for: ids to delete go in the body, where there may be any number."""
 NEVER_TOLD = {("preview_settings", "why"), ("draft_effect.pieces", "why"), ("draft_effect.users", "why")}
 """Members that an answer has by the document, which has one schema for entries with and without reasons."""
-PAGES = re.compile(r"/-/(?:dashboard|docs/)")
+PAGES = re.compile(r"/-/dashboard")
 """What is for people with a browser."""
 
 

@@ -301,7 +301,6 @@ def test_keys_are_managed_and_the_service_tells_of_itself(either: Callable[..., 
     assert "penchant_requests_total" in admin.metrics()
     assert "unknown-piece" in admin.problem("unknown-piece")
     assert admin.openapi()["openapi"].startswith("3.1")
-    assert "quickstart" in admin.docs()
 
 
 def test_a_program_goes_on_over_a_restart(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from clients.conftest import Window, run, static_origin, wait_in
 from penchant_client import sign_user
 
 ROOT = Path(__file__).parents[2]
-BUNDLE = ROOT / "packages" / "penchant" / "src" / "penchant" / "web" / "example" / "elements.js"
+BUNDLE = ROOT / "packages" / "penchant" / "src" / "penchant" / "web" / "elements.js"
 MOST_BYTES = 5 * 1024
 """The weight of the elements in a page, gzipped, beside that of the client."""
 MOST_BYTES_OF_HOOK = 1024

@@ -10,6 +10,7 @@ import io
 import json
 import os
 import re
+import runpy
 import shlex
 import subprocess
 import sys
@@ -23,8 +24,9 @@ from acceptance.servers import Server
 from documents.blocks import Block
 from kernel_cache import KERNELS
 from penchant.settings import load_settings
-from penchant.web.site.reference import ADDRESS, curl
 
+_SITE = runpy.run_path(str(Path(__file__).parents[2] / "scripts" / "documents.py"))
+ADDRESS, curl = _SITE["ADDRESS"], _SITE["curl"]
 ANYTHING = "…"
 _COMMAND_S = 300
 _STATUS = "penchant-status:"

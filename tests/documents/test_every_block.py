@@ -13,18 +13,19 @@ from acceptance.servers import Server, command, new_key
 from documents.blocks import RUN_LANGUAGES, Block, blocks_of
 from documents.reading import Reader, agrees, commands, is_whole, matches
 from penchant.storage import open_storage
-from penchant.web.site import library
+from penchant.web.documents import INTERFACE
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-INTERFACE = [ROOT / path for path in library.INTERFACE]
-APART = [*INTERFACE, ROOT / "docs" / "how-to" / "import.md", ROOT / "docs" / "reference" / "import-formats.md"]
+WEB = ROOT / "packages" / "penchant" / "src" / "penchant" / "web"
+OPERATIONS = [WEB / "interface" / f"{name}.md" for name in INTERFACE]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *OPERATIONS]
+APART = [*OPERATIONS, ROOT / "docs" / "how-to" / "import.md"]
 """Pages that are followed otherwise: one after the other, and by tests/importing, a format at a time."""
 BEGINNING = [ROOT / "README.md", ROOT / "docs" / "tutorial" / "quickstart.md"]
 """Who has followed one finds in the other what it prints all the same."""
-READINGS = [BEGINNING, *([path] for path in DOCUMENTS if path not in [*APART, *BEGINNING]), INTERFACE]
+READINGS = [BEGINNING, *([path] for path in DOCUMENTS if path not in [*APART, *BEGINNING]), OPERATIONS]
 """What is followed in one go."""
-EMPTY = {"client.md", "interface.md"}
+EMPTY = {"client.md", "service.md"}
 """Documents that begin with no source; all others find the demo's."""
 MOST_NOT_RUN = 16
 """Blocks that no test can run, all together: each says why, and there should be few."""

@@ -221,12 +221,6 @@ def metrics(target: Target) -> None:
         client.get("/-/metrics")
 
 
-def searches(target: Target) -> None:
-    """Search the documents for words that stand everywhere."""
-    with target.client() as client:
-        client.get("/-/docs/search?q=a+b+c+d+e+s+t+w+th+in+of+is+to+an+it+a+re")
-
-
 def sources(target: Target) -> None:
     """Make sources, read them and delete them."""
     name = f"churn-{random.randrange(10**9)}"
@@ -384,7 +378,6 @@ ATTACKS: Sequence[Callable[[Target], None]] = (
     previews,
     explanations,
     metrics,
-    searches,
     sources,
     submissions,
     small_submissions,

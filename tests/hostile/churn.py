@@ -134,7 +134,7 @@ class Churn:
                 "x-request-id": word,
             }
             self._ask("GET", f"/{LASTING}/content/stays/similar?exclude={word}", headers=headers)
-            self._ask("GET", f"/-/docs?{word}={word}", headers=headers)
+            self._ask("GET", f"/-/openapi.json?{word}={word}", headers=headers)
             self._ask("GET", f"/{word}/content/{word}", 4, headers=headers)
 
     def _churn_wrong_keys(self) -> None:

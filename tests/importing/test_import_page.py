@@ -1,4 +1,4 @@
-"""Every command and file of docs/how-to/import.md and docs/reference/import-formats.md does what the pages say."""
+"""Every command and file of docs/how-to/import.md and of the formats' README.md does what the pages say."""
 
 import re
 import shlex
@@ -16,9 +16,9 @@ from penchant.cli.upkeep import export_source
 from penchant.importing import FORMATS
 from penchant.importing.drafts import type_named
 
-DOCUMENTS = Path(__file__).parents[2] / "docs"
-PAGES = ("how-to/import.md", "reference/import-formats.md")
-PAGE = "".join((DOCUMENTS / name).read_text(encoding="utf-8") for name in PAGES)
+ROOT = Path(__file__).parents[2]
+PAGES = ("docs/how-to/import.md", "packages/penchant/src/penchant/importing/formats/README.md")
+PAGE = "".join((ROOT / name).read_text(encoding="utf-8") for name in PAGES)
 SECTIONS = {part.partition("\n")[0]: part for part in PAGE.split("\n## ")[1:]}
 FILE = re.compile(r"```\w+ (\S+)\n(.*?)```", re.DOTALL)
 CONSOLE = re.compile(r"```console\n(.*?)```", re.DOTALL)

@@ -30,16 +30,6 @@ def test_a_key_goes_over_to_another_plan_once(storage: Storage, account: int) ->
     assert entries == [("key.plan", "other", "k"), ("key.create", "test", "k")]
 
 
-def test_a_browser_key_goes_over_to_other_origins_once(storage: Storage, account: int) -> None:
-    record = key_record(account, "k", origins="https://a.example")
-    storage.keys.create(record, actor="test")
-    both = ["https://a.example", "https://b.example"]
-
-    assert [storage.keys.set_origins("k", both, actor="test") for _ in range(2)] == [True, False]
-    assert storage.keys.find("k") == replace(record, origins=" ".join(both))
-    assert storage.accounts.list_audit(account_id=account)[0].action == "key.origins"
-
-
 def test_usage_adds_up(storage: Storage, account: int) -> None:
     for answers in (2, 3):
         done(storage, AddUsage(account_id=account, month="2026-11", answers=answers))

@@ -13,7 +13,7 @@ export interface paths {
         };
         /**
          * Where the documents, the dashboard and the OpenAPI document are; a browser is sent to the dashboard.
-         * @description Where the documents, the dashboard and the OpenAPI document are; a browser is sent to the dashboard.
+         * @description Where the documents, the dashboard and the OpenAPI document are. A browser (`Accept: text/html`) is sent to the dashboard.
          */
         get: operations["addresses"];
         put?: never;
@@ -53,7 +53,7 @@ export interface paths {
         };
         /**
          * Whether requests can be served.
-         * @description Whether requests can be served.
+         * @description Whether requests can be served: 200, with `warnings` where the operator should change something, or 503 while the database is away.
          */
         get: operations["ready"];
         put?: never;
@@ -73,7 +73,7 @@ export interface paths {
         };
         /**
          * The metrics, in the Prometheus text form.
-         * @description The metrics, in the Prometheus text form.
+         * @description The metrics in the Prometheus text form; the setting `metrics-public` may close them.
          */
         get: operations["metrics"];
         put?: never;
@@ -93,7 +93,7 @@ export interface paths {
         };
         /**
          * A page that explains an error.
-         * @description A page that explains an error.
+         * @description A page that explains an error; `type` of each error leads to it.
          */
         get: operations["problem"];
         put?: never;
@@ -1341,49 +1341,9 @@ export interface paths {
         };
         /**
          * This interface as an OpenAPI document: 3.1, or 3.0.3 `for=generators`.
-         * @description This interface as an OpenAPI document: 3.1, or 3.0.3 `for=generators`.
+         * @description This interface as an OpenAPI document: 3.1, or 3.0.3 `for=generators` of clients, which take no value of several forms.
          */
         get: operations["openapi"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/-/docs": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * The documents and this reference, as pages.
-         * @description The documents and this reference, as pages.
-         */
-        get: operations["docs"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/-/docs/{page}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * A page of the documents; `search?q=` searches them.
-         * @description A page of the documents; `search?q=` searches them.
-         */
-        get: operations["docsPage"];
         put?: never;
         post?: never;
         delete?: never;
@@ -21106,181 +21066,6 @@ export interface operations {
             422: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    docs: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Tags of answers that the client has; 304 where one of them still holds. */
-                "If-None-Match"?: string;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done. */
-            200: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /** @example … */
-                    "text/html": components["schemas"]["Text"];
-                };
-            };
-            /** @description The client has the answer already. */
-            304: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description `malformed-path`: Malformed path or query */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    docsPage: {
-        parameters: {
-            query?: {
-                /** @description Words to search the documents for. */
-                q?: string;
-            };
-            header?: {
-                /** @description Tags of answers that the client has; 304 where one of them still holds. */
-                "If-None-Match"?: string;
-            };
-            path: {
-                /**
-                 * @description The name of a page, as the navigation links to it.
-                 * @example quickstart
-                 */
-                page: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done. */
-            200: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /** @example … */
-                    "text/html": components["schemas"]["Text"];
-                };
-            };
-            /** @description The client has the answer already. */
-            304: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    ETag: components["headers"]["ETag"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description `malformed-path`: Malformed path or query */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `unknown-route`: No such address */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `invalid-input`: Not acceptable */
-            422: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `overloaded`: Overloaded */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    "Retry-After": components["headers"]["Retry-After"];
                     [name: string]: unknown;
                 };
                 content: {

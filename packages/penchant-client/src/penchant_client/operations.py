@@ -713,11 +713,6 @@ def undo_draft(source: str, name: str, **options: Unpack[PutDraftOptions]) -> Re
     )
 
 
-def docs() -> Request[str]:
-    """The documents and this reference, as pages."""
-    return request_of("GET", "/-/docs", str)
-
-
 class OperationMethods:
     """A method for each."""
 
@@ -780,4 +775,3 @@ class OperationMethods:
     draft_effect = RequestMethod(draft_effect)
     publish_draft = RequestMethod(publish_draft)
     undo_draft = RequestMethod(undo_draft)
-    docs = RequestMethod(docs)

@@ -1,7 +1,7 @@
 """Settings of the service: environment before TOML file before default.
 
 The only place that reads or sets the environment. Every setting says what it does and whether it changes answers or
-only operation; ``docs/reference/settings.md`` is checked against this file by a test.
+only operation; the table of docs/reference/settings.md is made of these sentences.
 
 Some may change while a service runs (`RELOADED`). How its processes learn of them:
 
@@ -80,10 +80,15 @@ class PlanSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """A plan as the settings file describes it; a limit left out is no limit."""
 
     features: tuple[Feature, ...] = ()
+    """Of ``filters``, ``personalized``, ``profile``, ``interactionsListing``, ``lists``, ``placements``."""
     requests_per_second: PositiveCount | None = None
+    """Requests of a key in a second."""
     sources: Count | None = None
+    """Sources of an account."""
     pieces_per_source: Count | None = None
+    """Pieces in a source; replacing is always possible."""
     recommendations_per_month: Count | None = None
+    """Answers with similar or recommended pieces, of an account in a UTC month."""
 
 
 HeaderName = Annotated[str, msgspec.Meta(pattern="^[A-Za-z][A-Za-z0-9-]{0,99}$")]
@@ -96,9 +101,14 @@ class GroupSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """What people of a group may do at the dashboard, and with which plan; admins are of no account."""
 
     group: GroupName
+    """The group's name, exactly as the proxy writes it."""
     role: Role
+    """``viewer`` looks at an account, ``editor`` changes it too, ``admin`` manages keys and plans of all accounts, and
+    sees no source."""
     account: Annotated[str, msgspec.Meta(min_length=1, max_length=500)] | None = None
+    """The account, for viewers and editors."""
     plan: str = "full"
+    """The plan by which the account is served there."""
 
 
 class NodeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"):
@@ -107,113 +117,115 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     data: str = "penchant-data"
     """Folder of the SQLite file and of caches; made if missing."""
     database: str | None = None
-    """Address of a PostgreSQL database; without one the data folder holds an SQLite file."""
+    """``postgresql://`` address; without one SQLite in the data folder."""
     database_connections: PositiveCount = 16
-    """Connections to PostgreSQL that each worker may hold; requests that need one wait for it."""
+    """Most connections of each worker, and of the helper, to PostgreSQL."""
     database_timeout_s: Annotated[float, msgspec.Meta(gt=0)] = 10
-    """How long a request waits for a connection to PostgreSQL, before 503."""
+    """Longest wait of a request for one, before 503."""
     allow_unsynced_commits: bool = False
-    """Whether a PostgreSQL may be used that acknowledges changes before they are on a disk."""
+    """Use a PostgreSQL with ``synchronous_commit`` or ``fsync`` off, where a crash may lose a 202."""
     redis: Annotated[str, msgspec.Meta(pattern=r"^rediss?://")] | None = None
-    """Address of a Redis through which the rates of keys hold for all nodes together."""
+    """``redis://`` or ``rediss://`` address through which rates of keys hold for all nodes; while it is away each
+    counts for itself; needs ``penchant[redis]``."""
     host: str = "127.0.0.1"
     """Address to listen on."""
     port: Annotated[int, msgspec.Meta(ge=1, le=MAX_PORT)] = 8080
     """Port to listen on."""
     workers: Annotated[int, msgspec.Meta(ge=1, le=MAX_WORKERS)] = 1
-    """Processes that answer requests, all of them the same; about one for each core."""
+    """Processes that answer, at most 256."""
     base_path: Annotated[str, msgspec.Meta(pattern=r"^(/[A-Za-z0-9._~-]+)*$")] = ""
-    """Path that all routes stand below, such as ``/recommendations``."""
+    """Path that all routes stand below."""
     body_limit_bytes: PositiveCount = 32 * 1024 * 1024
-    """Largest request body, counted before and after decompression; more is 413. Pieces may take all of it."""
+    """Largest body, with content, before and after decompression (32 MiB); more is 413."""
     interactions_limit_bytes: PositiveCount = 16 * 1024 * 1024
-    """Largest body with interactions."""
+    """Largest body with interactions (16 MiB)."""
     list_limit_bytes: PositiveCount = 2 * 1024 * 1024
-    """Largest body with a list, ids, likings or a preview."""
+    """Largest body with a list, ids, likings or a preview (2 MiB)."""
     settings_limit_bytes: PositiveCount = 256 * 1024
-    """Largest body with settings of a source, or for the administration."""
+    """Largest body with settings or preferences, for the administration or agents (256 KiB)."""
     source_creations_per_minute: Count = 100
-    """Sources that an account may make in a minute in each worker, before 429; 0: any."""
+    """New sources of an account in a minute and worker, before 429; 0: any."""
     piece_keywords: PositiveCount = 10_000
-    """Keywords that one piece may have; more is 422."""
+    """Most keywords of a piece; more is 422."""
     piece_bytes: PositiveCount = 1024 * 1024
-    """Largest piece as JSON, as it is sent; more is 422."""
+    """Largest piece as JSON; more is 422."""
     body_timeout_s: Seconds = 30
-    """How long a client may pause while it sends a body, before 408."""
+    """Longest pause of a client that sends a body, before 408."""
     body_memory_bytes: PositiveCount = 256 * 1024 * 1024
-    """What the bodies of requests under way may take together in each worker; beyond it 503."""
+    """Memory of each worker for bodies under way and what is made of them; beyond it 503."""
     answer_memory_bytes: Annotated[int, msgspec.Meta(ge=0)] = 8 * 1024 * 1024
     """Memory of each worker for lists of similar pieces that are asked for again; 0: none."""
     person_memory_bytes: Annotated[int, msgspec.Meta(ge=0)] = 32 * 1024 * 1024
-    """Memory of each worker for what people did who asked for recommendations lately; 0: none."""
+    """Memory of each worker for people who asked lately (some 15 KB for 150 interactions); 0: none."""
     longest_delay_s: Seconds = 0.025
-    """How long a request may wait for its turn in a worker while 32 others do, before it is answered 503; 0: any."""
+    """Longest expected wait where 32 others wait, before 503; 0: any."""
     header_timeout_s: Annotated[float, msgspec.Meta(gt=0)] = 10
-    """How long a connection may be open without a whole request head, before the first or between two."""
-    """Connections that one address may have open to each worker; the newest beyond it are closed. 0: any."""
+    """Longest time without a whole request head before a connection is closed."""
     trusted_proxies: tuple[str, ...] = ()
-    """Addresses or networks of proxies in front: their connections are not limited, and what they say of the scheme
-    (``x-forwarded-proto``) is believed."""
+    """Addresses or networks (``10.0.0.0/8``) of proxies whose ``x-forwarded-for`` and ``x-forwarded-proto`` are
+    believed."""
     send_timeout_s: Seconds = 60
-    """How long a client may pause while it reads a streamed list, before it is cut."""
+    """Longest pause of a client that reads, before it is cut."""
     send_rate_bytes: Count = 64 * 1024
-    """Bytes a second that a client must take in of a streamed list, on the average of 30 seconds; 0: any."""
+    """Bytes a second that a client must read of a stream, over 30 seconds, or it is cut; 0: any."""
     min_version_timeout_s: Seconds = 5
-    """How long a read waits for the version that it asks for, before 503."""
+    """Longest wait of a read for its version, before 503."""
     stale_reads_s: Seconds = 60
-    """How long reads go on from the index while the database is away; 0: not at all."""
+    """How long lists are served while the database is away; 0: not at all."""
     index_memory_bytes: Count = 0
-    """What all loaded sources may take in each worker, files included; 0: half of all memory divided by the workers."""
+    """Memory of each worker, and of the helper, for loaded sources, mapped files included; 0: half of the machine's
+    memory over the workers."""
     audit_retention_days: Count = 396
-    """How long entries of the audit log, and keys that have ended, are kept and listed; 0: for good."""
+    """How long entries of the audit log, and keys that have ended, are kept; 0: for good."""
     kernel_folder: str | None = None
-    """Folder of the compiled kernels; by default one in the user's cache folder, or else in the data folder."""
+    """Folder of the compiled kernels, by default ``penchant/kernels`` in the user's cache folder (``XDG_CACHE_HOME``,
+    else ``~/.cache``), or ``kernels`` in the data folder. Others may not write it."""
     metrics_public: bool = True
-    """Whether ``/-/metrics`` answers without a key; otherwise it wants one with the admin role."""
+    """Answer ``/-/metrics`` without a key; otherwise with the admin role."""
     dashboard: bool = True
-    """Whether the dashboard is served; otherwise its addresses are 404."""
+    """Serve the dashboard."""
     dashboard_proxy_header: HeaderName | None = None
-    """Header in which a proxy of ``trusted-proxies`` names the person who comes to the dashboard."""
+    """Header in which a proxy names the person; needs ``trusted-proxies`` and the next setting."""
     dashboard_proxy_groups_header: HeaderName | None = None
-    """Header in which it names the person's groups."""
+    """Header with the person's groups, by commas or vertical bars."""
     dashboard_proxy_sign_out: Annotated[str, msgspec.Meta(pattern=r"^(?:https?://|/)[!-~]*$")] | None = None
-    """Address where people sign out whom a proxy names."""
+    """Address of *Sign out* for these people."""
     dashboard_groups: tuple[GroupSettings, ...] = ()
-    """What people of which groups may do at the dashboard."""
-    example: bool = False
-    """Whether the demo's pages at ``/-/example`` are served; `penchant demo` does."""
+    """What groups of people whom a proxy names may do."""
     administration: bool = True
-    """Whether ``/-/admin`` is served; otherwise its addresses are 404, and the command line does the same."""
+    """Serve ``/-/admin``."""
     hsts_max_age_s: Count = 0
-    """How long browsers that came by TLS are told to use it alone (``strict-transport-security``); 0: not at all."""
+    """How long browsers that came over TLS are told to use TLS alone; 0: not at all."""
     image_hosts: tuple[Host, ...] = ()
-    """Hosts (``img.example``, ``img.example:8443``) from which the dashboard's pages may show pictures of pieces."""
+    """Hosts (``img.example:8443``) of pictures at the dashboard."""
     pull_hosts: tuple[Host, ...] = ()
-    """Hosts that pulls may ask by plain HTTP and at private addresses; all others by HTTPS, at public ones."""
+    """Hosts (``shop.internal``, ``10.0.0.5:8096``) that pulls may ask by HTTP and at private addresses."""
     pull_limit_bytes: PositiveCount = 256 * 1024 * 1024
-    """Largest file that a pull fetches, packed and unpacked."""
+    """Largest file of a pull, packed and unpacked."""
     cors_origins: tuple[str, ...] = ()
-    """Origins whose pages may call the service; none by default."""
+    """Origins whose pages may call the service."""
     mcp: bool = False
-    """Whether ``/-/mcp`` is served, tools for agents; otherwise it is 404."""
+    """Serve tools for agents at ``/-/mcp``."""
     legacy_paths: bool = False
-    """Whether the paths of the interface's beta are served beside the others, for clients of 2019 and 2020."""
+    """Serve the paths of the interface's beta too: ``POST /{source}`` and ``POST /{source}/`` as ``…/content``, ``GET
+    /{source}/`` as ``…/ids``, ``POST /{source}/users/{userID}/{type}/{contentID}`` as
+    ``…/interactions/{type}/content/{contentID}``."""
     tls_certificate: str | None = None
-    """PEM file of the server's certificate; with ``tls-key`` the service speaks TLS."""
+    """PEM file; with ``tls-key`` the service speaks TLS."""
     tls_key: str | None = None
-    """PEM file of the certificate's private key."""
+    """PEM file of the certificate's key."""
     log_level: Annotated[str, msgspec.Meta(pattern="^(debug|info|warning|error)$")] = "info"
-    """Least severity that is logged."""
+    """``debug``, ``info``, ``warning`` or ``error``."""
     log_format: Annotated[str, msgspec.Meta(pattern="^(text|json)$")] = "text"
-    """``text`` for people, or ``json``: one object a line."""
+    """``text``, or ``json``: an object a line."""
     log_requests: bool = False
-    """Whether every request is logged, with its route's template, never with ids or names."""
+    """A line for each request, without ids."""
     cluster: Annotated[str, msgspec.Meta(pattern=r"^[^\s/@]+:[0-9]+$")] | None = None
-    """Address (host:port) of a Ray cluster that does work over everybody; needs the extra ``ray``."""
+    """Address of a Ray cluster; needs ``penchant[ray]``."""
     tracing_endpoint: str | None = None
-    """Address that spans are sent to by OTLP over HTTP; needs the extra ``tracing``."""
+    """Address for spans, such as ``http://127.0.0.1:4318/v1/traces``; needs ``penchant[tracing]``."""
     plans: dict[str, PlanSettings] = {}
-    """Plans beside the built-in ``full`` and ``basic``, which they may also redefine."""
+    """Plans beside ``full`` and ``basic``, which they may redefine."""
 
     @property
     def origin(self) -> str:

@@ -108,7 +108,7 @@ class Metrics:
         self.request_seconds = histogram(
             "penchant_request_seconds", "Time from a request's first byte to the end of its answer.", "route", "method"
         )
-        self.problems = counter("penchant_problems", "Errors answered, by code.", "code")
+        self.problems = counter("penchant_problems", "Refused requests, by code.", "code")
         self.relayed_requests = counter(
             "penchant_relayed_requests", "Requests that the helper answered, of accounts that used most of a worker."
         )
@@ -135,8 +135,8 @@ class Metrics:
             "penchant_erased_log_bytes", "Size of SQLite's write-ahead log while it may hold what was erased."
         )
         self.erased_log_seconds = self._gauge("penchant_erased_log_seconds", "How long it has.")
-        self.pulls = counter("penchant_pulls", "Runs of pulls, by what came of them.", "outcome")
-        self.drafts_due = counter("penchant_drafts_due", "Scheduled drafts, by what came of them.", "outcome")
+        self.pulls = counter("penchant_pulls", "Runs of pulls: stored, unchanged, withheld, failed.", "outcome")
+        self.drafts_due = counter("penchant_drafts_due", "Scheduled drafts: published, failed.", "outcome")
         self.failing_pulls = self._gauge("penchant_failing_pulls", "Pulls that failed the last time.", mode="max")
 
     def _add_storage_metrics(self) -> None:
@@ -152,17 +152,21 @@ class Metrics:
         self.connections = gauge("penchant_database_connections", "Database connections in use.")
         self.connections_opened = counter("penchant_database_connections_opened", "Database connections made.")
         self.read_wait_seconds = histogram("penchant_read_wait_seconds", "How long reads waited for a thread.")
-        self.key_checks = counter("penchant_key_checks", "Keys looked up, remembered or read.", "cache")
-        self.similar_answers = counter("penchant_similar_answers", "Similar lists, remembered or searched.", "cache")
+        self.key_checks = counter("penchant_key_checks", "Keys remembered (hit) or read (miss).", "cache")
+        self.similar_answers = counter(
+            "penchant_similar_answers", "Similar lists, remembered (hit) or searched (miss).", "cache"
+        )
         self.personal_lists = counter(
-            "penchant_personal_lists", "Lists of recommendations for people, remembered or searched.", "cache"
+            "penchant_personal_lists", "Recommendations of people, remembered (hit) or searched (miss).", "cache"
         )
         self.filtered_lists = counter("penchant_filtered_lists", "Lists with a filter or boosts.", "parameter")
         self.agent_calls = counter(
             "penchant_agent_calls", "Calls of tools by agents: ok, or the code of the error.", "tool", "outcome"
         )
         self.remembered_people = counter(
-            "penchant_remembered_people", "People who asked for recommendations, remembered or read.", "cache"
+            "penchant_remembered_people",
+            "People who asked for recommendations, remembered (hit) or read (miss).",
+            "cache",
         )
         self.remembered_people_bytes = gauge(
             "penchant_remembered_people_bytes", "Memory of what people did who asked for recommendations lately."
@@ -177,7 +181,9 @@ class Metrics:
             "Pieces of lists not stored as seen, beyond what counts of a person, or of lists for nobody, on a day.",
         )
         self.changes_sent = counter("penchant_changes_sent", "Changes of pieces sent to followers.")
-        self.placement_lists = counter("penchant_placement_lists", "Lists of placements, by kind.", "kind", "outcome")
+        self.placement_lists = counter(
+            "penchant_placement_lists", "Lists of placements: listed, filled up (filled), empty.", "kind", "outcome"
+        )
         self.stopped_lists = counter("penchant_stopped_lists", "Lists instead of worse variants.")
         self.waiting_followers = gauge("penchant_waiting_followers", "Requests that wait for a change.")
 

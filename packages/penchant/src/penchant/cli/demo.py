@@ -1,7 +1,6 @@
 """``penchant demo``: load the catalogues that ship with the project, serve them, and say how to ask."""
 
 import os
-from collections.abc import Sequence
 from contextlib import closing
 from importlib.resources import files
 from pathlib import Path
@@ -14,14 +13,10 @@ from penchant.bootstrap import storage_of
 from penchant.cli.importing import load_ndjson
 from penchant.cli.keys import make_key
 from penchant.cli.locations import DataLocation
-from penchant.cli.options import COMMAND_LINE, DEMO_KEY_FILE
+from penchant.cli.options import DEMO_KEY_FILE
 from penchant.cli.serve import run
 from penchant.model import FULL_PLAN
-from penchant.service import administration
-from penchant.settings import NodeSettings
-from penchant.storage import KeyRecord, Storage
-from penchant.web.example import EXAMPLE_KEY_FILE
-from penchant.wire import MAX_ORIGINS
+from penchant.storage import Storage
 
 ACCOUNT = "demo"
 """The account of the catalogues, apart from those that people use in earnest."""
@@ -45,10 +40,8 @@ You like Jane Eyre:
 What you may like as well:
   curl -H 'x-api-key: {key}' '{address}/works/users/you/recommendation?take=5'
 
-See it in a browser: what a page shows at {address}/-/example, and what editors see at {address}/-/dashboard,
-where you sign in with the key.
-
-The documents, with a quickstart, are at {address}/-/docs. Ctrl-C ends the demo; the data stays.
+See it in a browser: what editors see is at {address}/-/dashboard, where you sign in with the key, the documents, with
+a quickstart, at {address}/-/docs. Ctrl-C ends the demo; the data stays.
 """
 
 
@@ -56,14 +49,12 @@ def serve_demo(location: DataLocation, *, load_only: bool, cors_origins: tuple[s
     """Load the demo catalogues where they are not there yet, and serve them."""
     # Added to those of the settings' file, where there are some.
     settings = location.settings(**listening)
-    settings = msgspec.structs.replace(settings, cors_origins=(*settings.cors_origins, *cors_origins), example=True)
+    settings = msgspec.structs.replace(settings, cors_origins=(*settings.cors_origins, *cors_origins))
     with closing(storage_of(settings)) as storage:
         key_file = Path(settings.data) / DEMO_KEY_FILE
         # A file of 0.1.0 has a key of the account `default`: there the catalogues are already, and there they stay.
-        account, key = _kept_key(storage, key_file, ACCOUNT, plan=FULL_PLAN.name)
+        account, key = _kept_key(storage, key_file)
         _load_catalogues(storage, account)
-        if not load_only:
-            _prepare_example(storage, account, settings)
     click.echo(GREETING.format(address=settings.own_address, key=key, key_file=key_file))
     if not load_only:
         run(settings)
@@ -77,40 +68,17 @@ def _load_catalogues(storage: Storage, account: str) -> None:
         load_ndjson(storage, account, source, pieces=folder / pieces, interactions=folder / interactions)
 
 
-def _prepare_example(storage: Storage, account: str, settings: NodeSettings) -> None:
-    """Make what the pages of the example need: a secret that signs people, and a browser key for where pages are."""
-    if storage.accounts.signing_secret(account) is None:
-        administration.roll_secret(storage, account, actor=COMMAND_LINE)
-    hosts = {"127.0.0.1", "localhost", settings.host}
-    own = {f"http://{f'[{host}]' if ':' in host else host}:{settings.port}" for host in hosts}
-    _kept_key(
-        storage,
-        Path(settings.data) / EXAMPLE_KEY_FILE,
-        account,
-        origins=sorted(own | {each for each in settings.cors_origins if each != "*"}),
-    )
-
-
-def _kept_key(storage: Storage, key_file: Path, account: str, **members: Any) -> tuple[str, str]:
-    """Return the account and the key in a file where it still works, otherwise a new one; with all origins wanted."""
+def _kept_key(storage: Storage, key_file: Path) -> tuple[str, str]:
+    """Return the account and the key in a file where it still works, otherwise a new one of the demo's account."""
     if key_file.exists():
         key = key_file.read_text(encoding="ascii").strip()
         # A key is "pk", its id and its secret; the id tells whether it was revoked.
         record = storage.keys.find(key.split("_")[1]) if key.count("_") == 2 else None
         if record is not None and record.revoked_at is None:
-            _add_origins(storage, record, members.get("origins", ()))
             return record.account, key
         key_file.unlink()
-    _, key = make_key(storage, account=account, **members)
+    _, key = make_key(storage, account=ACCOUNT, plan=FULL_PLAN.name)
     descriptor = os.open(key_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="ascii") as file:
         file.write(key + "\n")
-    return account, key
-
-
-def _add_origins(storage: Storage, record: KeyRecord, wanted: Sequence[str]) -> None:
-    """Let a key be used by pages of these origins, too: a demo on another port may still run. The oldest go first."""
-    former = record.origins.split()
-    added = [origin for origin in wanted if origin not in former]
-    if added:
-        storage.keys.set_origins(record.key_id, [*former, *added][-MAX_ORIGINS:], actor=COMMAND_LINE)
+    return ACCOUNT, key

@@ -5,7 +5,6 @@ Keys are stored by their hashes; each is in a plan.
 
 import time
 from collections import Counter
-from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import BigInteger, ColumnElement, Connection, Update, bindparam, func, insert, select, update
@@ -241,12 +240,6 @@ class KeyStore:
         """Put a key into a plan; tell whether it was in another one."""
         statement = update(keys).where(keys.c.key_id == key_id, keys.c.plan != plan)
         return self._change(key_id, statement.values(plan=plan), actor, "key.plan")
-
-    def set_origins(self, key_id: str, origins: Sequence[str], *, actor: str) -> bool:
-        """Let a browser key be used by the pages of these origins; tell whether it was used by others."""
-        joined = " ".join(origins)
-        statement = update(keys).where(keys.c.key_id == key_id, keys.c.origins != joined)
-        return self._change(key_id, statement.values(origins=joined), actor, "key.origins")
 
     def find(self, key_id: str) -> KeyRecord | None:
         """Return a key by its id, revoked or not."""

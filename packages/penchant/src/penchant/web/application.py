@@ -23,8 +23,9 @@ from penchant.telemetry import logger, request_id
 from penchant.tracing import tracing
 from penchant.web.bodies import BodyReceiver, announces_body
 from penchant.web.compression import Compression
+from penchant.web.documents import DOCS_PATH, DocumentSite
 from penchant.web.exchange import REQUEST_ID_HEADER, RequestExchange, request_id_of
-from penchant.web.operations import KEY_HEADER, Operation
+from penchant.web.operations import Operation
 from penchant.web.problems import PROBLEM_MEDIA_TYPE, problem_body, status_of
 from penchant.web.query import decode_component, is_plain, parse_query
 from penchant.web.refusals import Refusals
@@ -65,10 +66,8 @@ class Application:
         self._opening = opening
         self._base_path = settings.base_path
         operations = served_operations(settings)
-        self._routes, self._keyless = (
-            _routes([each for each in operations if each.gives_way is gives_way], settings.base_path)
-            for gives_way in (False, True)
-        )
+        self._routes = _routes(operations, settings.base_path)
+        self._documents = DocumentSite(settings.base_path)
         self.services: Services | None = None
         # From inside to outside: what is wrapped last is passed first.
         app: ASGIApp = Compression(self._serve)
@@ -145,8 +144,11 @@ class Application:
                 decode_component(segment)
         query = parse_query(exchange.scope["query_string"])
         _require_host(exchange)
-        is_keyless = exchange.method in {"GET", "HEAD"} and KEY_HEADER not in exchange.headers
-        match = (self._keyless.find(raw_path) if is_keyless else None) or self._routes.find(raw_path)
+        if self._documents.holds(raw_path):
+            exchange.template = DOCS_PATH
+            await self._documents.answer(exchange.scope, exchange.receive, exchange.send)
+            return
+        match = self._routes.find(raw_path)
         if match is None or match[1].get("source") == RESERVED_SEGMENT:
             raise UnknownRoute("No route has this path. Segments may not be empty, and there is no trailing slash.")
         resource, path = match

@@ -1,132 +1,147 @@
-"""Documents of the service: the OpenAPI document, in two forms, and the site of pages beside it.
+"""Documents of the service: the OpenAPI document, in two forms, and the built site where it is installed.
 
-All of it is made when it is first asked for: most processes never are, and what renders pages is slow to import.
+``sh scripts/docs`` builds the site of ``docs/`` and of what is generated from the code into the folder `SITE`, which a
+checkout does not have at first and a wheel may lack.
 """
 
 import asyncio
 import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
 
-from penchant.service.shares import AccountShares
+from starlette.exceptions import HTTPException
+from starlette.responses import RedirectResponse
+from starlette.staticfiles import StaticFiles
+from starlette.types import Message, Receive, Scope, Send
+
+from penchant.errors import UnknownRoute, WrongMethod
 from penchant.web.openapi import for_generators, openapi
 from penchant.web.operations import NOBODY, Answer, Call, Operation
 from penchant.web.parameters import FOR
-from penchant.web.query import Parameter
-from penchant.web.site.library import GUIDE, HOME, SEARCH, Library
 from penchant.wire import encode
 from penchant_engine.computed import computed
 
-if TYPE_CHECKING:
-    from penchant.web.site.serving import DocumentPage, DocumentSite
+SITE = Path(__file__).parents[1] / "site"
+"""Where the built site lies."""
+DOCS_PATH = "/-/docs"
+INTERFACE = (
+    "service",
+    "content",
+    "similar",
+    "people",
+    "recommendations",
+    "placements",
+    "drafts",
+    "source",
+    "administration",
+)
+"""The pages in ``interface/`` that describe the operations; their examples are run in this order."""
+_NOT_INSTALLED = (
+    "The documents are not installed with this service. They lie in the folder docs of the project; "
+    "`sh scripts/docs` there builds the pages that are served here."
+)
+HEADERS = (
+    (
+        b"content-security-policy",
+        (
+            b"default-src 'none'; script-src 'self'; worker-src 'self'; connect-src 'self'; "
+            b"style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; form-action 'self'; "
+            b"base-uri 'none'; frame-ancestors 'none'"
+        ),
+    ),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"same-origin"),
+    (b"cache-control", b"no-cache"),
+)
+"""Nothing of another host is loaded. A cache asks each time, and gets a 304."""
 
-QUERY = Parameter(name="q", description="Words to search the documents for.", schema={"type": "string"})
-SEARCH_WAIT_S = 5.0
-"""How long a search waits for those before it."""
-SEARCH_PAUSE = 4.0
-"""How long after a search the next one begins, for the time that it took: a fifth of a worker at most."""
-_NO_ACCOUNT = 0
-"""That of a search, which needs no key."""
+
+def interface_text() -> str:
+    """Return the pages that describe the operations as one text, in their order."""
+    folder = files("penchant.web") / "interface"
+    return "\n".join((folder / f"{name}.md").read_text(encoding="utf-8") for name in INTERFACE)
 
 
-def document_operations(operations: Sequence[Operation], base_path: str) -> tuple[Operation, ...]:
-    """Return the operations that answer the OpenAPI document and the site, themselves included in both."""
-    return ServiceDocuments(operations, base_path).operations
-
-
-class ServiceDocuments:
-    """The OpenAPI document of some operations and the site beside it, each made once, in a thread of its own."""
+class OpenApiDocument:
+    """The OpenAPI document of some operations, made once, in a thread of its own, when it is first asked for."""
 
     def __init__(self, operations: Sequence[Operation], base_path: str) -> None:
         self._base_path = base_path
         self._lock = threading.Lock()
         self._forms: tuple[Answer, Answer] | None = None
-        self._site: DocumentSite | None = None
-        self._searches = AccountShares(
-            "searches are being made", turns=1, of_account=1, wait_s=SEARCH_WAIT_S, pause=SEARCH_PAUSE
+        self.operation = Operation(
+            method="GET",
+            path="/-/openapi.json",
+            name="openapi",
+            summary="This interface as an OpenAPI document: 3.1, or 3.0.3 `for=generators`.",
+            handler=self._answer,
+            parameters=(FOR,),
+            tag="service",
+            about=NOBODY,
+            public=True,
+            answer="OpenApi",
         )
-        self._preparing = asyncio.Lock()
-        self.operations: tuple[Operation, ...] = (
-            Operation(
-                method="GET",
-                path="/-/openapi.json",
-                name="openapi",
-                summary="This interface as an OpenAPI document: 3.1, or 3.0.3 `for=generators`.",
-                handler=self._answer_document,
-                parameters=(FOR,),
-                tag="service",
-                about=NOBODY,
-                public=True,
-                answer="OpenApi",
-            ),
-            self._page_operation("docs", "/-/docs", "The documents and this reference, as pages."),
-            self._page_operation("docsPage", "/-/docs/{page}", "A page of the documents; `search?q=` searches them."),
-        )
-        self._described = (*operations, *self.operations)
-        # In no document for clients.
-        self.operations += (self._page_operation("guide", f"/{GUIDE}", "The documents, listed for language models."),)
+        self._described = (*operations, self.operation)
 
-    async def _answer_document(self, call: Call) -> Answer:
+    @computed
+    def document(self) -> dict[str, Any]:
+        """The document, which describes itself, too."""
+        return openapi(self._described, self._base_path, interface_text())
+
+    async def _answer(self, call: Call) -> Answer:
         exact, generators = await asyncio.to_thread(self._made_forms) if self._forms is None else self._forms
         return exact if call.values()[FOR.name] is None else generators
 
     def _made_forms(self) -> tuple[Answer, Answer]:
         with self._lock:
             if self._forms is None:
-                document = self._document
+                document = self.document
                 self._forms = Answer(body=encode(document)), Answer(body=encode(for_generators(document)))
             return self._forms
 
+
+class DocumentSite:
+    """ASGI application of the built site below ``/-/docs``: files alone, none of them of another host."""
+
+    def __init__(self, base_path: str) -> None:
+        self._root = base_path + DOCS_PATH
+        self._folder = SITE
+
+    def holds(self, raw_path: str) -> bool:
+        """Return whether an address is below the site's."""
+        return raw_path == self._root or raw_path.startswith(f"{self._root}/")
+
+    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer with a file of the site.
+
+        Raises:
+            UnknownRoute: there is no such file, or the site is not installed.
+            WrongMethod: it is neither GET nor HEAD.
+        """
+        if scope["method"] not in {"GET", "HEAD"}:
+            raise WrongMethod("The documents take GET and HEAD.", allow="GET, HEAD")
+        if not (self._folder / "index.html").is_file():
+            raise UnknownRoute(_NOT_INSTALLED)
+        if scope["path"] == self._root:
+            # Its links are relative to a folder. No host is named, since a proxy may have another.
+            await RedirectResponse(f"{self._root}/")(scope, receive, send)
+            return
+        name = scope["path"].removeprefix(f"{self._root}/") or "index.html"
+        try:
+            response = await self._files.get_response(name, scope)
+        except HTTPException:
+            raise UnknownRoute("The documents have no page of this name; /-/docs/ leads to all of them.") from None
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], *HEADERS]
+            await send(message)
+
+        # Without extensions of the server, which would send the file past those who compress and count answers.
+        await response({**scope, "extensions": {}}, receive, with_headers)
+
     @computed
-    def _document(self) -> dict[str, Any]:
-        return openapi(self._described, self._base_path, Library().interface)
-
-    def _made_site(self) -> "DocumentSite":
-        from penchant.web.site.serving import DocumentSite  # noqa: PLC0415  # what renders pages is slow to import
-
-        with self._lock:
-            if self._site is None:
-                self._site = DocumentSite(self._document, self._base_path)
-            return self._site
-
-    def _page_operation(self, name: str, path: str, summary: str) -> Operation:
-        """Return the operation that answers the pages at an address, ``{page}`` being a page's name."""
-        return Operation(
-            method="GET",
-            path=path,
-            name=name,
-            summary=summary,
-            handler=self._answer_page,
-            tag="service",
-            about=NOBODY,
-            public=True,
-            has_etag=True,
-            parameters=(QUERY,) if "{page}" in path else (),
-            answer="Text",
-            answer_media_type="text/html",
-            errors=("unknown-route", "overloaded") if "{page}" in path else (),
-            gives_way=path == f"/{GUIDE}",
-        )
-
-    async def _answer_page(self, call: Call) -> Answer:
-        page = await self._asked(call)
-        headers = dict(page.headers)
-        # Only with its present tag in the address may a cache keep it for ever.
-        if call.query.values("v") == [page.etag]:
-            headers |= {"cache-control": "public, max-age=31536000, immutable"}
-        return Answer(body=page.body, media_type=page.media_type, etag=page.etag, headers=headers)
-
-    async def _asked(self, call: Call) -> "DocumentPage":
-        name = call.path.get("page", GUIDE if call.operation.gives_way else HOME)
-        site = await asyncio.to_thread(self._made_site) if self._site is None else self._site
-        if name == SEARCH:
-            # The one page that costs something each time, and needs no key: one at a time, for a process.
-            await call.services.admission.enter(is_patient=False)
-            # Apart from the turns: to render all documents takes seconds, and a turn's pause is four times as long.
-            async with self._preparing:
-                if not site.is_searchable:
-                    await asyncio.to_thread(site.prepare_search)
-            async with self._searches.turn(_NO_ACCOUNT):
-                return await asyncio.to_thread(site.found, " ".join(call.query.values(QUERY.name)))
-        # On the event loop only where nothing is to be made: to render a long document takes a while.
-        return site.page(name) if site.has(name) else await asyncio.to_thread(site.page, name)
+    def _files(self) -> StaticFiles:
+        return StaticFiles(directory=self._folder)

@@ -61,7 +61,6 @@ _PATH_PARAMETERS: Mapping[str, tuple[str, str]] = {
     "account": ("The name of an account; made if it is missing.", "press"),
     "keyID": ("The id of a key, the part between its underscores.", "Zk4tQ9"),
     "name": ("The name of a placement; percent-encoded once.", "home"),
-    "page": ("The name of a page, as the navigation links to it.", "quickstart"),
 }
 _HEADERS: Mapping[str, tuple[str, str]] = {
     "ETag": ("string", "Tag of the answer, for `If-None-Match`; of a draft its revision."),

@@ -322,7 +322,6 @@ class Operation:
     ``changes_interactions`` answers tell the version that the interactions then have.
     ``has_etag`` answers can be asked for again conditionally, ``has_lines`` ones come as NDJSON, too.
     ``counted`` answers count against the monthly quota. ``personal`` answers are never stored by caches.
-    One that ``gives_way`` is for requests without a key: with one, its path names a source.
     ``errors`` are the codes beside those that follow from all this.
     """
 
@@ -357,7 +356,6 @@ class Operation:
     changes_interactions: bool = False
     answer: str | None = None
     answer_media_type: str = JSON
-    gives_way: bool = False
     errors: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

@@ -1,7 +1,6 @@
 """Routes: the operations of the service itself, in the interface's order, and which operations a node serves.
 
-Their rows stand beside their handlers; pages of the dashboard and of the documents are operations too, with a site of
-a base path behind them.
+Their rows stand beside their handlers; pages of the dashboard are operations too, with a base path behind them.
 """
 
 from dataclasses import replace
@@ -13,13 +12,12 @@ from penchant.web.agents import agent_operations
 from penchant.web.content import CONTENT
 from penchant.web.curation import CURATION
 from penchant.web.dashboard import dashboard_operations
-from penchant.web.documents import document_operations
-from penchant.web.example import example_operations
+from penchant.web.documents import OpenApiDocument
 from penchant.web.explanations import EXPLANATIONS
 from penchant.web.operations import Operation
 from penchant.web.people import PEOPLE
 from penchant.web.recommendations import PLAIN_LISTS, RECOMMENDATIONS
-from penchant.web.system import COVER, SYSTEM
+from penchant.web.system import COVER, ELEMENTS, SYSTEM
 
 CORE_OPERATIONS: tuple[Operation, ...] = (
     *SYSTEM,
@@ -57,17 +55,17 @@ LEGACY_OPERATIONS = (
 def served_operations(settings: NodeSettings) -> tuple[Operation, ...]:
     """Return every operation that a node serves: those of the interface, and what settings add or take away.
 
-    The OpenAPI document adds itself and the documents.
+    The OpenAPI document adds itself.
     """
     base_path, interface = settings.base_path, interface_operations()
-    operations = (*document_operations(interface, base_path), *interface)
+    operations = (OpenApiDocument(interface, base_path).operation, *interface)
     if not settings.administration:
         operations = tuple(operation for operation in operations if not operation.admin)
     return (
         *operations,
         COVER,
+        ELEMENTS,
         *(dashboard_operations(base_path) if settings.dashboard else ()),
-        *example_operations(base_path, pages=settings.example),
         *(agent_operations(interface) if settings.mcp else ()),
         *(LEGACY_OPERATIONS if settings.legacy_paths else ()),
     )

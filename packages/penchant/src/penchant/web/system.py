@@ -1,4 +1,6 @@
-"""Handlers of the service's own addresses: health, metrics, documents."""
+"""Handlers of the service's own addresses: health, metrics, problems, and files for pages."""
+
+from importlib.resources import files
 
 import msgspec
 
@@ -18,6 +20,14 @@ _COVER_HEADERS = {
     # Opened by itself it is a document of this origin; it runs and loads nothing all the same.
     "content-security-policy": "default-src 'none'; sandbox",
     # Pages of any origin may show it: it tells nothing but the title in its address.
+    "cross-origin-resource-policy": "cross-origin",
+    "x-content-type-options": "nosniff",
+}
+_JAVASCRIPT = "text/javascript; charset=utf-8"
+_ELEMENTS_HEADERS = {
+    "cache-control": "no-cache",
+    # Pages of any origin may load it: what they may not ask, the elements then say.
+    "access-control-allow-origin": "*",
     "cross-origin-resource-policy": "cross-origin",
     "x-content-type-options": "nosniff",
 }
@@ -116,3 +126,22 @@ COVER = Operation(
     answer_media_type=_SVG,
 )
 """The picture of a piece that has none, by its ``title``: for pages, and so in no document for clients."""
+
+
+async def _elements(_call: Call) -> Answer:
+    body = (files("penchant.web") / "elements.js").read_bytes()
+    return Answer(body=body, media_type=_JAVASCRIPT, headers=_ELEMENTS_HEADERS, etag=body_tag(body))
+
+
+ELEMENTS = Operation(
+    method="GET",
+    path="/-/elements.js",
+    name="elements",
+    summary="The elements for pages.",
+    handler=_elements,
+    tag="service",
+    about=NOBODY,
+    public=True,
+    answer_media_type=_JAVASCRIPT,
+)
+"""The bundle of ``clients/elements``: for pages, and so in no document for clients."""
