@@ -11,15 +11,16 @@ from starlette.testclient import TestClient
 
 from acceptance.processes import wait_until
 from penchant.bootstrap import METRICS_FOLDER, METRICS_LOCK, kernel_folder, shared_metrics, storage_of, web_application
-from penchant.bootstrap.processes import building_apart, stand_in_search
+from penchant.bootstrap.processes import building_apart
 from penchant.cli.keys import make_key
 from penchant.errors import StorageUnavailable, UnknownSource
+from penchant.hooks import packages
 from penchant.live.election import Election
 from penchant.live.segment_files import SEGMENT
 from penchant.model import EncodedPiece
-from penchant.service.bulk import stand_ins as stand_in_ranges
 from penchant.settings import METRICS_VARIABLE, CurrentSettings, NodeSettings, metrics_folder
 from penchant.storage import DeleteSource, SubmitPieces
+from penchant_batch import stand_ins as stand_in_ranges
 from penchant_engine.index.layout import LikenessNorms, SparseRows
 from penchant_engine.index.people.weights import StandInQuery
 
@@ -119,7 +120,7 @@ def test_without_a_cluster_nobody_else_finds_stand_ins(
     rows = SparseRows(starts, np.zeros(0, dtype=np.uint32), none)
     query = StandInQuery(rows, rows, LikenessNorms(none, none, 0.0), np.zeros(0, dtype=np.int64))
 
-    assert stand_in_search(msgspec.structs.replace(settings, cluster=cluster))(query) is None
+    assert packages().stand_in_search(msgspec.structs.replace(settings, cluster=cluster))(query) is None
     assert len(caplog.records) == (cluster is not None)
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from penchant.cluster.executor import WorkPlan
-from penchant.cluster.work_folder import StoredPlan, WorkFolder
 from penchant.errors import Refused
 from penchant.importing.checkpoint import Checkpoint, CheckpointFile
 from penchant.importing.report import ImportTally
+from penchant_batch.executor import WorkPlan
+from penchant_batch.work_folder import StoredPlan, WorkFolder
 from penchant_engine.compiling import find_fault
 from penchant_engine.owned_folders import alien_part, own_folder
 
@@ -104,17 +104,17 @@ def plan(work: str, *files: str) -> WorkPlan:
     "stored",
     (
         plan("subprocess:Popen", "evil.sh"),
-        plan("penchant.service.bulk.lists:msgspec", "people"),
-        plan("penchant.service.bulk.lists:prepare", "/etc/passwd"),
-        plan("penchant.service.bulk.lists:prepare", "../people"),
-        plan("penchant.service.bulk.lists:prepare", ".."),
+        plan("penchant_batch.lists:msgspec", "people"),
+        plan("penchant_batch.lists:prepare", "/etc/passwd"),
+        plan("penchant_batch.lists:prepare", "../people"),
+        plan("penchant_batch.lists:prepare", ".."),
     ),
 )
 def test_a_plan_names_our_work_and_files_of_its_folder(tmp_path: Path, stored: WorkPlan) -> None:
     request = {"source": "s"}
     work = WorkFolder(tmp_path / "out")
     with work.locked():
-        work.begin(StoredPlan(request=request, about={}, plan=plan("penchant.service.bulk.lists:prepare", "people")))
+        work.begin(StoredPlan(request=request, about={}, plan=plan("penchant_batch.lists:prepare", "people")))
         assert work.resumable(request) is not None
         work.begin(StoredPlan(request=request, about={}, plan=stored))
         assert work.resumable(request) is None
@@ -125,7 +125,7 @@ def test_an_output_among_files_of_others_follows_no_link(shared: Path, tmp_path:
     precious.write_text("kept")
     (shared / "out.new").symlink_to(precious)
     work = WorkFolder(shared / "out")
-    stored = StoredPlan(request={}, about={}, plan=plan("penchant.service.bulk.lists:prepare"))
+    stored = StoredPlan(request={}, about={}, plan=plan("penchant_batch.lists:prepare"))
 
     with work.locked():
         work.begin(stored)

@@ -19,12 +19,12 @@ import pytest
 from kernel_cache import KERNELS
 from penchant.live.views import View
 from penchant.model import SourceSettings
-from penchant.service.bulk.inputs import BulkContext, BulkInputs
-from penchant.service.bulk.lists import lines_of
-from penchant.service.bulk.placement_facts import PlacementFacts
 from penchant.settings import NodeSettings
 from penchant.storage import SourceHead
 from penchant.wire import RecommendedPiece
+from penchant_batch.inputs import BulkContext, BulkInputs
+from penchant_batch.lists import lines_of
+from penchant_batch.placement_facts import PlacementFacts
 from penchant_engine.compiling import load_kernels
 from penchant_engine.index import IntArray, PeopleEvents, PeopleTable, Snapshot, Strings, people_table
 from penchant_engine.index.compiled import engine

@@ -24,9 +24,10 @@ from evaluation.by_executors import evaluate_by, tune_by
 from evaluation.conftest import drawn
 from kernel_cache import KERNELS
 from penchant.cli.importing import load_ndjson
-from penchant.cluster import Executor, StoredPlan, WorkFolder, WorkPlan, executor_of
 from penchant.errors import Refused
 from penchant.storage import open_storage
+from penchant_batch.executor import Executor, WorkPlan, executor_of
+from penchant_batch.work_folder import StoredPlan, WorkFolder
 
 # Not imported here: Ray goes by the environment in which it is imported first.
 pytestmark = [
@@ -166,7 +167,8 @@ def test_a_command_that_loses_the_head_ends_and_what_is_done_stays(nodes: RayNod
 
 def run(words: str) -> int:
     """Run Python that knows what this file does, and return how it ended."""
-    words = f"from cluster.test_ray import *; from penchant.cluster import *; {words}"
+    known = ("cluster.test_ray", "penchant_batch.executor", "penchant_batch.work_folder")
+    words = "; ".join([*(f"from {each} import *" for each in known), words])
     return subprocess.run([sys.executable, "-c", words], check=False).returncode
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import penchant
+import penchant_batch
 import penchant_engine
 import penchant_lab
 from penchant.cli import places
@@ -36,7 +37,7 @@ def without_ray(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     for entry in Path(sysconfig.get_paths()["purelib"]).iterdir():
         if entry.name.partition("-")[0] != "ray":
             (folder / entry.name).symlink_to(entry)
-    sources = [Path(each.__file__ or "").parent.parent for each in (penchant, penchant_engine, penchant_lab)]
+    sources = [Path(each.__file__ or "").parent.parent for each in (penchant, penchant_batch, penchant_engine, penchant_lab)]
     return subprocess.run(
         [sys.executable, "-S", *words],
         capture_output=True,

@@ -11,8 +11,9 @@ import msgspec
 import pytest
 
 from cluster.working import PLAN, TEXT, folder_with, times_begun
-from penchant.cluster import Manifest, StoredPlan, WorkFolder, WorkPlan, executor_of
 from penchant.errors import Refused
+from penchant_batch.executor import WorkPlan, executor_of
+from penchant_batch.work_folder import Manifest, StoredPlan, WorkFolder
 
 STORED = StoredPlan(request={"of": "s"}, about={"version": 7}, plan=PLAN)
 
@@ -20,7 +21,7 @@ STORED = StoredPlan(request={"of": "s"}, about={"version": 7}, plan=PLAN)
 @pytest.fixture(autouse=True)
 def known(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have plans of the tests' own work believed when they are read."""
-    monkeypatch.setattr("penchant.cluster.executor.WORKS", frozenset({PLAN.work}))
+    monkeypatch.setattr("penchant_batch.executor.WORKS", frozenset({PLAN.work}))
 
 
 def write(parts: Iterator[bytes], file: BinaryIO) -> None:

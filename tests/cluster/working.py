@@ -5,7 +5,7 @@ import signal
 import time
 from pathlib import Path
 
-from penchant.cluster import Files, Work, WorkPlan
+from penchant_batch.executor import Files, Work, WorkPlan
 
 PLAN = WorkPlan(work="cluster.working:prepare", files=("text", "deadly", "marks"), count=95, size=10)
 TEXT = bytes(range(95))

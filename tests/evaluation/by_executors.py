@@ -5,9 +5,9 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from penchant.cluster import Executor, WorkPlan
 from penchant.model import SourceSettings
-from penchant.service.bulk.lists import KernelChoice
+from penchant_batch.executor import Executor, WorkPlan
+from penchant_batch.lists import KernelChoice
 from penchant_engine.model import Blend
 from penchant_lab.contest import Contest, ContestLists, made_here
 from penchant_lab.histories import SourceHistory

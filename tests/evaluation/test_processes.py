@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from evaluation.by_executors import evaluate_by, tune_by
-from penchant.cluster import Executor, WorkPlan, executor_of
+from penchant_batch.executor import Executor, WorkPlan, executor_of
 from penchant_lab.histories import SourceHistory
 
 pytestmark = pytest.mark.slow

@@ -17,16 +17,16 @@ from hypothesis import strategies as st
 from clocks import DAY_CLOCK, DayClock
 from kernel_cache import KERNELS
 from penchant.bootstrap import storage_of
-from penchant.cluster.executor import mapped_files
 from penchant.errors import PenchantError
 from penchant.live.following import Follower, View
 from penchant.live.segment_files import Segments
 from penchant.model import PlacementKind
-from penchant.service.bulk.inputs import BulkRequest, write_inputs
-from penchant.service.bulk.placement_facts import read_placement
 from penchant.settings import NodeSettings
 from penchant.storage import Storage
 from penchant.telemetry import Metrics
+from penchant_batch.executor import mapped_files
+from penchant_batch.inputs import BulkRequest, write_inputs
+from penchant_batch.placement_facts import read_placement
 from penchant_engine.index.compiled import engine
 from penchant_engine.model import MAX_TAKE
 from serving import Applications, Service

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from kernel_cache import KERNELS
-from penchant.cluster import Executor, WorkPlan, executor_of
 from penchant.errors import Refused
-from penchant.service.bulk import stand_ins as stand_in_ranges
-from penchant.service.bulk.stand_ins import search_by
+from penchant_batch import stand_ins as stand_in_ranges
+from penchant_batch.executor import Executor, WorkPlan, executor_of
+from penchant_batch.stand_ins import search_by
 from penchant_engine.index import AudienceWeights, Segment, build_weights
 from penchant_engine.index.layout import LikeMatrix
 from penchant_engine.index.people.likes import like_matrix

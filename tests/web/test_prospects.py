@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from clocks import DAY_CLOCK
 from factories import piece
 from oracle import telling
-from penchant.service.lists import everybody
+from penchant_batch import everybody
 from serving import Service, ok
 from strategies import CATALOGUES, CATEGORY_WEIGHTS, INTERACTIONS, SAID, examples
 

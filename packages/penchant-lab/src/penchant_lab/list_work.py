@@ -13,9 +13,9 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 import numpy as np
 
-from penchant.cluster import Files, Work, WorkPlan
 from penchant.pickling import new_pickler
-from penchant.service.bulk.lists import KernelChoice
+from penchant_batch.executor import Files, Work, WorkPlan
+from penchant_batch.lists import KernelChoice
 from penchant_engine.index import IntArray
 from penchant_lab.histories import SourceHistory
 from penchant_lab.metrics import RECALLED

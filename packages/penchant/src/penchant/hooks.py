@@ -23,14 +23,16 @@ from typing import TYPE_CHECKING, Any
 
 import pluggy
 
-from penchant.errors import BrokenPackage
+from penchant.errors import BrokenPackage, InvalidSettings
 
 if TYPE_CHECKING:
     from penchant.live.background import BackgroundTask
     from penchant.live.election import Election
     from penchant.service import Services
+    from penchant.settings import NodeSettings
     from penchant.web.operations import Operation
     from penchant.wire.fields import Record
+    from penchant_engine.index.people.weights import StandInSearch
 
 GROUP = "penchant"
 """The entry points by which packages are found, and the name of the project that pluggy knows."""
@@ -60,6 +62,10 @@ class Hooks:
     @_specification
     def background(self, services: "Services", election: "Election") -> "Iterable[BackgroundTask]":  # type: ignore[empty-body]
         """Return what each process that answers does again and again; a task that is ``elected`` one of a node does."""
+
+    @_specification(firstresult=True)
+    def stand_in_search(self, settings: "NodeSettings") -> "StandInSearch | None":
+        """Return what finds stand-ins of pieces for a builder, by machines that the settings name; ``None`` if none."""
 
 
 class Packages:
@@ -122,6 +128,17 @@ class Packages:
     def background(self, services: "Services", election: "Election") -> "list[BackgroundTask]":
         """Return the background tasks of all packages."""
         return [each for several in self._call("background", services=services, election=election) for each in several]
+
+    def stand_in_search(self, settings: "NodeSettings") -> "StandInSearch":
+        """Return what finds stand-ins for a builder: nobody does where the settings name no machines for that.
+
+        Raises:
+            InvalidSettings: they name some, and no package uses them.
+        """
+        search: StandInSearch | None = self._manager.hook.stand_in_search(settings=settings)
+        if search is None and settings.cluster is not None:
+            raise InvalidSettings("The setting cluster needs the package penchant-batch, which is not installed.")
+        return search or (lambda _query: None)
 
     def _call(self, hook: str, **arguments: Any) -> Sequence[Any]:
         """Return what each package gives, in the order of their names."""

@@ -221,7 +221,7 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     log_requests: bool = False
     """A line for each request, without ids."""
     cluster: Annotated[str, msgspec.Meta(pattern=r"^[^\s/@]+:[0-9]+$")] | None = None
-    """Address of a Ray cluster; needs ``penchant[ray]``."""
+    """Address of a Ray cluster; needs ``penchant-batch[ray]``."""
     tracing_endpoint: str | None = None
     """Address for spans, such as ``http://127.0.0.1:4318/v1/traces``; needs ``penchant[tracing]``."""
     plans: dict[str, PlanSettings] = {}

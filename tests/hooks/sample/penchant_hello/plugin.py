@@ -8,8 +8,10 @@ from penchant.hooks import implementation
 if TYPE_CHECKING:
     from penchant.live.background import BackgroundTask
     from penchant.service import Services
+    from penchant.settings import NodeSettings
     from penchant.web.operations import Operation
     from penchant.wire.fields import Record
+    from penchant_engine.index.people.weights import StandInSearch
 
 
 @implementation
@@ -34,3 +36,10 @@ def background(services: "Services") -> Iterable["BackgroundTask"]:
     from penchant_hello.web import counting  # noqa: PLC0415  # as above
 
     return (counting(services),)
+
+
+@implementation
+def stand_in_search(settings: "NodeSettings") -> "StandInSearch | None":
+    """Return nothing: it has no machines to search by."""
+    del settings
+    return None

@@ -18,7 +18,6 @@ from penchant.cli.options import account_option, head_of
 from penchant.errors import InvalidInput, PenchantError
 from penchant.importing import Files, InputFile
 from penchant.model import MAX_INTERACTIONS_PER_REQUEST, MAX_PIECES_PER_SUBMISSION, SourceSettings
-from penchant.service.bulk.lists import KernelChoice
 from penchant.settings import NodeSettings
 from penchant.storage import Erasure, Storage, user_key
 from penchant.wire import (
@@ -30,6 +29,7 @@ from penchant.wire import (
     decode_submission,
     encode_word_rule,
 )
+from penchant_batch.lists import KernelChoice
 from penchant_engine.compiling import load_kernels
 from penchant_engine.index.compiled.samples import FINDING, RIDGE, Kind
 from penchant_engine.model import DAY_MS, IndexedPiece, InteractionType, counted_portion

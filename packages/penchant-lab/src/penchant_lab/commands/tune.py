@@ -17,12 +17,12 @@ import msgspec
 from penchant.bootstrap import storage_of
 from penchant.cli.options import COMMAND_LINE, head_of, json_option, processes_option
 from penchant.cli.progress import progress
-from penchant.cluster import executor_of, require_executor
 from penchant.errors import Refused
 from penchant.live.word_writer import replace_settings
 from penchant.model import SourceSettings
 from penchant.storage import Storage
 from penchant.wire import decode_stored_settings, encode, encode_settings, format_timestamp
+from penchant_batch.executor import executor_of, require_executor
 from penchant_engine.owned_folders import write_whole
 from penchant_lab import tuning
 from penchant_lab.commands.histories import (

@@ -31,12 +31,11 @@ import uvloop
 
 from penchant.bootstrap.folders import data_folder, index_folder, kernel_folder, start_log, storage_of
 from penchant.bootstrap.services import open_services, process_metrics
-from penchant.cluster import executor_of
 from penchant.errors import StorageUnavailable, UnknownSource
+from penchant.hooks import packages
 from penchant.live.array_files import PublishedFile
 from penchant.live.builder import BuildKind, FileBuilder, WeightsBuilder, build_for_ever, builder_lock, index_builders
 from penchant.service import Services
-from penchant.service.bulk.stand_ins import search_by
 from penchant.settings import CurrentSettings, NodeSettings, PublishedSettings, counting_alone, metrics_folder
 from penchant.storage import SourceHead, Storage
 from penchant.telemetry import Metrics, log_failure, logger
@@ -44,7 +43,6 @@ from penchant.tracing import send_spans
 from penchant.web.application import Application
 from penchant.web.relay import Relay, serve_relayed
 from penchant_engine.compiling import are_compiled, compile_kernels
-from penchant_engine.index.people.weights import StandInSearch
 
 BUILDER_NICENESS = 10
 COMPILER_NICENESS = 19
@@ -210,17 +208,10 @@ def _build(settings: NodeSettings, parent: int, kind: str, head: SourceHead, pub
         try:
             builder = builders_of(storage, settings, Metrics())[kind]
             if isinstance(builder, WeightsBuilder):
-                builder.elsewhere = stand_in_search(settings)
+                builder.elsewhere = packages().stand_in_search(settings)
             builder.build(head, published)
         except UnknownSource:
             sys.exit(_SOURCE_GONE)
-
-
-def stand_in_search(settings: NodeSettings) -> StandInSearch:
-    """Return what has the cluster of the settings find stand-ins; without one nobody does."""
-    if settings.cluster is None:
-        return lambda _query: None
-    return search_by(lambda plan, folder: executor_of(plan, folder, settings.cluster), kernel_folder(settings))
 
 
 def start_child(settings: NodeSettings, parent: int) -> CurrentSettings:

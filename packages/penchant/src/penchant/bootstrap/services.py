@@ -37,7 +37,6 @@ from penchant.service.lists.inclusion import PieceInclusion
 from penchant.service.lists.inputs import LiveInputs
 from penchant.service.lists.kept_lists import PersonalLists
 from penchant.service.lists.previews import Previews
-from penchant.service.lists.prospects import Prospects
 from penchant.service.lists.serving import Lists
 from penchant.service.lists.similar_answers import SimilarAnswers
 from penchant.service.measuring import GaugeUpdater
@@ -125,8 +124,8 @@ async def open_services(
 
 def background_tasks(services: Services, election: Election) -> list[BackgroundTask]:
     """Return what runs in a process that answers, beside requests; ``election`` is for what one of a node does."""
-    views, prospects = services.views, services.prospects
-    watch = SourceWatch(services.database, (views, services.people_cache, prospects))
+    views = services.views
+    watch = SourceWatch(services.database, (views, services.people_cache))
     pulls = PullSchedule(services.database, services.current, services.metrics)
     return [
         # So long after an answer it is counted in the database, together with those that came meanwhile.
@@ -136,7 +135,6 @@ def background_tasks(services: Services, election: Election) -> list[BackgroundT
         BackgroundTask(name="refreshing", interval_s=5.0, work=views.refresh),
         BackgroundTask(name="erasures", interval_s=5.0, work=watch.look),
         BackgroundTask(name="words", interval_s=60.0, work=services.words.look, elected=election),
-        BackgroundTask(name="prospects", interval_s=5.0, work=prospects.forget_idle),
         # What was erased is in no file a second after the last read that began before it.
         BackgroundTask(
             name="erased-log", interval_s=0.5, work=functools.partial(_forget_log, services), elected=election
@@ -208,7 +206,6 @@ def wire(
         page_shares=shares,
         inclusion=PieceInclusion(database, limit_bytes=settings.answer_memory_bytes),
         previews=Previews(database, views, inputs),
-        prospects=Prospects(database, inputs, metrics),
         administration=Administration(database, current),
         measuring=GaugeUpdater(storage, views, metrics, (access, similar, personal, people_cache)),
         browsing=SourceBrowser(database, views, metrics, clock=present),

@@ -29,7 +29,7 @@ _HEADINGS: Mapping[str, Mapping[str, str]] = {
         "pull": "pulling:pull",
         "keywords": "keywords:keywords",
         "export": "upkeep:export_source",
-        "recommend": "recommend:recommend",
+        "recommend": _ELSEWHERE,
     },
     "Judge and tune": {
         "evaluate": _ELSEWHERE,

@@ -30,6 +30,7 @@ from penchant.bootstrap import (
 )
 from penchant.cli.listening import require_certificate, require_free_port
 from penchant.errors import InvalidSettings
+from penchant.hooks import packages
 from penchant.service.rates import connect_redis
 from penchant.settings import NodeSettings, changed_settings, merge_settings, publish_settings
 from penchant.telemetry import logger
@@ -110,6 +111,7 @@ def _check_start(settings: NodeSettings) -> int:
         tracing.close()
     # What packages bring may not fit together.
     interface_operations()
+    packages().stand_in_search(settings)
     with contextlib.closing(storage_of(settings)) as storage:
         return len(storage.sources.list_large(0))
 

@@ -20,7 +20,6 @@ from penchant.service.lists.inclusion import PieceInclusion
 from penchant.service.lists.inputs import LiveInputs
 from penchant.service.lists.kept_lists import PersonalLists
 from penchant.service.lists.previews import Previews
-from penchant.service.lists.prospects import Prospects
 from penchant.service.lists.serving import Lists
 from penchant.service.lists.similar_answers import SimilarAnswers
 from penchant.service.measuring import GaugeUpdater
@@ -71,7 +70,6 @@ class Services:
     personal_lists: PersonalLists
     page_shares: AccountShares
     previews: Previews
-    prospects: Prospects
     administration: Administration
     measuring: GaugeUpdater
     browsing: SourceBrowser

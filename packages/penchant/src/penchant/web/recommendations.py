@@ -12,7 +12,6 @@ from penchant.live.views import View
 from penchant.model import Feature, Scope
 from penchant.service.lists.answers import view_of
 from penchant.service.lists.paging import NEXT_HEADER
-from penchant.service.lists.prospects import ProspectsRequest
 from penchant.web.operations import (
     AUDIENCE_VERSION_HEADER,
     EVERYBODY,
@@ -34,7 +33,6 @@ from penchant.web.parameters import (
     CATEGORY,
     EXCLUDE,
     EXPLAIN,
-    FILL,
     FILTER,
     HALF_LIFE,
     INCLUDE,
@@ -43,8 +41,6 @@ from penchant.web.parameters import (
     MIN_VERSION,
     NEWNESS,
     OLD_TAKE,
-    PEOPLE_LIMIT,
-    PEOPLE_TAKE,
     PERSONAL,
     PLAIN,
     TAKE,
@@ -433,34 +429,6 @@ async def _plain_answer(call: Call, values: Values, ranking: PopularRanking | Ne
     return Answer(
         result=result, version=view_of(ranking.view).head.version, headers=list_headers(call, values, ranking)
     )
-
-
-@PLAIN_LISTS.operation(
-    "GET",
-    "/{source}/content/{contentID}/audience",
-    about=EVERYBODY,
-    scope=Scope.PERSONAL,
-    feature=Feature.PERSONALIZED,
-    parameters=(PEOPLE_LIMIT, PEOPLE_TAKE, AT, INCLUDE_SEEN, FILL, MIN_VERSION),
-    counted=True,
-    personal=True,
-    answer="ProspectList",
-    errors=("unknown-piece", "too-many-people", "overloaded"),
-)
-async def content_audience(call: Call) -> Answer:
-    """Which people would like this piece most, for a newsletter or a push."""
-    values = call.values()
-    view = await call.view()
-    query = ProspectsRequest(
-        piece_id=call.path["contentID"],
-        take=values["limit"] or values["take"],
-        at=values["at"],
-        include_seen=values["include-seen"],
-        fill=values["fill"],
-        min_audience_version=call.min_audience_version(),
-    )
-    people, audience_version = await call.services.prospects.of_piece(view, query)
-    return Answer(body=encode(people), version=view.head.version, headers=audience_headers(audience_version))
 
 
 async def read_people(call: Call) -> tuple[str, ...]:

@@ -34,8 +34,8 @@ Files = Mapping[str, Any]
 WORKS = frozenset(
     {
         "penchant_lab.list_work:prepare",
-        "penchant.service.bulk.lists:prepare",
-        "penchant.service.bulk.stand_ins:prepare",
+        "penchant_batch.lists:prepare",
+        "penchant_batch.stand_ins:prepare",
     }
 )
 """What a plan that is read from a file may name: whatever else stands there, nothing else is run."""
@@ -310,7 +310,7 @@ def _ray() -> Any:
 def require_cluster(address: str) -> None:
     """Raise `Refused` where Ray is not installed, or nobody listens at an address; Ray is not imported."""
     if find_spec("ray") is None:
-        raise Refused("A cluster needs Ray: install penchant[ray], or leave the setting `cluster` out.")
+        raise Refused("A cluster needs Ray: install penchant-batch[ray], or leave the setting `cluster` out.")
     host, _, port = address.rpartition(":")
     try:
         # Ray itself goes on trying for minutes.

@@ -15,11 +15,13 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from penchant.cluster import Executor, Files, Work, WorkPlan
+from penchant.bootstrap import kernel_folder
 from penchant.errors import Refused
 from penchant.live.array_files import FileKind, Stamp, arrays_in, write_file
-from penchant.service.bulk.lists import KernelChoice
+from penchant.settings import NodeSettings
 from penchant.telemetry import logger
+from penchant_batch.executor import Executor, Files, Work, WorkPlan, executor_of
+from penchant_batch.lists import KernelChoice
 from penchant_engine.index.compiled import engine
 from penchant_engine.index.compiled.samples import RIDGE
 from penchant_engine.index.layout import LikenessNorms, SparseRows
@@ -30,7 +32,7 @@ LEAST = 50_000
 RANGE = 1_000
 """Pieces of a range: a third of a second of a core where there are 100,000, three seconds where there is a million."""
 CONTEXT = "context"
-WORK = "penchant.service.bulk.stand_ins:prepare"
+WORK = "penchant_batch.stand_ins:prepare"
 STAMP = Stamp(0, 0, 0, 0, 0)
 """The file is of one work, in a folder of its own."""
 
@@ -110,3 +112,8 @@ def join_parts(parts: Sequence[bytes]) -> FoundStandIns:
     stand_ins = np.frombuffer(b"".join(first for first, _ in halves), dtype="<i8").astype(np.int64)
     likenesses = np.frombuffer(b"".join(second for _, second in halves), dtype="<f8").astype(np.float64)
     return stand_ins.reshape(-1, STAND_INS), likenesses.reshape(-1, STAND_INS)
+
+
+def search_on(cluster: str, settings: NodeSettings) -> StandInSearch:
+    """Return what has a cluster find stand-ins, with the kernels of the settings."""
+    return search_by(lambda plan, folder: executor_of(plan, folder, cluster), kernel_folder(settings))

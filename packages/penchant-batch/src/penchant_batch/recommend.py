@@ -19,15 +19,16 @@ from penchant.bootstrap import data_folder, index_folder, kernel_folder, storage
 from penchant.cli.locations import DataLocation, data_options, existing_file
 from penchant.cli.options import account_option, anew_option, head_of, new_file, processes_option, view_of
 from penchant.cli.progress import progress
-from penchant.cluster import Manifest, StoredPlan, WorkFolder, executor_of, require_executor
 from penchant.errors import InvalidInput, Refused
 from penchant.importing import Files, InputFile
-from penchant.service.bulk.inputs import BulkRequest, write_inputs
-from penchant.service.bulk.lists import use_kernels
-from penchant.service.bulk.placement_facts import read_placement
 from penchant.settings import NodeSettings
 from penchant.wire import format_timestamp
 from penchant.wire.text import id_problem
+from penchant_batch.executor import executor_of, require_executor
+from penchant_batch.inputs import BulkRequest, write_inputs
+from penchant_batch.lists import use_kernels
+from penchant_batch.placement_facts import read_placement
+from penchant_batch.work_folder import Manifest, StoredPlan, WorkFolder
 from penchant_engine.index.compiled import engine
 from penchant_engine.index.compiled.samples import FINDING, RIDGE
 from penchant_engine.model import MAX_TAKE

@@ -2,17 +2,19 @@
 
 import asyncio
 from dataclasses import dataclass
+from typing import Self
 
 from penchant.errors import UnknownPiece
 from penchant.live.database import AsyncStorage
 from penchant.live.heads import SourceName
 from penchant.live.views import View
-from penchant.service.lists.everybody import Everybody
+from penchant.service import Services
 from penchant.service.lists.inputs import LiveInputs
 from penchant.service.shares import heavy_shares
 from penchant.storage import SourceHead, source_id
 from penchant.telemetry import Metrics
 from penchant.wire import ProspectList, ProspectScore
+from penchant_batch.everybody import Everybody
 from penchant_engine.bounded_cache import BoundedCache
 from penchant_engine.index import Audience, BlendFactors, Filter, PieceAppeal
 from penchant_engine.lists.personal import blending_of, popular_at
@@ -58,6 +60,11 @@ class Prospects:
         self._metrics = metrics
         self._shares = heavy_shares("lists of people are being made")
         self._remembered: BoundedCache[int, _RememberedPeople] = BoundedCache(MEMORY_BYTES)
+
+    @classmethod
+    def build(cls, services: Services) -> Self:
+        """Return them over the database and the views of the service."""
+        return cls(services.database, services.inputs, services.metrics)
 
     async def of_piece(self, view: View, query: ProspectsRequest) -> tuple[ProspectList, int]:
         """Return the people whom a piece would suit best, by s, the greatest first, ties by id; and what it knows.

@@ -17,8 +17,8 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from penchant.cluster.executor import Executor, WorkPlan
 from penchant.errors import Refused
+from penchant_batch.executor import Executor, WorkPlan
 from penchant_engine.owned_folders import own_folder, whole_file, write_whole
 
 SUFFIX, MANIFEST_SUFFIX = ".work", ".manifest.json"

@@ -10,10 +10,10 @@ import numpy as np
 
 from penchant.errors import IndexNotReady, TooManyPeople
 from penchant.live.views import View
-from penchant.service.lists.people_columns import events_of, read_columns
 from penchant.service.people import oldest_kept
 from penchant.storage import InteractionQuery, Storage, user_key
 from penchant.wire import decode_preferences
+from penchant_batch.people_columns import events_of, read_columns
 from penchant_engine.index import (
     InteractionArrays,
     PeopleTastes,

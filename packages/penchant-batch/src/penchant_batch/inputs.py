@@ -17,24 +17,17 @@ from typing import Any
 import msgspec
 from numpy.typing import NDArray
 
-from penchant.cluster import Files, WorkPlan
 from penchant.errors import IndexNotReady
 from penchant.live.array_files import FileKind, Stamp, arrays_in, stamp_of, write_file
 from penchant.live.audience_files import WEIGHTS, StoredWeights, weigh
 from penchant.live.segment_files import SEGMENT
 from penchant.live.views import View
-from penchant.service.bulk.placement_facts import (
-    FACTS,
-    BulkPlacement,
-    FactsReader,
-    PlacementFacts,
-    RecordedEvents,
-    half_lives,
-)
-from penchant.service.lists.people_columns import PeopleColumns, events_of, read_columns
 from penchant.service.people import oldest_kept
 from penchant.storage import SourceHead, Storage
 from penchant.wire import decode_preferences, decode_stored_settings, encode_settings
+from penchant_batch.executor import Files, WorkPlan
+from penchant_batch.people_columns import PeopleColumns, events_of, read_columns
+from penchant_batch.placement_facts import FACTS, BulkPlacement, FactsReader, PlacementFacts, RecordedEvents, half_lives
 from penchant_engine.index import (
     Audience,
     AudienceWeights,
@@ -53,7 +46,7 @@ from penchant_engine.model import DAY_MS, Preferences
 CONTEXT, COUNTS, SAID = "context", "counts", "said"
 RANGE = 1_000
 """People of a range: as many as make a megabyte of lists, so that a lost worker costs a fraction of a second."""
-WORK = "penchant.service.bulk.lists:prepare"
+WORK = "penchant_batch.lists:prepare"
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -14,14 +14,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from penchant.cluster import Files, Work
 from penchant.live.views import View
-from penchant.service.bulk.inputs import BulkInputs, read_inputs
 from penchant.service.lists.answers import PersonalResult, personal_result_of, placed_of
 from penchant.service.lists.inputs import PersonHistory
 from penchant.service.lists.kinds import PlacementRequest, rank_personal
 from penchant.service.placements.lists import answers_by
 from penchant.wire import PlacedPiece, RecommendationResult, RecommendedPiece, StatedLikings, encode
+from penchant_batch.executor import Files, Work
+from penchant_batch.inputs import BulkInputs, read_inputs
 from penchant_engine.compiling import load_kernels
 from penchant_engine.index import Audience, PersonFigures, PieceCounts
 from penchant_engine.index.compiled import engine
