@@ -37,7 +37,8 @@ def without_ray(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     for entry in Path(sysconfig.get_paths()["purelib"]).iterdir():
         if entry.name.partition("-")[0] != "ray":
             (folder / entry.name).symlink_to(entry)
-    sources = [Path(each.__file__ or "").parent.parent for each in (penchant, penchant_batch, penchant_engine, penchant_lab)]
+    packages = (penchant, penchant_batch, penchant_engine, penchant_lab)
+    sources = [Path(each.__file__ or "").parent.parent for each in packages]
     return subprocess.run(
         [sys.executable, "-S", *words],
         capture_output=True,
@@ -55,7 +56,7 @@ def test_every_command_that_asks_a_cluster_says_what_to_install(tmp_path: Path) 
 
     ran = without_ray(tmp_path / "packages", "-c", REFUSED, json.dumps([[*words, *where] for words in commands]))
 
-    told = "penchant: A cluster needs Ray: install penchant[ray], or leave the setting `cluster` out."
+    told = "penchant: A cluster needs Ray: install penchant-batch[ray], or leave the setting `cluster` out."
     assert (ran.stdout.split(), ran.stderr.strip().splitlines()) == (["1"] * 3, [told] * 3)
 
 
