@@ -10,6 +10,7 @@ import re
 import sys
 import tokenize
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 EVERYDAY = ("found", "made", "asked", "wanted", "said", "told")
@@ -36,9 +37,19 @@ def names(text: str) -> Counter[str]:
     return Counter(used)
 
 
-def words(text: str) -> int:
-    """Return how many words a document has."""
-    return len(text.split())
+MADE = "<!-- by scripts/"
+"""What stands behind this in a document was written by a script."""
+
+
+def words(paths: Iterable[Path]) -> int:
+    """Return how many words documents have that somebody has written."""
+    return sum(len(path.read_text().partition(MADE)[0].split()) for path in paths)
+
+
+def documents_of(root: Path) -> list[Path]:
+    """Return the documents of a checkout, but for the changelog, which only grows."""
+    beside = [path for path in root.glob("*.md") if path.name != "CHANGELOG.md"]
+    return [*beside, *(root / "docs").rglob("*.md"), *root.glob("packages/*/README.md")]
 
 
 def sources_of(root: Path) -> list[Path]:
@@ -51,7 +62,6 @@ def counts(root: Path) -> dict[str, str]:
     """Return what is counted of a checkout, by what it is called."""
     source = {path: path.read_text() for path in sources_of(root)}
     tests = [path.read_text() for path in sorted((root / "tests").rglob("*.py"))]
-    documents = [*root.glob("*.md"), *(root / "docs").rglob("*.md")]
     folders = Counter(path.parent for path in source)
     fullest, files = folders.most_common(1)[0]
     everyday = sum((names(text) for text in source.values()), Counter[str]())
@@ -61,7 +71,8 @@ def counts(root: Path) -> dict[str, str]:
         "files": str(len(source)),
         "most files in a folder": f"{files} ({fullest.relative_to(root)})",
         "lines of tests": str(sum(text.count("\n") for text in tests)),
-        "words of documents": str(sum(words(path.read_text()) for path in documents)),
+        "words of documents": str(words(documents_of(root))),
+        "  beside the code": str(words(root.glob("packages/*/src/**/*.md"))),
         "everyday words as names": " ".join(f"{each} {everyday[each]}" for each in EVERYDAY),
         "private names of numba": str(sum(len(re.findall(r"numba\.core|\._tm\b", text)) for text in source.values())),
     }

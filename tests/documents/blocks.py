@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-RUN_LANGUAGES = {"sh", "console", "http", "json", "python", "pycon", "sql"}
+RUN_LANGUAGES = {"sh", "console", "http", "json", "python", "pycon", "javascript", "sql"}
 """Blocks of these are run, compared or written to a file, unless they are marked."""
 _BLOCK = re.compile(r"^```([^\n`]+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _WORD = re.compile(r'([\w.-]+)(?:=(?:"([^"]*)"|(\S+)))?')

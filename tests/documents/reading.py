@@ -12,12 +12,15 @@ import os
 import re
 import runpy
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from acceptance.commands import on_path
 from acceptance.servers import Server
@@ -85,10 +88,10 @@ class Reader:
                 assert matches(json.loads(body), json.loads(block.text)), f"{block}: answered {body}"
             case "json":
                 json.loads(block.text)
-            case "python" | "pycon":
-                return self._python(block)
-            case "text" if after in {"python", "http"}:
-                printed = answer if after == "python" else answer[1]
+            case "python" | "pycon" | "javascript":
+                return self._node(block) if block.language == "javascript" else self._python(block)
+            case "text" if after in {"python", "javascript", "http"}:
+                printed = answer[1] if after == "http" else answer
                 assert agrees(printed, block.text), f"{block}: printed {printed}"
             case "toml":
                 (self._folder / "example.toml").write_text(block.text)
@@ -140,6 +143,13 @@ class Reader:
             else:
                 exec(compile(text, str(block), "exec"), self._names)  # noqa: S102  # our own documents
         return printed.getvalue()
+
+    def _node(self, block: Block) -> str:
+        """Run a block as a module of Node, and return what it printed."""
+        if shutil.which("node") is None:
+            pytest.skip("Node is not installed")
+        (self._folder / ".block.mjs").write_text(self._placed(block.text))
+        return self._shell(block, "node .block.mjs")
 
     @contextlib.contextmanager
     def _inside(self) -> Iterator[None]:
