@@ -15,10 +15,10 @@ import pytest
 import penchant_client as client
 from client.parameters import parameters_of
 from penchant.settings import NodeSettings
+from penchant.web.openapi import samples_of
 from penchant.web.parameters import MAX_LISTED_INTERACTIONS
 from penchant.web.problems import KINDS
 from penchant.web.routes import interface_operations
-from penchant.wire.samples import SAMPLES as SAMPLES_OF_ANSWERS
 from penchant_client import errors
 from penchant_client.flows import MAX_BODY_BYTES, MAX_INTERACTIONS, MAX_PIECES
 from penchant_client.methods import Methods
@@ -47,6 +47,7 @@ from penchant_engine.model import Basis as ServedBasis
 from serving import Service
 
 OPERATIONS = interface_operations()
+SAMPLES_OF_ANSWERS = samples_of(OPERATIONS)
 
 BLEND = {"content": 1, "audience": 2, "popularity": 3}
 LIST_MEMBERS: dict[str, Any] = {

@@ -10,15 +10,16 @@ import pytest
 from factories import piece
 from penchant.model import Scope
 from penchant.service import rates
+from penchant.web.openapi import samples_of
 from penchant.web.operations import Operation
 from penchant.web.routes import interface_operations
 from penchant.wire import encode, sign_user
 from penchant.wire.recording import LIST_ID
-from penchant.wire.samples import SAMPLES
 from serving import Service
 from shown import list_id
 
 OPERATIONS = interface_operations()
+SAMPLES = samples_of(OPERATIONS)
 
 pytestmark = pytest.mark.usefixtures("fresh")  # what fails here is not to slow down others
 

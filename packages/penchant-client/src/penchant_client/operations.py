@@ -525,13 +525,6 @@ def new_content(source: str, **options: Unpack[NewContentOptions]) -> Request[An
     return request_of("GET", "/{source}/new", AnonymousPieces, source, options=options, reads=True)
 
 
-def content_audience(source: str, content_id: str, **options: Unpack[ContentAudienceOptions]) -> Request[ProspectList]:
-    """Which people would like this piece most, for a newsletter or a push."""
-    return request_of(
-        "GET", "/{source}/content/{contentID}/audience", ProspectList, source, content_id, options=options, reads=True
-    )
-
-
 def why_similar(
     source: str, content_id: str, other: str, **options: Unpack[WhySimilarOptions]
 ) -> Request[SimilarPlace]:
@@ -631,6 +624,13 @@ def put_settings(source: str, settings: Settings | Mapping[str, object]) -> Requ
 def source_audit(source: str, **options: Unpack[SourceAuditOptions]) -> Request[AuditLog]:
     """Who changed what of the source, newest first."""
     return request_of("GET", "/{source}/audit", AuditLog, source, options=options)
+
+
+def content_audience(source: str, content_id: str, **options: Unpack[ContentAudienceOptions]) -> Request[ProspectList]:
+    """Which people would like this piece most, for a newsletter or a push."""
+    return request_of(
+        "GET", "/{source}/content/{contentID}/audience", ProspectList, source, content_id, options=options, reads=True
+    )
 
 
 def list_placements(source: str) -> Request[StoredPlacements]:
@@ -747,7 +747,6 @@ class OperationMethods:
     export_user = RequestMethod(export_user)
     popular_content = RequestMethod(popular_content)
     new_content = RequestMethod(new_content)
-    content_audience = RequestMethod(content_audience)
     why_similar = RequestMethod(why_similar)
     why_recommended = RequestMethod(why_recommended)
     preview_similar = RequestMethod(preview_similar)
@@ -761,6 +760,7 @@ class OperationMethods:
     get_settings = RequestMethod(get_settings)
     put_settings = RequestMethod(put_settings)
     source_audit = RequestMethod(source_audit)
+    content_audience = RequestMethod(content_audience)
     list_placements = RequestMethod(list_placements)
     get_placement = RequestMethod(get_placement)
     put_placement = RequestMethod(put_placement)

@@ -24,7 +24,7 @@ def operations() -> Iterable["Operation"]:
 @implementation
 def source_settings() -> Iterable[type["Record"]]:
     """Return the settings of rows and drafts."""
-    from penchant.wire.row_settings import RowSettings  # noqa: PLC0415  # as above
+    from penchant.wire.rows.settings import RowSettings  # noqa: PLC0415  # as above
 
     return (RowSettings,)
 

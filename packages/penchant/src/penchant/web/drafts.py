@@ -20,8 +20,9 @@ from penchant.wire import (
     encode,
     encode_draft,
 )
+from penchant.wire.rows.schemas import ROWS
 
-DRAFTS = OperationTable(Operation, DRAFTS_TAG)
+DRAFTS = OperationTable(Operation, DRAFTS_TAG, ROWS)
 _ONE = "/{source}/drafts/{name}"
 _CHANGES = ("unknown-draft", "wrong-draft-state", "feature-not-in-plan")
 _PUBLISHES = (*_CHANGES, "outdated-draft", "draft-changed", "four-eyes", "too-many-pieces", "too-many-placements")

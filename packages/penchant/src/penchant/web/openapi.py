@@ -6,7 +6,7 @@ further members. There such a value has no type but words; everything else is sa
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from penchant import __version__
@@ -24,6 +24,7 @@ from penchant.web.parameters import AFTER, AT, BY, FILTER, HALF_LIFE, INCLUDE_SE
 from penchant.web.problems import KINDS, PROBLEM_MEDIA_TYPE
 from penchant.web.query import Parameter
 from penchant.wire import SAMPLES, components
+from penchant.wire.schemas import InterfacePart
 from penchant_engine.model import InteractionType
 
 Json: TypeAlias = dict[str, Any]
@@ -116,8 +117,9 @@ _IF_NONE_MATCH = {
 def openapi(operations: Sequence[Operation], base_path: str, interface: str = "") -> Json:
     """Return the OpenAPI 3.1 document of these operations; descriptions come from the interface's page."""
     paths: dict[str, Json] = {}
+    parts, samples = parts_of(operations), samples_of(operations)
     for operation in operations:
-        described = _describe(operation, description_of(operation, interface))
+        described = _describe(operation, description_of(operation, interface), samples)
         paths.setdefault(operation.path, {})[operation.method.lower()] = described
     tags = {operation.tag for operation in operations}
     return {
@@ -134,13 +136,24 @@ def openapi(operations: Sequence[Operation], base_path: str, interface: str = ""
         "tags": [{"name": name, "description": text} for name, text in TAG_DESCRIPTIONS.items() if name in tags],
         "paths": paths,
         "components": {
-            "schemas": components(),
+            "schemas": components(parts),
             "headers": {name: _header(name) for name in _HEADERS},
             "securitySchemes": {
                 "key": {"type": "apiKey", "in": "header", "name": "x-api-key", "description": "A key of an account."}
             },
         },
     }
+
+
+def parts_of(operations: Iterable[Operation]) -> list[InterfacePart]:
+    """Return what packages describe of these operations, each part once."""
+    return list({id(each.part): each.part for each in operations if each.part is not None}.values())
+
+
+def samples_of(operations: Iterable[Operation]) -> dict[str, Any]:
+    """Return a sample of each body and answer by the name of its schema."""
+    all_samples = (SAMPLES, *(part.samples for part in parts_of(operations)))
+    return {name: each for samples in all_samples for name, each in samples.items()}
 
 
 def description_of(operation: Operation, interface: str) -> str:
@@ -169,7 +182,7 @@ def description_of(operation: Operation, interface: str) -> str:
     return text
 
 
-def _describe(operation: Operation, description: str) -> Json:
+def _describe(operation: Operation, description: str, samples: Mapping[str, Any]) -> Json:
     """Return an operation as the document describes it."""
     described: Json = {
         "operationId": operation.name,
@@ -177,7 +190,7 @@ def _describe(operation: Operation, description: str) -> Json:
         "description": description,
         "tags": [operation.tag],
         "parameters": [*_path_parameters(operation.path), *_parameters(operation)],
-        "responses": _responses(operation),
+        "responses": _responses(operation, samples),
         "security": [] if operation.public else [{"key": []}],
     }
     if operation.scope is not None:
@@ -186,21 +199,21 @@ def _describe(operation: Operation, description: str) -> Json:
         described["requestBody"] = {
             "description": "Ids of the pieces to delete." if operation.optional_body else "See the description above.",
             "required": not operation.optional_body,
-            "content": {name: _content(operation.body, name) for name in operation.media_types},
+            "content": {name: _content(operation.body, name, samples) for name in operation.media_types},
         }
     return described
 
 
-def _content(name: str, media_type: str) -> Json:
+def _content(name: str, media_type: str, samples: Mapping[str, Any]) -> Json:
     """Return the schema and a sample of a body; lines of JSON are a text to OpenAPI 3.1."""
     if media_type in {JSON, PROBLEM_MEDIA_TYPE}:
-        return {"schema": _reference("schemas", name), "example": SAMPLES[name]}
+        return {"schema": _reference("schemas", name), "example": samples[name]}
     return (
         {"schema": {"type": "string", "description": "One JSON value a line."}}
         if "json" in media_type
         else {
             "schema": _reference("schemas", name),
-            "example": SAMPLES[name],
+            "example": samples[name],
         }
     )
 
@@ -258,7 +271,7 @@ def _query_parameter(parameter: Parameter) -> Json:
     return described
 
 
-def _responses(operation: Operation) -> Json:
+def _responses(operation: Operation, samples: Mapping[str, Any]) -> Json:
     """Return the answers of an operation by status, its errors gathered under the status that each has."""
     answer: Json = {
         "description": _DESCRIPTIONS[operation.status],
@@ -266,7 +279,7 @@ def _responses(operation: Operation) -> Json:
     }
     if operation.answer is not None:
         types = (operation.answer_media_type, *((NDJSON,) if operation.has_lines else ()))
-        answer["content"] = {name: _content(operation.answer, name) for name in types}
+        answer["content"] = {name: _content(operation.answer, name, samples) for name in types}
     responses: Json = {str(operation.status): answer}
     if operation.has_etag:
         responses["304"] = {
@@ -283,7 +296,7 @@ def _responses(operation: Operation) -> Json:
         responses[str(status)] = {
             "description": "; ".join(f"`{code}`: {KINDS[code].title}" for code in codes),
             "headers": _references(_error_headers(status)),
-            "content": {PROBLEM_MEDIA_TYPE: _content("Problem", PROBLEM_MEDIA_TYPE)},
+            "content": {PROBLEM_MEDIA_TYPE: _content("Problem", PROBLEM_MEDIA_TYPE, samples)},
         }
     return responses
 

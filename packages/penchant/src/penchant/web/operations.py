@@ -26,6 +26,7 @@ from penchant.web.parameters import AT, MIN_VERSION
 from penchant.web.query import Parameter, QueryParameters, Values, ignored_names, integer, parse_query, read_parameters
 from penchant.wire import id_problem, source_problem
 from penchant.wire.fields import Record
+from penchant.wire.schemas import InterfacePart
 from penchant_engine.attributes import Attribute
 
 KEY_HEADER = "x-api-key"
@@ -322,7 +323,8 @@ class Operation:
     ``changes_interactions`` answers tell the version that the interactions then have.
     ``has_etag`` answers can be asked for again conditionally, ``has_lines`` ones come as NDJSON, too.
     ``counted`` answers count against the monthly quota. ``personal`` answers are never stored by caches.
-    ``errors`` are the codes beside those that follow from all this.
+    ``errors`` are the codes beside those that follow from all this. ``part`` has the components that it names, where
+    these are none of the service's.
     """
 
     method: str
@@ -357,6 +359,7 @@ class Operation:
     answer: str | None = None
     answer_media_type: str = JSON
     errors: tuple[str, ...] = ()
+    part: InterfacePart | None = None
 
     def __post_init__(self) -> None:
         """Refuse an operation that says contradictory things of whom it is for and whom it is about."""
@@ -388,12 +391,13 @@ class OperationTable(Generic[P]):
     """The operations of a module, in the interface's order: each is a row that decorates its handler.
 
     The handler's name and its documentation are the operation's name and summary, unless the row has others. ``row`` is
-    `Operation`, whose members are the decorator's arguments.
+    `Operation`, whose members are the decorator's arguments; ``part`` describes what they take and answer.
     """
 
-    def __init__(self, row: Callable[P, Operation], tag: str) -> None:
+    def __init__(self, row: Callable[P, Operation], tag: str, part: InterfacePart | None = None) -> None:
         self._row = row
         self._tag = tag
+        self._part = part
         self._operations: list[Operation] = []
 
     def __iter__(self) -> Iterator[Operation]:
@@ -407,7 +411,7 @@ class OperationTable(Generic[P]):
             first, *words = handler.__name__.split("_")
             name = row.name or first + "".join(map(str.capitalize, words))
             summary = row.summary or inspect.getdoc(handler) or ""
-            added = replace(row, name=name, summary=summary, handler=handler, tag=row.tag or self._tag)
+            added = replace(row, name=name, summary=summary, handler=handler, tag=row.tag or self._tag, part=self._part)
             self._operations.append(added)
             return handler
 

@@ -67,11 +67,12 @@ from penchant.wire import (
     encode,
     encode_placement,
 )
-from penchant.wire.row_settings import RowSettings
+from penchant.wire.rows.schemas import ROWS
+from penchant.wire.rows.settings import RowSettings
 from penchant_engine.lists.marks import cut_marks, mark_count, marked_ids, marks_of
 from penchant_engine.model import DAY_MS, MARK_BYTES, MAX_LISTED, MAX_TAKE
 
-PLACEMENTS = OperationTable(Operation, "placements")
+PLACEMENTS = OperationTable(Operation, "placements", ROWS)
 _ONE = "/{source}/placements/{name}"
 
 
@@ -423,7 +424,7 @@ def _audience_headers(answers: list[PlacementAnswer]) -> dict[str, str]:
     return {AUDIENCE_VERSION_HEADER: str(min(versions))} if versions else {}
 
 
-IMPRESSIONS = OperationTable(Operation, "results")
+IMPRESSIONS = OperationTable(Operation, "results", ROWS)
 
 
 class ReportedImpressions(NamedTuple):

@@ -1,15 +1,13 @@
-"""Samples of every body and answer, for the OpenAPI document; a test holds each against its schema."""
+"""Samples of bodies and answers of the service, for the OpenAPI document; a test holds each against its schema."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from penchant.wire.administration import KEY_WISH, PLAN_WISH
-from penchant.wire.drafts.edits import DRAFT, DRAFT_NOTE, DRAFT_SCHEDULE, EFFECT_WISH
 from penchant.wire.lists import RANK_WISH
 from penchant.wire.pieces import PIECE, TEXTS
-from penchant.wire.placements import PAGE, PLACEMENT, PLACEMENT_WISH
 from penchant.wire.preferences import LIKINGS, PREFERENCES
-from penchant.wire.recording import INTERACTION, MOMENT, SEEN_LIST
+from penchant.wire.recording import INTERACTION, MOMENT
 from penchant.wire.settings import PREVIEW, settings_sample
 from penchant.wire.words import WORDS
 
@@ -22,7 +20,7 @@ _INTERACTION = {
 _PIECE = PIECE.sample()
 _SHARES = [{"category": "genre", "keyword": "science fiction", "share": 0.25}]
 _SIMILAR_WHY = {"terms": _SHARES, "rules": [{"rule": "whitelist", "position": 0}]}
-_PERSONAL_WHY = {
+PERSONAL_WHY = {
     "parts": [
         {"part": "content", "share": 0.2, "terms": _SHARES},
         {"part": "audience", "share": 0.3, "pieces": [{"id": "gravity", "share": 0.3}]},
@@ -32,8 +30,8 @@ _PERSONAL_WHY = {
     "rules": [],
 }
 _PREFERENCES = PREFERENCES.sample()
-_ENTRIES = [{"id": "blade-runner", "score": 0.5}, {"id": "gravity", "score": 0.75}]
-_PROBLEM = {
+ENTRIES = [{"id": "blade-runner", "score": 0.5}, {"id": "gravity", "score": 0.75}]
+PROBLEM = {
     "type": "/-/problems/unknown-piece",
     "title": "No such piece",
     "status": 404,
@@ -56,34 +54,12 @@ _KEY = {
     "requestsPerSecond": None,
     "requestsPerMonth": None,
 }
-_PLACEMENT = PLACEMENT.sample()
-_PLACEMENT_VERSION = {
-    "name": "home",
-    "version": 17,
-    "timestamp": MOMENT,
-    "keyId": "Zk4tQ9",
-    "placement": _PLACEMENT,
-}
-_PLACEMENT_LIST = {"placement": "home", "variant": "mixed", "kind": "recommendations", "contentId": None}
 
-_PREVIEWED = {
+PREVIEWED = {
     "id": "alien",
-    "before": _ENTRIES,
-    "after": _ENTRIES[:1],
+    "before": ENTRIES,
+    "after": ENTRIES[:1],
     "moves": [{"id": "gravity", "before": 2, "after": None}],
-}
-_DRAFT = {
-    "name": "spring",
-    "revision": "2f0c61d5a8b3e947",
-    "title": "Crime in spring",
-    "state": "proposed",
-    "by": "Zk4tQ9",
-    "changedAt": MOMENT,
-    "writers": ["Zk4tQ9"],
-    "steps": [
-        {"step": "propose", "by": "Zk4tQ9", "timestamp": MOMENT, "note": "Please look."},
-        {"step": "save", "by": "Zk4tQ9", "timestamp": MOMENT},
-    ],
 }
 
 SAMPLES: Mapping[str, Any] = {
@@ -98,7 +74,7 @@ SAMPLES: Mapping[str, Any] = {
         "metrics": "/-/metrics",
     },
     "ServiceVersion": {"version": "0.1.0", "packages": {"penchant": "0.1.0"}},
-    "AnonymousResult": {"id": None, "content": _ENTRIES},
+    "AnonymousResult": {"id": None, "content": ENTRIES},
     "AskedIds": ["alien", "gravity"],
     "AuditLog": {
         "entries": [
@@ -119,22 +95,6 @@ SAMPLES: Mapping[str, Any] = {
     "PiecesById": {"content": [_PIECE], "missing": ["gone"]},
     "Draft": {"categories": {"genre": ["noir", "crime"]}},
     "DraftResult": {"id": None, "content": [{"id": "blade-runner", "score": 0.75, "why": _SIMILAR_WHY}]},
-    "DraftEdits": DRAFT.sample(),
-    "DraftEffect": {
-        "users": [],
-        "pieces": [_PREVIEWED],
-        "placements": [],
-        "reach": {"into": 3, "out": 1, "moved": 12, "lists": 365, "of": 365},
-        "left": 0,
-        "without": [],
-    },
-    "DraftListing": {"drafts": [_DRAFT]},
-    "DraftNote": DRAFT_NOTE.sample(),
-    "DraftSchedule": DRAFT_SCHEDULE.sample(),
-    "EffectWish": EFFECT_WISH.sample(),
-    "PublishedVersion": {"version": 18, "blacklist": ["gravity", "alien"]},
-    "SourceDraft": _DRAFT
-    | {"blacklist": ["alien"], "changes": {"blacklist": {"added": {"alien": None}, "removed": []}}},
     "EmptyArray": [],
     "Texts": TEXTS.sample(),
     "WordsPreview": {
@@ -144,7 +104,6 @@ SAMPLES: Mapping[str, Any] = {
     "Health": {"status": "ok"},
     "IdArray": ["alien", "gravity"],
     "IdList": {"count": 2, "content": ["alien", "gravity"]},
-    "ImpressionArray": [SEEN_LIST.sample()],
     "InteractionAnswer": _INTERACTION,
     "RecordedInteraction": _INTERACTION,
     "InteractionArray": [INTERACTION.sample()],
@@ -156,104 +115,16 @@ SAMPLES: Mapping[str, Any] = {
     "KeyWish": KEY_WISH.sample(),
     "Likings": LIKINGS.sample(),
     "OpenApi": {"openapi": "3.1.1"},
-    "PageResult": {
-        "userId": "kim",
-        "lists": [
-            _PLACEMENT_LIST | {"listId": "AGcj2X", "content": _ENTRIES},
-            {"placement": "beside", "contentId": "not-there", "error": _PROBLEM},
-        ],
-    },
-    "PageWish": PAGE.sample(),
-    "PersonalPlace": {"id": "kim", "why": _PERSONAL_WHY, **_RANK},
+    "PersonalPlace": {"id": "kim", "why": PERSONAL_WHY, **_RANK},
     "Piece": _PIECE,
     "PersonPreferences": _PREFERENCES,
-    "Placement": _PLACEMENT,
-    "PlacementCard": {
-        "placement": "home",
-        "title": "For you",
-        "purpose": "What to watch tonight.",
-        "kind": "recommendations",
-        "since": MOMENT,
-        "changedAt": MOMENT,
-        "counts": [{"part": "audience", "share": 0.8}],
-        "rules": ["Only from the catalog screen."],
-        "uses": ["Keywords of the pieces."],
-        "retentionDays": 396,
-        "control": ["What the person does next counts in the next list."],
-        "leastPeople": 10,
-        "weeks": [
-            {
-                "from": "2026-11-16",
-                "to": "2026-11-22",
-                "shown": 1200,
-                "pinned": 40,
-                "complete": True,
-                "coverage": 0.42,
-                "popularity": 0.31,
-                "newness": 0.08,
-                "diversity": 0.66,
-                "shares": {"language": {"en": 0.7, "cy": 0.2}},
-            }
-        ],
-    },
-    "PlacementHistory": {"versions": [_PLACEMENT_VERSION]},
-    "PlacementListing": {"placements": [_PLACEMENT_VERSION]},
-    "PlacementPreview": {
-        "lists": [
-            {
-                "userId": "kim",
-                "variantBefore": "base",
-                "variantAfter": "mixed",
-                "before": _ENTRIES,
-                "after": _ENTRIES[:1],
-                "moves": [{"id": "gravity", "before": 2, "after": None}],
-            }
-        ]
-    },
-    "PlacementWish": PLACEMENT_WISH.sample(),
-    "PlacementResult": _PLACEMENT_LIST
-    | {
-        "userId": "kim",
-        "categoryWeights": {"genre": 2},
-        "content": [{"id": "alien", "score": 0.25, "why": _PERSONAL_WHY}],
-    },
-    "PlacementResults": {
-        "placement": "home",
-        "from": "2026-11-01",
-        "to": "2026-11-21",
-        "base": "base",
-        "counted": "successes",
-        "designEffect": 2.4,
-        "stopped": [],
-        "variants": [
-            {
-                "variant": "mixed",
-                "lists": 12,
-                "shown": 120,
-                "anonymous": 20,
-                "successes": 9,
-                "interactions": {"Play": 9, "Watch": 2},
-                "pinned": {"shown": 20, "successes": 3, "interactions": {"Play": 3}},
-                "raised": {"shown": 12, "successes": 1, "interactions": {"Play": 1}},
-                "rate": {"value": 0.08, "lower": 0.0, "upper": 0.3},
-                "difference": {"value": 0.01, "lower": -0.2, "upper": 0.22},
-                "verdict": "undecided",
-                "stop": {"reason": "edited", "timestamp": "2026-11-20T09:30:00.000Z", "by": "4fG7kQ2m"},
-                "pieces": 40,
-                "coverage": 0.2,
-                "share": {"value": 0.52, "lower": 0.2, "upper": 0.84, "expected": 0.5, "off": False},
-                "positions": [{"position": 1, "shown": 12, "successes": 3}],
-                "days": [{"day": "2026-11-21", "shown": 120, "successes": 9}],
-            }
-        ],
-    },
     "PlanWish": PLAN_WISH.sample(),
     "Preferences": _PREFERENCES,
     "PreviewWish": PREVIEW.sample(),
-    "Problem": _PROBLEM,
+    "Problem": PROBLEM,
     "ProfileList": [{"source": "films", "userId": "kim", "categories": {"genre": {"horror": 500, "drama": -120}}}],
     "ProspectList": {"id": "alien", "people": [{"id": "kim", "score": 0.25}]},
-    "RankResult": {"id": "kim", "content": _ENTRIES, "left": [{"id": "alien", "why": "seen"}]},
+    "RankResult": {"id": "kim", "content": ENTRIES, "left": [{"id": "alien", "why": "seen"}]},
     "RankWish": RANK_WISH.sample(),
     "Receipt": {
         "source": "films",
@@ -264,8 +135,8 @@ SAMPLES: Mapping[str, Any] = {
         "superseded": 0,
         "ignored": ["/0/colour"],
     },
-    "RecommendationResult": {"id": "alien", "content": _ENTRIES},
-    "RecommendationResults": [{"id": "kim", "content": _ENTRIES}],
+    "RecommendationResult": {"id": "alien", "content": ENTRIES},
+    "RecommendationResults": [{"id": "kim", "content": ENTRIES}],
     "RevisitResult": {
         "id": "kim",
         "content": [{"id": "alien", "score": 0.0, "began": True, "days": 2, "timestamp": MOMENT}],
@@ -273,11 +144,11 @@ SAMPLES: Mapping[str, Any] = {
     "Settings": settings_sample(),
     "SettingsPreview": {
         "pieces": [
-            _PREVIEWED,
+            PREVIEWED,
         ],
         "users": [],
     },
-    "SimilarEntries": [{"id": "alien", "content": _ENTRIES}, {"id": "not-there", "error": _PROBLEM}],
+    "SimilarEntries": [{"id": "alien", "content": ENTRIES}, {"id": "not-there", "error": PROBLEM}],
     "SimilarPlace": {"id": "alien", "why": {"terms": _SHARES, "rules": []}, **_RANK},
     "SourceStatus": {
         "source": "films",

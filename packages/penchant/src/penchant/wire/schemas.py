@@ -6,31 +6,29 @@ lists whose reasons depend on the list. A test holds each against a sample (`wir
 """
 
 import copy
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 import msgspec
 
 from penchant.model import (
-    MAX_IMPRESSIONS_PER_REQUEST,
     MAX_INTERACTIONS_PER_REQUEST,
     MAX_PIECES_PER_SUBMISSION,
 )
-from penchant.wire import administration, answers, explanations, pieces, placement_answers
-from penchant.wire.drafts import answers as draft_answers
-from penchant.wire.drafts.edits import draft_schemas
-from penchant.wire.fields import ID_SCHEMA, ref
+from penchant.wire import administration, answers, explanations, pieces
+from penchant.wire.fields import ID_SCHEMA, Json, ref
 from penchant.wire.lists import RANK_WISH
 from penchant.wire.pieces import TEXTS, piece_schemas
-from penchant.wire.placements import PAGE, PLACEMENT_WISH, placement_schemas
 from penchant.wire.preferences import LIKINGS, PREFERENCES, PersonPreferences
-from penchant.wire.recording import INTERACTION, SEEN_LIST
+from penchant.wire.recording import INTERACTION
 from penchant.wire.settings import ATTRIBUTE_SCHEMA, PREVIEW, settings_schema
 from penchant.wire.syntax import encode
 from penchant.wire.words import ALIAS, VOCABULARY, WORDS
 
 
-class _Time(datetime):
+class TimeText(datetime):
     """A time in answers where they are described: no type of msgspec's, whose schema would say no format."""
 
 
@@ -39,22 +37,20 @@ _ANSWERS = (
     answers.ServiceVersion,
     answers.Health,
     answers.Receipt,
-    answers.SourceStatus[_Time],
+    answers.SourceStatus[TimeText],
     answers.RecommendationResult,
     answers.AnonymousResult,
     answers.ProspectList,
-    answers.RevisitResult[_Time],
+    answers.RevisitResult[TimeText],
     answers.Profile,
     answers.TasteSegments,
-    answers.ExportedInteraction[_Time],
-    answers.InteractionAnswer[_Time],
-    answers.RecordedInteraction[_Time],
+    answers.ExportedInteraction[TimeText],
+    answers.InteractionAnswer[TimeText],
+    answers.RecordedInteraction[TimeText],
     answers.BulkReceipt,
     answers.Removal,
     PersonPreferences,
-    answers.UserExport[_Time],
-    placement_answers.PlacementResults,
-    placement_answers.PlacementCard[_Time],
+    answers.UserExport[TimeText],
     answers.Problem,
     explanations.RankResult,
     explanations.SimilarEntry,
@@ -65,31 +61,36 @@ _ANSWERS = (
     explanations.SimilarWhy,
     explanations.TermRest,
     explanations.PersonalWhy,
-    administration.AuditLog[_Time],
-    administration.KeyList[_Time],
-    administration.IssuedKeyAnswer[_Time],
+    administration.AuditLog[TimeText],
+    administration.KeyList[TimeText],
+    administration.IssuedKeyAnswer[TimeText],
     administration.SigningSecret,
     administration.UsageReport,
-    placement_answers.PlacementResult,
-    placement_answers.PageResult,
-    placement_answers.PlacementListing[_Time],
-    placement_answers.PlacementHistory[_Time],
-    placement_answers.PlacementPreview,
-    draft_answers.DraftListing[_Time],
-    draft_answers.PublishedVersion,
-    draft_answers.DraftEffect,
     pieces.IdList,
     pieces.PiecesById,
-    pieces.ContentList[_Time],
+    pieces.ContentList[TimeText],
     pieces.WordsPreview,
 )
 _INT32 = 2**31 - 1
-_LIST_OR_ERROR = {"oneOf": [{"required": ["content"]}, {"required": ["error"]}]}
+LIST_OR_ERROR = {"oneOf": [{"required": ["content"]}, {"required": ["error"]}]}
 
 
-def components() -> dict[str, Any]:
-    """Return the OpenAPI 3.1 component schemas by name."""
-    generated = _generated()
+@dataclass(frozen=True, eq=False, kw_only=True)
+class InterfacePart:
+    """What operations of a package take and answer, for the OpenAPI document.
+
+    ``answers`` are records, of which schemas are made; from these ``schemas`` makes those of bodies, and of answers
+    that say more than their records. ``samples`` has one of each body and answer by the name of its schema.
+    """
+
+    answers: Sequence[Any] = ()
+    schemas: Callable[[Mapping[str, Json]], Json] = lambda _generated: {}
+    samples: Mapping[str, Any] = field(default_factory=dict)
+
+
+def components(parts: Sequence[InterfacePart] = ()) -> dict[str, Any]:
+    """Return the OpenAPI 3.1 component schemas by name: the service's, and those of parts that packages bring."""
+    generated = _generated((*_ANSWERS, *(each for part in parts for each in part.answers)))
     # It is left out where there is nothing: to generators a default would say that it is always there.
     del generated["Health"]["properties"]["warnings"]["default"]
     schemas = {
@@ -105,24 +106,19 @@ def components() -> dict[str, Any]:
         "RankWish": RANK_WISH.schema(),
         "Preferences": PREFERENCES.schema(),
         "InteractionInput": INTERACTION.schema(),
-        "InteractionArray": _array("InteractionInput", MAX_INTERACTIONS_PER_REQUEST),
-        "ImpressionInput": SEEN_LIST.schema(),
-        "ImpressionArray": _array("ImpressionInput", MAX_IMPRESSIONS_PER_REQUEST),
+        "InteractionArray": array("InteractionInput", MAX_INTERACTIONS_PER_REQUEST),
         "Settings": settings_schema(),
         "Attribute": ATTRIBUTE_SCHEMA,
         "Words": WORDS.schema(),
         "Vocabulary": VOCABULARY.schema(),
         "Texts": TEXTS.schema(),
         "Alias": ALIAS.schema(),
-        **placement_schemas(),
-        "PlacementWish": PLACEMENT_WISH.schema(),
-        **draft_schemas(generated["DraftSummary"]),
-        "PageWish": PAGE.schema(),
-        "SimilarEntry": generated["SimilarEntry"] | _LIST_OR_ERROR,
-        "PageEntry": generated["PageEntry"] | _LIST_OR_ERROR,
+        "SimilarEntry": generated["SimilarEntry"] | LIST_OR_ERROR,
         "KeyWish": administration.KEY_WISH.schema(),
         "PlanWish": administration.PLAN_WISH.schema(),
     }
+    for part in parts:
+        schemas |= part.schemas(generated)
     # Shapes go on being used: what is added here is none of theirs.
     schemas = copy.deepcopy(schemas)
     for schema in schemas.values():
@@ -130,14 +126,14 @@ def components() -> dict[str, Any]:
     return schemas
 
 
-def _generated() -> dict[str, Any]:
-    """Return the schemas of the records that are answered by name."""
+def _generated(answers: Sequence[Any]) -> dict[str, Any]:
+    """Return the schemas of records that are answered by name."""
     times = {"type": "string", "format": "date-time"}
     _, schemas = msgspec.json.schema_components(
-        _ANSWERS, schema_hook=lambda _: dict(times), ref_template="#/components/schemas/{name}"
+        answers, schema_hook=lambda _: dict(times), ref_template="#/components/schemas/{name}"
     )
     # Those with times are named after the type of a time, too.
-    text = encode(schemas).replace(b"__Time_", b"").replace(b"[_Time]", b"")
+    text = encode(schemas).replace(b"_TimeText_", b"").replace(b"[TimeText]", b"")
     named: dict[str, Any] = msgspec.json.decode(text)
     return named
 
@@ -179,7 +175,7 @@ def _state_kind(schema: dict[str, Any]) -> None:
 def _arrays() -> dict[str, Any]:
     text = {"type": "string"}
     return {
-        "Submission": _array("SubmittedPiece", MAX_PIECES_PER_SUBMISSION),
+        "Submission": array("SubmittedPiece", MAX_PIECES_PER_SUBMISSION),
         "EmptyArray": {"type": "array", "maxItems": 0, "items": text},
         "IdArray": {"type": "array", "items": text},
         "AskedIds": {"type": "array", "maxItems": 100, "items": ID_SCHEMA},
@@ -192,7 +188,8 @@ def _arrays() -> dict[str, Any]:
     }
 
 
-def _array(name: str, most: int) -> dict[str, Any]:
+def array(name: str, most: int) -> Json:
+    """Return the schema of an array of a component."""
     return {"type": "array", "maxItems": most, "items": ref(name)}
 
 

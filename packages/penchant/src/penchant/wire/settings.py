@@ -278,9 +278,11 @@ def read_settings(value: Any, unread: Mapping[str, Any] | None = None) -> Source
         # Given back as they were read.
         given = {key: each for key, each in value.items() if key not in kept or each != kept[key]}
     own = _read_members(given, "", faults)
-    brought = {record: record(**members) for record, members in own.items() if record is not Settings}
     faults.raise_any()
-    return SourceSettings(**own[Settings], brought=brought, unread=kept)
+    brought = {record: record(**members) for record, members in own.items() if record is not Settings}
+    # Defaults that are stated say no more than those that are not.
+    stated = {record: part for record, part in brought.items() if part != record()}
+    return SourceSettings(**own[Settings], brought=stated, unread=kept)
 
 
 def _read_members(value: Any, where: str, faults: Faults) -> dict[type[Record], dict[str, Any]]:
@@ -289,12 +291,10 @@ def _read_members(value: Any, where: str, faults: Faults) -> dict[type[Record], 
         return {Settings: SETTINGS.read(value, where, faults)}
     faults.only(value, setting_members(), where)
     bodies: dict[type[Record], Body[Any]] = {Settings: SETTINGS, **brought_settings()}
-    read = {
+    return {
         record: body.read({key: each for key, each in value.items() if key in body.members}, where, faults)
         for record, body in bodies.items()
     }
-    # What a package stores of nobody says nothing.
-    return {record: members for record, members in read.items() if members or record is Settings}
 
 
 def encode_settings(settings: SourceSettings) -> bytes:

@@ -28,7 +28,7 @@ from penchant.service.shares import heavy_shares
 from penchant.storage import source_id
 from penchant.storage.impressions import ShownPiece
 from penchant.wire import decode_stored_marks
-from penchant.wire.row_settings import RowSettings
+from penchant.wire.rows.settings import RowSettings
 from penchant_engine.attributes import Attribute, AttributeType, numbered
 from penchant_engine.bounded_cache import BoundedCache
 from penchant_engine.index import FloatArray, IntArray, Popularity, Strings

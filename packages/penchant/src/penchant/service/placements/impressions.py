@@ -20,7 +20,7 @@ from penchant.storage import Outcome, RecordImpressions, SourceHead, list_person
 from penchant.telemetry import Metrics
 from penchant.wire import decode_list_id, decode_stored_settings, encode_list_id
 from penchant.wire.list_ids import CHANCE_BYTES, NO_RULES, ProvenPosition, position_in_list
-from penchant.wire.row_settings import RowSettings
+from penchant.wire.rows.settings import RowSettings
 from penchant_engine.model import DAY_MS
 
 LIST_HEADER = "x-penchant-list"

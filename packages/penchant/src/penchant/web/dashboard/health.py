@@ -18,7 +18,7 @@ from penchant.vocabulary import AliasChange, Vocabulary
 from penchant.web.dashboard.rows.drafting import SETTINGS, draft_called, keep_in_draft, own_draft
 from penchant.web.dashboard.site import PageAnswer, Visit, faults_of
 from penchant.wire import DraftEdits, encode, read_vocabulary, with_vocabulary
-from penchant.wire.row_settings import RowSettings
+from penchant.wire.rows.settings import RowSettings
 
 WAIT_S = 0.5
 """How long a page waits for findings that are just being made: a small catalogue's are there by then."""

@@ -30,7 +30,7 @@ from penchant.wire import (
     format_revision,
     setting_members,
 )
-from penchant.wire.row_settings import RowSettings
+from penchant.wire.rows.settings import RowSettings
 from penchant.words import WordRule
 from penchant_engine.model import DEFAULT_INTERACTION_WEIGHTS, InteractionType, OrderUse
 

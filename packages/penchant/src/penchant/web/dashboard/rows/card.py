@@ -26,7 +26,7 @@ from penchant.wire import (
     placement_problem,
     source_problem,
 )
-from penchant.wire.row_settings import RowSettings
+from penchant.wire.rows.settings import RowSettings
 
 PUBLIC_PATH = "/-/cards/{account}/{source}/{name}"
 _PUBLIC = {"vary": "accept", "cache-control": "no-cache"}

@@ -14,7 +14,7 @@ from penchant.service.rows import row_services
 from penchant.storage import DraftRow
 from penchant.web.dashboard.site import DashboardSite, RedirectAnswer, Visit
 from penchant.wire import DraftEdits, PlacementSpec, placement_problem
-from penchant.wire.row_settings import RowSettings
+from penchant.wire.rows.settings import RowSettings
 
 PIECES = "pieces"
 PIECES_TITLE = "Changes of pieces"

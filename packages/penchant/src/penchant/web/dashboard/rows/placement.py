@@ -57,7 +57,7 @@ from penchant.wire import (
     placement_problem,
     read_filter,
 )
-from penchant.wire.row_settings import RowSettings
+from penchant.wire.rows.settings import RowSettings
 from penchant_engine.index import Filter
 
 NEW: Mapping[str, Any] = {

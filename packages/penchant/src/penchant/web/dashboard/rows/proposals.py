@@ -40,7 +40,7 @@ from penchant.wire import (
     encode_settings,
     setting_members,
 )
-from penchant.wire.row_settings import RowSettings
+from penchant.wire.rows.settings import RowSettings
 
 TAKE = 10
 """Entries of each list that are compared."""

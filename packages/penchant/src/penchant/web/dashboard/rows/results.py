@@ -19,7 +19,7 @@ from penchant.web.dashboard.shown import day, moment
 from penchant.web.dashboard.site import DashboardSite, PageAnswer, RedirectAnswer, Visit, section
 from penchant.web.parameters import BASE_VARIANT, FROM, SUCCESS, TO
 from penchant.wire import BASE, Interval, PlacementResults, VariantResult, decode_placement, encode, parse_timestamp
-from penchant.wire.row_settings import RowSettings
+from penchant.wire.rows.settings import RowSettings
 from penchant_engine.model import DAY_MS, InteractionType
 
 _ASKED = (FROM, TO, SUCCESS, BASE_VARIANT)

@@ -1,0 +1,1 @@
+"""JSON of rows: their settings, and what their operations take and answer."""
