@@ -38,7 +38,7 @@ ROOT = Path(__file__).parents[1]
 ADDRESS = "http://127.0.0.1:8080"
 """Where examples ask; what `scripts/run` listens on."""
 INTERFACE_FOLDER = "packages/penchant/src/penchant/web/interface"
-FORMATS_FILE = "packages/penchant/src/penchant/importing/formats/README.md"
+FORMATS_FILE = "packages/penchant-import/src/penchant_import/formats/README.md"
 PROJECT_FILES = ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 """Files beside the documents that are pages as well."""
 _LINKED = re.compile(r"\[(?P<text>[^\]]*)\]\((?P<target>[^)#\s:]*)(?P<anchor>#[^)\s]*)?\)")

@@ -26,7 +26,7 @@ LONGEST = (
     "tests/acceptance/test_workers.py",
     "tests/cli/test_tune.py",
     "tests/cli/test_evaluate.py",
-    "tests/importing/test_bounds.py",
+    "packages/penchant-import/tests/test_bounds.py",
     "tests/acceptance/test_likes_processes.py",
     "tests/acceptance/test_index_processes.py",
     "tests/hostile/test_churn.py",

@@ -15,12 +15,10 @@ from typing import Any
 
 import pytest
 
-from importing.conftest import Folder
+from import_folders import Folder
 from penchant.covers import cover
 from penchant.errors import InvalidInput, InvalidSyntax, TooManyEntries
 from penchant.findings import normal_form
-from penchant.importing.formats.schema_org import ingredient_name
-from penchant.importing.texts import common_sentences, plain_text
 from penchant.service.browsing import LabelledPiece, PieceTitles
 from penchant.service.grants import person_named
 from penchant.web.query import parse_query
@@ -40,6 +38,8 @@ from penchant.wire.attributes import read_pointer
 from penchant.wire.syntax import Faults
 from penchant.words import WordRule, decode_entities, kept_words, normalize
 from penchant_engine.attributes import Attribute, AttributeType
+from penchant_import.formats.schema_org import ingredient_name
+from penchant_import.texts import common_sentences, plain_text
 
 pytestmark = pytest.mark.slow
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from penchant.errors import Refused
-from penchant.importing.checkpoint import Checkpoint, CheckpointFile
-from penchant.importing.report import ImportTally
 from penchant_batch.executor import WorkPlan
 from penchant_batch.work_folder import StoredPlan, WorkFolder
 from penchant_engine.compiling import find_fault
 from penchant_engine.owned_folders import alien_part, own_folder
+from penchant_import.checkpoint import Checkpoint, CheckpointFile
+from penchant_import.report import ImportTally
 
 NOBODY = 65_534
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")

@@ -13,7 +13,8 @@ ROOT = Path(__file__).parents[1]
 
 
 def test_what_takes_longest_is_there() -> None:
-    files = {unit_of(str(path.relative_to(ROOT))) for path in (ROOT / "tests").rglob("test_*.py")}
+    paths = [*(ROOT / "tests").rglob("test_*.py"), *ROOT.glob("packages/*/tests/**/test_*.py")]
+    files = {unit_of(str(path.relative_to(ROOT))) for path in paths}
 
     assert set(LONGEST) <= files
 
@@ -50,7 +51,7 @@ def test_files_go_to_a_process_as_a_whole_and_all_of_a_cluster_to_one(tmp_path: 
 @pytest.mark.slow
 def test_what_starts_processes_and_fails_is_run_once_more_and_both_results_are_printed(tmp_path: Path) -> None:
     (tmp_path / "pytest.ini").write_text(f"[pytest]\npythonpath = {ROOT / 'tests'}\nmarkers = slow\n")
-    (tmp_path / "conftest.py").write_text("from tests.conftest import *\n")
+    (tmp_path / "conftest.py").write_text("from tests.shared_fixtures import *\n")
     late = "runs = []\ndef test_late():\n    runs.append(0)\n    assert len(runs) > 1, 'too late'\n"
     (tmp_path / "test_processes.py").write_text("import subprocess\n" + late + "def test_wrong():\n    assert 1 > 2\n")
     (tmp_path / "test_here.py").write_text(late)

@@ -15,8 +15,8 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import Browser, Page
 
-import conftest  # noqa: F401  # before Starlette's test client, which else takes the client of agents
 import penchant.demo
+import shared_fixtures  # noqa: F401  # before Starlette's test client, which else takes the client of agents
 from acceptance.browsers import SCHEMES, chromium
 from acceptance.servers import Server, new_key
 from penchant.settings import NodeSettings

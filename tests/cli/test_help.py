@@ -40,7 +40,7 @@ def test_the_help_has_every_command_below_its_heading_in_whole_sentences() -> No
             own = " ".join((commands.get_command(None, name).help or "").partition("\n\n")[0].split())  # type: ignore[arg-type, union-attr]
             assert " ".join(sentence.split()) == own
             assert own.endswith("."), name
-    assert all(told(group, "--help").count("...") == 1 for group in ("keys", "pull", "keywords"))
+    assert all(told(group, "--help").count("...") == 1 for group in ("keys", "keywords"))
 
 
 @pytest.mark.slow
@@ -116,4 +116,4 @@ def test_where_another_account_has_a_source_of_the_name_it_is_told(service: Serv
 
 def test_every_command_is_named_once() -> None:
     assert sorted(places()) == sorted(name for group in groups().values() for name in group)
-    assert len(places()) == 23
+    assert len(places()) == 22

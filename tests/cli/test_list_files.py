@@ -10,7 +10,7 @@ import pytest
 
 from cli.conftest import Running
 from evaluation.conftest import made
-from penchant.importing.files import UnreadableFile
+from penchant_import.files import UnreadableFile
 from penchant_lab.commands.list_files import ListColumns, ListFile, read_lists
 from penchant_lab.foreign_lists import ForeignLists
 

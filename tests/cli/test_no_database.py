@@ -9,7 +9,7 @@ from cli.conftest import Running
 from databases import new_database
 from penchant.cli import commands, places
 
-MAKING = {"serve", "demo", "import", "keys create", "keys secret", "pull add", "restore"}
+MAKING = {"serve", "demo", "import", "keys create", "keys secret", "restore"}
 """Commands that begin a database where there is none."""
 TELLING = {"doctor"}
 """It tells among other things whether there is one."""
@@ -21,10 +21,6 @@ READING = {
     "keys plan": "x full",
     "keys revoke": "x",
     "keys sign": "--user u",
-    "pull list": "",
-    "pull run": "x",
-    "pull log": "x",
-    "pull remove": "x",
     "reindex": "",
     "export": "--source s --output out",
     "recommend": "--source s --out out.ndjson",

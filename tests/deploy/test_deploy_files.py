@@ -178,10 +178,9 @@ def test_the_containerfile_builds_from_what_is_there() -> None:
             assert any(fnmatch.fnmatch(origin, pattern) or origin.startswith(f"{pattern}/") for pattern in sent)
     installs = re.findall(r"pip (?:--python \S+ )?(?:install|wheel) [^&]*", " && ".join(words_of("RUN")))
     assert len(installs) == 4
-    # The commands that the lab brings are there as well.
-    assert all(
-        f"packages/{name}" in installs[2] for name in ("penchant-engine", "penchant", "penchant-batch", "penchant-lab")
-    )
+    # The commands that others bring are there as well.
+    names = ("penchant-engine", "penchant-import", "penchant", "penchant-batch", "penchant-lab")
+    assert all(f"packages/{name}" in installs[2] for name in names)
     for install in installs:
         assert "--require-hashes" in install or "--no-deps" in install
 

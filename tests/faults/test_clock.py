@@ -1,19 +1,15 @@
 """Two nodes on one database, of which one is an hour behind or ahead: both answer alike, and no time goes back.
 
-What one of them does for all is done by one, and at its moment: pulls and scheduled drafts.
+What one of them does for all is done by one, and at its moment: scheduled drafts.
 """
 
 import contextlib
-import select
-import socket
-import threading
 import time
 from pathlib import Path
 
 import pytest
 
 from acceptance.processes import wait_until
-from client.answering import Answer, answering
 from faults.campaign import Row, is_full, require_clean, try_fault, under_load
 from faults.client import Client
 from faults.cluster import Cluster
@@ -22,7 +18,6 @@ from faults.node import Node
 from penchant.bootstrap import storage_of
 from penchant.cli.keys import make_key
 from penchant.service.administration import roll_secret
-from penchant.service.pulling import LEASE_MS, Puller, PullSpec, list_runs
 from penchant.settings import NodeSettings
 from penchant.wire import MAX_SIGNED_S, format_timestamp, sign_user
 
@@ -73,56 +68,6 @@ def test_a_clock_that_is_wrong_hides_and_turns_back_nothing(
     finally:
         right.kill()
         wrong.kill()
-
-
-def answer_slowly(connection: socket.socket) -> None:
-    """Send a file byte by byte until the connection is closed."""
-    with contextlib.suppress(OSError):
-        connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n")
-        while True:
-            connection.sendall(b"i")
-            time.sleep(1)
-
-
-@pytest.mark.parametrize("holder", ("right", "wrong") if is_full() else ("right",))
-@pytest.mark.parametrize("seconds", (-3_600, 3_600))
-def test_whatever_its_clock_a_node_takes_no_pull_that_another_is_at_and_keeps_none_from_running(
-    cluster: Cluster, tmp_path: Path, seconds: int, holder: str
-) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as silent, answering(Answer(200, b"id,label\na,A\n")) as shop:
-        addresses = {"held": f"http://127.0.0.1:{silent.getsockname()[1]}", "other": shop.address}
-        hosts = tuple(address.removeprefix("http://") for address in addresses.values())
-        wrong = shifted(tmp_path / "shift", seconds)
-        settings = NodeSettings(data=str(tmp_path / "beside"), database=cluster.url, pull_hosts=hosts)
-
-        def start(name: str) -> Node:
-            environment = {"PENCHANT_PULL_HOSTS": ",".join(hosts)} | (wrong if name == "wrong" else {})
-            return Node(tmp_path / name / "data", database=cluster.url, environment=environment, workers=1)
-
-        def add(name: str) -> None:
-            spec = PullSpec(format="csv", address=f"{addresses[name]}/x.csv", every_s=3_600)
-            Puller(storage, settings).add(name, spec, account="default", source="s", actor="test")
-
-        def is_taken() -> bool:
-            return bool(select.select([silent], [], [], 0)[0])
-
-        with contextlib.closing(storage_of(settings)) as storage, contextlib.ExitStack() as nodes:
-            nodes.callback(start(holder).kill)
-            add("held")
-            wait_until(is_taken)
-            with silent.accept()[0] as connection:
-                threading.Thread(target=answer_slowly, args=(connection,)).start()
-                nodes.callback(start("right" if holder == "wrong" else "wrong").kill)
-                add("other")
-                # Those that wait for longer come first: who runs this one has passed over the other one.
-                wait_until(lambda: is_taken() or bool(list_runs(storage, "other")))
-
-                # While the first one goes on: it fails as soon as its connection is closed.
-                assert not is_taken()
-                assert not list_runs(storage, "held")
-                now = "(extract(epoch FROM now()) * 1000)"
-                over = f"lease_until > {now} + {LEASE_MS} OR next_at NOT BETWEEN {now} - 600000 AND {now} + 3600000"
-                assert cluster.ask(f"SELECT name FROM pulls WHERE {over}") == ""
 
 
 @pytest.mark.parametrize(("seconds", "signed"), ((-3_600, [200, 200, 401]), (3_600, [401, 401, 200])))

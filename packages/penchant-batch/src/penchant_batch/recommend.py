@@ -20,7 +20,7 @@ from penchant.cli.locations import DataLocation, data_options, existing_file
 from penchant.cli.options import account_option, anew_option, head_of, new_file, processes_option, view_of
 from penchant.cli.progress import progress
 from penchant.errors import InvalidInput, Refused
-from penchant.importing import Files, InputFile
+from penchant.importing import numbered_lines
 from penchant.settings import NodeSettings
 from penchant.wire import format_timestamp
 from penchant.wire.text import id_problem
@@ -187,7 +187,7 @@ def read_users(path: Path) -> list[str]:
         InvalidInput: one of them is no id of a person.
     """
     users = dict[str, None]()
-    for number, line in Files(()).lines(InputFile(path)):
+    for number, line in numbered_lines(path):
         user_id = line.decode("utf-8", "replace").rstrip("\r\n")
         problem = id_problem(user_id)
         if problem is not None:

@@ -42,3 +42,11 @@ class TooFewPieces(PenchantError):
 
 class InvalidInput(PenchantError):
     """The request can be read, but a value in it is not acceptable."""
+
+
+class InvalidSyntax(PenchantError):
+    """The body is not what its content type says, JSON for one."""
+
+
+class Refused(PenchantError):
+    """A command would lose something, or disturb a process that runs; the message says how to go on."""

@@ -4,7 +4,15 @@ Every error that a caller may meet is a `PenchantError` with a stable code, whic
 a code has is decided in `penchant.web`, never here; the client's class of the same name is made from both.
 """
 
-from penchant_engine.errors import Fault, InvalidInput, PenchantError, TooFewPieces, UnknownPiece
+from penchant_engine.errors import (
+    Fault,
+    InvalidInput,
+    InvalidSyntax,
+    PenchantError,
+    Refused,
+    TooFewPieces,
+    UnknownPiece,
+)
 
 
 class MalformedPath(PenchantError):
@@ -131,10 +139,6 @@ class TooManyEntries(PenchantError):
     """The body holds more entries than one request may."""
 
 
-class InvalidSyntax(PenchantError):
-    """The body is not what its content type says, JSON for one."""
-
-
 class PreviewTooLarge(PenchantError):
     """The preview would take too long to compute."""
 
@@ -178,10 +182,6 @@ class NoRoom(StorageUnavailable):
 
 class StorageIncompatible(PenchantError):
     """The database was written by a newer release, or is not ours."""
-
-
-class Refused(PenchantError):
-    """A command would lose something, or disturb a process that runs; the message says how to go on."""
 
 
 class InvalidSettings(PenchantError):

@@ -198,10 +198,6 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """How long browsers that came over TLS are told to use TLS alone; 0: not at all."""
     image_hosts: tuple[Host, ...] = ()
     """Hosts (``img.example:8443``) of pictures at the dashboard."""
-    pull_hosts: tuple[Host, ...] = ()
-    """Hosts (``shop.internal``, ``10.0.0.5:8096``) that pulls may ask by HTTP and at private addresses."""
-    pull_limit_bytes: PositiveCount = 256 * 1024 * 1024
-    """Largest file of a pull, packed and unpacked."""
     cors_origins: tuple[str, ...] = ()
     """Origins whose pages may call the service."""
     mcp: bool = False
@@ -297,8 +293,6 @@ RELOADED = frozenset(
         "metrics_public",
         "min_version_timeout_s",
         "plans",
-        "pull_hosts",
-        "pull_limit_bytes",
         "send_rate_bytes",
         "send_timeout_s",
         "stale_reads_s",

@@ -135,9 +135,7 @@ class Metrics:
             "penchant_erased_log_bytes", "Size of SQLite's write-ahead log while it may hold what was erased."
         )
         self.erased_log_seconds = self._gauge("penchant_erased_log_seconds", "How long it has.")
-        self.pulls = counter("penchant_pulls", "Runs of pulls: stored, unchanged, withheld, failed.", "outcome")
         self.drafts_due = counter("penchant_drafts_due", "Scheduled drafts: published, failed.", "outcome")
-        self.failing_pulls = self._gauge("penchant_failing_pulls", "Pulls that failed the last time.", mode="max")
 
     def _add_storage_metrics(self) -> None:
         """Make the metrics of the database: queues, groups, connections, reads, and keys and lists that were cached."""

@@ -18,13 +18,14 @@ from rich.console import Console
 from rich.table import Table
 
 from penchant import __version__
-from penchant.cli.options import NearChoice, anew_option, figures_option, new_file, processes_option, write_figures
+from penchant.cli.options import anew_option, figures_option, new_file, processes_option, write_figures
 from penchant.cli.output import output_file
 from penchant.cli.progress import progress
 from penchant.settings import start_with_one_thread
 from penchant_batch.executor import executor_of, require_executor
 from penchant_batch.work_folder import StoredPlan, WorkFolder
 from penchant_engine.model import InteractionType
+from penchant_import.commands.importing import NearChoice
 from penchant_lab import contenders, contest, trials
 from penchant_lab.commands.histories import (
     FEW,

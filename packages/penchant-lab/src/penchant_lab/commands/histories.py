@@ -16,7 +16,7 @@ from penchant.bootstrap import kernel_folder, storage_of
 from penchant.cli.locations import Command, DataLocation, data_options, existing_file
 from penchant.cli.options import account_option, head_of
 from penchant.errors import InvalidInput, PenchantError
-from penchant.importing import Files, InputFile
+from penchant.importing import numbered_lines
 from penchant.model import MAX_INTERACTIONS_PER_REQUEST, MAX_PIECES_PER_SUBMISSION, SourceSettings
 from penchant.settings import NodeSettings
 from penchant.storage import Erasure, Storage, user_key
@@ -244,7 +244,7 @@ def _rows_of_file(path: Path) -> Iterator[Row]:
 def _batches(path: Path, size: int) -> Iterator[tuple[int, list[bytes]]]:
     """Yield a file's lines but for blank ones, gzip or not, in batches with their first line's number."""
     # The numbers are those of lines in the file, blank ones counted, for messages.
-    numbered = Files(()).lines(InputFile(path))
+    numbered = numbered_lines(path)
     while batch := list(itertools.islice(numbered, size)):
         yield batch[0][0], [line for _, line in batch]
 

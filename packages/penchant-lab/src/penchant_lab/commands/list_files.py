@@ -18,13 +18,12 @@ import click
 import numpy as np
 
 from penchant.cli.output import OutputFailed, output_file
-from penchant.importing import Files, InputFile
-from penchant.importing.files import TableRow, UnreadableFile, printable
-from penchant.importing.formats.tables import find_column
-from penchant.importing.frames import open_frame
 from penchant.wire import format_timestamp
 from penchant_engine.index import IntArray
 from penchant_engine.model import WHOLE
+from penchant_import.files import Files, InputFile, TableRow, UnreadableFile, printable
+from penchant_import.formats.tables import find_column
+from penchant_import.frames import open_frame
 from penchant_lab.foreign_lists import ForeignEntry, ForeignLists
 from penchant_lab.histories import TYPES, Events, SourceHistory
 from penchant_lab.metrics import NOTHING

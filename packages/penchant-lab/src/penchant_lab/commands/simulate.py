@@ -8,9 +8,10 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from penchant.cli.options import NearChoice, figures_option, new_file, write_figures
+from penchant.cli.options import figures_option, new_file, write_figures
 from penchant.cli.output import output_file
 from penchant.cli.progress import progress
+from penchant_import.commands.importing import NearChoice
 from penchant_lab import closed_loop, contest
 from penchant_lab.closed_loop import CONDITIONS, LoopFigures, LoopRequest, Simulation
 from penchant_lab.commands.histories import history_options, kernels_for, origin_of

@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from penchant.bootstrap.folders import data_folder, index_folder, kernel_folder, storage_of
-from penchant.bootstrap.pulls import PullSchedule
 from penchant.clock import Clock
 from penchant.errors import PenchantError, StorageUnavailable
 from penchant.hooks import packages
@@ -126,7 +125,6 @@ def background_tasks(services: Services, election: Election) -> list[BackgroundT
     """Return what runs in a process that answers, beside requests; ``election`` is for what one of a node does."""
     views = services.views
     watch = SourceWatch(services.database, (views, services.people_cache))
-    pulls = PullSchedule(services.database, services.current, services.metrics)
     return [
         # So long after an answer it is counted in the database, together with those that came meanwhile.
         BackgroundTask(name="usage", interval_s=1.0, work=services.usage.count_given),
@@ -139,7 +137,6 @@ def background_tasks(services: Services, election: Election) -> list[BackgroundT
         BackgroundTask(
             name="erased-log", interval_s=0.5, work=functools.partial(_forget_log, services), elected=election
         ),
-        BackgroundTask(name="pulls", interval_s=5.0, work=pulls.look, elected=election),
         # Well within the day after which the interface promises that rows past their life are gone.
         BackgroundTask(
             name="housekeeping", interval_s=600.0, work=functools.partial(_keep_house, services), elected=election

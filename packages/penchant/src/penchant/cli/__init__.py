@@ -10,6 +10,7 @@ from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -26,8 +27,7 @@ _HEADINGS: Mapping[str, Mapping[str, str]] = {
     "Serve": {"serve": "listening:serve", "demo": "listening:demo", "keys": "keys:keys"},
     "Bring in and write out": {
         "import": "importing:import_files",
-        "pull": "pulling:pull",
-        "keywords": "keywords:keywords",
+        "keywords": _ELSEWHERE,
         "export": "upkeep:export_source",
         "recommend": _ELSEWHERE,
     },
@@ -52,6 +52,8 @@ _HEADINGS: Mapping[str, Mapping[str, str]] = {
     "This command line": {"completion": "completion:completion"},
 }
 """Where each command is defined, below this package, under the heading that it has in the help."""
+REPLACED = {"import"}
+"""Commands that another package may bring in place of our own, which does less."""
 _OTHERS = "Of other packages"
 _OWN: Mapping[str, str] = {
     name: f"{__name__}.{place}" for group in _HEADINGS.values() for name, place in group.items() if place != _ELSEWHERE
@@ -62,7 +64,8 @@ _OWN: Mapping[str, str] = {
 def places() -> Mapping[str, str]:
     """Return of each command that there is the module and the function that define it."""
     brought = {each.name: each.value for each in entry_points(group=ENTRY_POINTS)}
-    return {**brought, **_OWN}
+    own = {name: place for name, place in _OWN.items() if name not in REPLACED or name not in brought}
+    return {**brought, **own}
 
 
 def groups() -> Mapping[str, Sequence[str]]:
@@ -98,7 +101,7 @@ class LateGroup(SentenceGroup):
     def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of a name, ``None`` where there is none."""
         # What others bring is looked for among all that is installed, which takes as long as an import.
-        place = _OWN.get(cmd_name) or places().get(cmd_name)
+        place = (cmd_name not in REPLACED and _OWN.get(cmd_name)) or places().get(cmd_name)
         if place is None:
             return None
         module, _, name = place.partition(":")
@@ -158,10 +161,20 @@ def _docstring(place: str) -> str | None:
     return next((ast.get_docstring(each) for each in functions), None)
 
 
+class LateHost:
+    """The service as `penchant.cli.host.CommandHost` gives it, imported when it is asked for something."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_late(f"{__name__}.host").CommandHost(), name)
+
+
 @click.group(cls=LateGroup, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
 @click.version_option(__version__, prog_name="penchant")
-def commands() -> None:
+@click.pass_context
+def commands(context: click.Context) -> None:
     """A content recommendation service that you run yourself."""
+    # What commands of other packages reach the data by; made when one asks, since it imports the service.
+    context.obj = LateHost()
 
 
 def main() -> None:

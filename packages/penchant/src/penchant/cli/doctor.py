@@ -118,7 +118,7 @@ def _stored(settings: NodeSettings, *, quick: bool) -> dict[str, Any]:
             sizes["databaseMiB"] = round(size / MIB, 1)
         checks = {
             "warnings": storage.upkeep.ping(),
-            "failingPulls": sum(each.failures > 0 for each in storage.pulls.list_all()),
+            "pullsThatNobodyRuns": storage.upkeep.count_former_pulls(),
             "problems": 0 if quick else _count_problems(storage, settings),
             "leftOut": quick,
             "seconds": round(time.monotonic() - began, 1),

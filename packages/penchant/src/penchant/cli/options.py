@@ -1,6 +1,5 @@
 """What commands share: options, the data that they open, and a source of it."""
 
-import difflib
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -38,19 +37,6 @@ figures_option = click.option(
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 json_lines_option = click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
-
-
-class NearChoice(click.Choice[str]):
-    """One of many names, in any case; of one that is not among them the nearest are told first."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the name as it is written."""
-        names = {name.lower(): name for name in self.choices}
-        given = str(value).lower()
-        near = [names[name] for name in difflib.get_close_matches(given, names)]
-        if near and given not in names:
-            self.fail(f"{value!r} is unknown. Did you mean {' or '.join(near)}?", param, ctx)
-        return super().convert(names.get(given, value), param, ctx)
 
 
 def processes_option(name: str) -> Callable[[Command], Command]:

@@ -135,3 +135,9 @@ def _told(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise OutputFailed(str(path), error) from error
+
+
+def amount(count: int, things: str) -> str:
+    """Return a count with what is counted, given in the plural: `1 key`, `2 keys`."""
+    one = "person" if things == "people" else things.removesuffix("s")
+    return f"{count} {one if count == 1 else things}"

@@ -9,8 +9,8 @@ import click
 from penchant.bootstrap import index_folder, storage_of
 from penchant.cli.locations import DataLocation, data_options, existing_file
 from penchant.cli.options import account_option, view_of
+from penchant.cli.output import amount
 from penchant.experiments import BoundedRate
-from penchant.importing import amount
 from penchant.service.placements.replays import replay
 from penchant.wire import decode_placement, format_timestamp
 

@@ -22,9 +22,9 @@ from penchant.bootstrap import (
 )
 from penchant.cli.locations import DataLocation, data_options, existing_file
 from penchant.cli.options import account_option, head_of, json_option, new_file
-from penchant.cli.output import output_file
+from penchant.cli.output import amount, output_file
 from penchant.errors import Refused, StorageUnavailable
-from penchant.importing import ExportParts, amount, export_lines
+from penchant.importing import ExportParts, export_lines
 from penchant.live.builder import LOCK as BUILDER_LOCK
 from penchant.live.builder import SMALLEST_FILE, FileBuilder
 from penchant.live.checking import index_problems

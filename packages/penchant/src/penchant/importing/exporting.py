@@ -1,11 +1,12 @@
 """Export: a source as lines, one for each thing in it, in an order that an import gives back."""
 
+import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from penchant.importing.drafts import interaction_members, is_stable_event_id, stable_event_id
-from penchant.importing.formats.interface import WORD_RULE
+from penchant.model import NewInteraction
 from penchant.storage import SourceExport
 from penchant.wire import (
     decode_stored_settings,
@@ -14,9 +15,16 @@ from penchant.wire import (
     encode_exported_placement,
     encode_settings,
     encode_stated_preferences,
+    format_timestamp,
+    number_of,
     word_rule_numbers,
 )
 from penchant_engine.model import DAY_MS, InteractionType, StoredInteraction
+
+WORD_RULE = "wordRule"
+"""The member beside settings that says by which rule pieces had words."""
+_STABLE_PREFIX = "import-"
+_STABLE = re.compile(_STABLE_PREFIX + "[0-9a-f]{32}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +87,31 @@ def _interaction_line(interaction: StoredInteraction, repeat: int) -> bytes:
     One that an import gave is made anew, so that what was imported and what was recorded since stay apart.
     """
     event_id = interaction.event_id
-    if event_id is None or is_stable_event_id(event_id):
+    if event_id is None or _STABLE.fullmatch(event_id):
         event_id = stable_event_id(interaction, repeat) if repeat > 1 else None
-    return encode(interaction_members(interaction._replace(event_id=event_id))) + b"\n"
+    return encode(_interaction_members(interaction._replace(event_id=event_id))) + b"\n"
+
+
+def stable_event_id(interaction: NewInteraction | StoredInteraction, repeat: int = 1) -> str:
+    """Return the event id of an interaction by what it says, the same wherever and however often it is imported.
+
+    ``repeat`` counts equal ones from 1; they may differ in their portions (D188 of docs/decisions.md).
+    """
+    parts = [interaction.user_id, interaction.type, interaction.piece_id, interaction.occurred_at]
+    content = encode(parts if repeat == 1 else [*parts, repeat])
+    return _STABLE_PREFIX + hashlib.blake2b(content, digest_size=16).hexdigest()
+
+
+def _interaction_members(interaction: StoredInteraction) -> dict[str, str | float]:
+    """Return an interaction as the members of a request."""
+    members: dict[str, str | float] = {
+        "userId": interaction.user_id,
+        "type": interaction.type.value,
+        "contentId": interaction.piece_id,
+        "timestamp": format_timestamp(interaction.occurred_at),
+    }
+    if interaction.event_id is not None:
+        members["eventId"] = interaction.event_id
+    if interaction.portion is not None:
+        members["value"] = number_of(interaction.portion)
+    return members

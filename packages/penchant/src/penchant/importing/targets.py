@@ -1,7 +1,12 @@
-"""Targets: where an import goes. Here a database directly, by the same commands that requests become."""
+"""Target: a source of the database as where an import goes, by the same commands that requests become.
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+Settings are as requests have them; lists, placements, drafts and preferences are the JSON that was checked.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
 
 from penchant.errors import UnknownSource
 from penchant.live.word_writer import WordWriter, replace_settings
@@ -25,6 +30,11 @@ from penchant.wire import (
     ExportedDraft,
     ExportedPlacement,
     StatedPreferences,
+    decode_exported_draft,
+    decode_exported_placement,
+    decode_list,
+    decode_settings,
+    decode_stated_preferences,
     decode_stored_settings,
     encode,
     encode_edits,
@@ -33,54 +43,17 @@ from penchant.wire import (
     encode_settings,
     encode_word_rule,
     format_timestamp,
+    read_settings,
 )
 
 
-class BatchResult(NamedTuple):
+class StoredBatch(NamedTuple):
     """What became of a batch that was stored."""
 
     created: int = 0
     replaced: int = 0
     duplicates: int = 0
     unstored: int = 0
-
-
-class Target(Protocol):
-    """A source that takes batches, each all or nothing; the same batch again changes nothing."""
-
-    @property
-    def address(self) -> str:
-        """A text that no other target has, for the name of the checkpoint."""
-
-    def created_at(self) -> str:
-        """Return when the source was made; empty where there is none."""
-
-    def create(self, settings: SourceSettings) -> None:
-        """Make the source, with these settings, where it is missing; one that is there stays as it is."""
-
-    def settings(self) -> SourceSettings:
-        """Return the source's settings, the defaults where there is none."""
-
-    def submit(self, pieces: Sequence[EncodedPiece]) -> BatchResult:
-        """Store pieces, replacing those of the same id."""
-
-    def record(self, interactions: Sequence[NewInteraction]) -> BatchResult:
-        """Store interactions, those of a known event id not again."""
-
-    def replace_list(self, kind: ListKind, ids: Sequence[str]) -> None:
-        """Replace the whitelist or the blacklist."""
-
-    def replace_settings(self, settings: SourceSettings) -> None:
-        """Replace the source's settings."""
-
-    def put_placements(self, placements: Sequence[ExportedPlacement]) -> None:
-        """Put placements in force; one that is in force already stays as it is."""
-
-    def put_drafts(self, drafts: Sequence[ExportedDraft]) -> None:
-        """Store drafts, to wait as they did; one that is the same already stays as it is."""
-
-    def replace_preferences(self, stated: Sequence[StatedPreferences]) -> None:
-        """Replace the preferences of these people."""
 
 
 class StoredTarget:
@@ -105,39 +78,54 @@ class StoredTarget:
         head = self._storage.sources.read_head(self._account_id, self._source)
         return "" if head is None else format_timestamp(head.created_at)
 
-    def settings(self) -> SourceSettings:
+    def settings(self) -> Mapping[str, Any]:
         """Return the source's settings, the defaults where there is none."""
         try:
             _, curation = self._storage.sources.read_curation(self._account_id, self._source)
         except UnknownSource:
-            return SourceSettings()
-        return decode_stored_settings(curation.settings)
+            curation = None
+        stored = SourceSettings() if curation is None else decode_stored_settings(curation.settings)
+        members: Mapping[str, Any] = msgspec.json.decode(encode_settings(stored))
+        return members
 
-    def create(self, settings: SourceSettings) -> None:
+    def create(self, settings: Mapping[str, Any]) -> None:
         """Make the source, with these settings, in one transaction, unless somebody else has made it."""
-        stored, words = encode_settings(settings), encode_word_rule(settings.words)
+        made = read_settings(settings)
+        stored, words = encode_settings(made), encode_word_rule(made.words)
         self._writer.submit(SubmitPieces(**self._whose, pieces=(), settings=stored, words=words))
 
-    def submit(self, pieces: Sequence[EncodedPiece]) -> BatchResult:
+    def submit(self, pieces: Sequence[EncodedPiece]) -> StoredBatch:
         """Store pieces in one transaction."""
+        # Those that waited in a file have come back as pairs.
+        pieces = [each if type(each) is EncodedPiece else EncodedPiece(id=each.id, body=each.body) for each in pieces]
         outcome = self._writer.submit(SubmitPieces(**self._whose, pieces=pieces))
-        return BatchResult(created=outcome.created, replaced=outcome.replaced)
+        return StoredBatch(created=outcome.created, replaced=outcome.replaced)
 
-    def record(self, interactions: Sequence[NewInteraction]) -> BatchResult:
+    def record(self, interactions: Sequence[NewInteraction]) -> StoredBatch:
         """Store interactions in one transaction."""
         outcome = self._carry_out(RecordInteractions(**self._whose, interactions=interactions))
-        return BatchResult(duplicates=outcome.duplicates, unstored=outcome.unstored)
+        return StoredBatch(duplicates=outcome.duplicates, unstored=outcome.unstored)
 
-    def replace_list(self, kind: ListKind, ids: Sequence[str]) -> None:
-        """Replace the whitelist or the blacklist."""
-        self._carry_out(ReplaceList(**self._whose, kind=kind, ids=ids))
+    def put(self, kind: str, bodies: Sequence[bytes]) -> None:
+        """Replace a list or the settings, put placements or drafts as they are, or replace people's preferences."""
+        match kind:
+            case "settings":
+                self._replace_settings(decode_settings(bodies[0]))
+            case "placement":
+                self._put_placements([decode_exported_placement(body) for body in bodies])
+            case "draft":
+                self._put_drafts([decode_exported_draft(body) for body in bodies])
+            case "preferences":
+                self._replace_preferences([decode_stated_preferences(body) for body in bodies])
+            case _:
+                self._carry_out(ReplaceList(**self._whose, kind=ListKind(kind), ids=decode_list(bodies[0])))
 
-    def replace_settings(self, settings: SourceSettings) -> None:
+    def _replace_settings(self, settings: SourceSettings) -> None:
         """Replace the source's settings."""
         if self._carry_out(replace_settings(**self._whose, settings=settings)).pending:
             self._writer.work_out(self._account_id, self._source)
 
-    def put_placements(self, placements: Sequence[ExportedPlacement]) -> None:
+    def _put_placements(self, placements: Sequence[ExportedPlacement]) -> None:
         """Put placements in force, each as the next version of its name; people see the variants that they saw."""
         number = source_id(self._account_id, self._source)
         for each in placements:
@@ -157,7 +145,7 @@ class StoredTarget:
                 )
             )
 
-    def put_drafts(self, drafts: Sequence[ExportedDraft]) -> None:
+    def _put_drafts(self, drafts: Sequence[ExportedDraft]) -> None:
         """Store drafts over what there is now, each as written by who imports."""
         for each in drafts:
             body = encode_edits(each.edits)
@@ -175,7 +163,7 @@ class StoredTarget:
                 )
             )
 
-    def replace_preferences(self, stated: Sequence[StatedPreferences]) -> None:
+    def _replace_preferences(self, stated: Sequence[StatedPreferences]) -> None:
         """Replace the preferences of these people."""
         commands = [
             ReplacePreferences(

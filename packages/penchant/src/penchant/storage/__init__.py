@@ -7,7 +7,6 @@ from penchant.storage.databases.connections import ServerOptions, parse_address,
 from penchant.storage.hashing import account_id as account_number
 from penchant.storage.hashing import key_counter, list_person, source_id, user_key
 from penchant.storage.interaction_pages import InteractionPage
-from penchant.storage.pulls import PullRecord, PullResult
 from penchant.storage.records import (
     NO_WORDS,
     AccountUsage,

@@ -393,8 +393,8 @@ pulls = Table(
     Column("lease", BY_CODE_POINT, nullable=False),
     Column("lease_until", BigInteger, nullable=False),
 )
-"""Addresses that are read again and again. ``body`` says which and how, ``state`` what came of the last time;
-``failures`` counts those in a row. Who has the ``lease`` pulls, until ``lease_until`` if no more is heard."""
+"""Addresses that a service read again and again before penchant-import did; ``body`` says which and how. Nobody writes
+it any more, and `penchant doctor` tells what replaces what is in it."""
 pull_runs = Table(
     "pull_runs",
     metadata,
@@ -402,7 +402,7 @@ pull_runs = Table(
     Column("begun_at", BigInteger, primary_key=True, autoincrement=False),
     Column("body", LargeBinary, nullable=False),
 )
-"""What came of the last runs of each pull, as JSON."""
+"""What came of the last runs of each of these; nobody reads it any more."""
 
 SHARED_TABLES = (accounts, keys, sessions, usage, audit, secrets, pulls, pull_runs)
 """The tables that belong to no source, copied whole each time: they are small, or few."""

@@ -14,7 +14,6 @@ from penchant.storage.group_commit import GroupCommit, Lane, is_interactions
 from penchant.storage.impressions import ImpressionStore
 from penchant.storage.people import PeopleStore
 from penchant.storage.placements import PlacementStore
-from penchant.storage.pulls import PullStore
 from penchant.storage.records import Command, Outcome
 from penchant.storage.secrets import LIST_IDS, TAGS, ensure_secret, read_secret
 from penchant.storage.sessions import SessionStore
@@ -41,7 +40,6 @@ class Storage:
         self.placements = PlacementStore(transactions)
         self.drafts = DraftStore(transactions)
         self.impressions = ImpressionStore(transactions)
-        self.pulls = PullStore(transactions)
         self.upkeep = Upkeep(transactions, {"content": self._content, "interactions": self._interactions})
 
     @property

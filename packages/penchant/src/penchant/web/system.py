@@ -76,9 +76,6 @@ async def ready(call: Call) -> Answer:
     """Whether requests can be served."""
     database = call.services.database
     warnings = await database.in_thread(database.storage.upkeep.ping)
-    failing = await database.in_thread(database.storage.pulls.count_failing)
-    if failing:
-        warnings = [*warnings, f"Pulls that failed the last time: {failing}; `penchant pull list` tells which."]
     health: dict[str, object] = {"status": "ok"} | ({"warnings": warnings} if warnings else {})
     return Answer(body=msgspec.json.encode(health))
 

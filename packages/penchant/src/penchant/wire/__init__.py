@@ -225,7 +225,6 @@ from penchant.wire.times import (
     parse_date,
     parse_interaction_timestamp,
     parse_sent_timestamp,
-    parse_timestamp,
 )
 from penchant.wire.words import (
     decode_word_rule,
@@ -238,4 +237,4 @@ from penchant.wire.words import (
     words_of_piece,
 )
 from penchant_engine.model import InteractionType
-from penchant_engine.moments import format_timestamp
+from penchant_engine.moments import format_timestamp, parse_timestamp

@@ -10,9 +10,10 @@ import msgspec
 from penchant.model import MAX_ID_LENGTH
 from penchant.wire.syntax import Faults, kind_of, pointer
 from penchant.wire.text import name_problem
-from penchant.wire.times import parse_date, parse_timestamp
+from penchant.wire.times import parse_date
 from penchant_engine.attributes import MAX_ATTRIBUTES, Attribute, AttributeType, mark_of, steps_of
 from penchant_engine.model import DAY_MS
+from penchant_engine.moments import parse_timestamp
 
 Value: TypeAlias = str | float | bool
 

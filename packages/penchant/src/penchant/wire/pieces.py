@@ -59,10 +59,11 @@ from penchant.wire.syntax import (
     split_array,
 )
 from penchant.wire.text import RESERVED_IDS, id_problem, label_problem, name_problem, submitted_id_problem
-from penchant.wire.times import complete_offset, parse_timestamp
+from penchant.wire.times import complete_offset
 from penchant.wire.words import WORDS_SHAPE, WordSettings
 from penchant.words import WordRule
 from penchant_engine.model import MAX_WEIGHT, IndexedPiece
+from penchant_engine.moments import parse_timestamp
 
 _Id = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_ID_LENGTH)]
 _Name = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_NAME_LENGTH)]

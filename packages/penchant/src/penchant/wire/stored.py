@@ -11,11 +11,11 @@ from penchant.model import EncodedPiece, SourceSettings
 from penchant.vocabulary import NO_VOCABULARY, Vocabulary
 from penchant.wire.attributes import marks_in
 from penchant.wire.syntax import encode, pointer
-from penchant.wire.times import parse_timestamp
 from penchant.wire.words import decode_word_rule, decode_words, key_of_rule, words_of_piece
 from penchant.words import WordRule
 from penchant_engine.attributes import Attribute
 from penchant_engine.model import WORDS_CATEGORY, IndexedPiece, PieceFilters, Term, effective_weights
+from penchant_engine.moments import parse_timestamp
 
 T = TypeVar("T")
 TermsIn = Callable[[str], Callable[[str], T]]

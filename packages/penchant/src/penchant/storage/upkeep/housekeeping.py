@@ -44,6 +44,7 @@ from penchant.storage.schema import (
     placement_people,
     placement_pieces,
     preferences,
+    pulls,
     sources,
     taken_back,
 )
@@ -88,6 +89,11 @@ class Upkeep:
             if dialect.name == "postgresql":
                 size = connection.execute(text("SELECT pg_database_size(current_database())")).scalar_one()
             return f"{dialect.name} {'.'.join(map(str, dialect.server_version_info or ()))}", size
+
+    def count_former_pulls(self) -> int:
+        """Return how many addresses a service read again and again before penchant-import did (docs/pull.md)."""
+        with self._transactions.read() as connection:
+            return connection.execute(select(func.count()).select_from(pulls)).scalar_one()
 
     def change_marks(self) -> tuple[int, ...] | None:
         """Return what is no longer the same once any process has changed something, ``None`` where a query must tell.

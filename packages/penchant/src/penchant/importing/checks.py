@@ -1,0 +1,79 @@
+"""Checks: what rows of files become, by the very checks of requests, and settings with a vocabulary added to theirs."""
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from penchant.model import PieceLimits
+from penchant.wire import (
+    DEFAULT_LIMITS,
+    decode_exported_draft,
+    decode_exported_placement,
+    decode_interactions,
+    decode_list,
+    decode_settings,
+    decode_stated_preferences,
+    decode_submission,
+    encode_settings,
+    read_settings,
+    read_vocabulary,
+    with_vocabulary,
+    word_rule_numbers,
+)
+
+_SINGLE: Mapping[str, Callable[[bytes], Any]] = {
+    "whitelist": decode_list,
+    "blacklist": decode_list,
+    "settings": decode_settings,
+    "placement": decode_exported_placement,
+    "draft": decode_exported_draft,
+    "preferences": decode_stated_preferences,
+}
+"""What requests have one of, and how it is read; pieces and interactions come in arrays."""
+
+
+class ReadBody(NamedTuple):
+    """What is in the body of a request, and pointers of what is no member of it."""
+
+    items: Sequence[Any]
+    ignored: Sequence[str] = ()
+
+
+class BodyChecks:
+    """The checks of bodies of requests, with a service's limits of pieces."""
+
+    def __init__(self, limits: PieceLimits = DEFAULT_LIMITS) -> None:
+        self._decode = functools.partial(decode_submission, limits=limits)
+
+    @property
+    def word_rule(self) -> Any:
+        """By which rule words are made."""
+        return word_rule_numbers()
+
+    def read(self, kind: str, body: bytes, now: int) -> ReadBody:
+        """Return what is in a body: an array of pieces or of interactions, else the one that it is, as it stands.
+
+        Raises:
+            PenchantError: it may not be stored; faults have their pointers.
+        """
+        if kind == "piece":
+            submission = self._decode(body)
+            return ReadBody(submission.pieces, submission.ignored)
+        if kind == "interaction":
+            return ReadBody(decode_interactions(body, now))
+        _SINGLE[kind](body)
+        return ReadBody([body])
+
+
+def join_vocabulary(settings: Mapping[str, Any], words: Mapping[str, Any], *, replaces: bool) -> Mapping[str, Any]:
+    """Return settings, as requests have them, with a vocabulary added to theirs, or in its place.
+
+    Raises:
+        InvalidInput: it contradicts itself, or both together name more keywords than are accepted.
+    """
+    added, before = read_vocabulary(words), read_settings(settings)
+    after = with_vocabulary(before, added if replaces else before.vocabulary.joined(added))
+    members: Mapping[str, Any] = msgspec.json.decode(encode_settings(after))
+    return members
