@@ -3,7 +3,7 @@
     address --look up--> numbers --each may be connected to?--> connection --> answer --30x--> the next address
                              (the number that was looked at is the one that is connected to)
 
-An address is asked by HTTPS at a public number; hosts that the service's settings name may be asked by HTTP and at any.
+An address is asked by HTTPS at a public number; hosts that its caller names may be asked by HTTP and at any.
 Each hop is looked at anew. What comes is bounded in bytes, packed and unpacked, and in seconds as a whole, however
 slowly it comes. Credentials stay in the address: no message and no file name has them.
 """
@@ -152,7 +152,7 @@ def fetch(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Hop:
-    """An address that may be asked, if its numbers allow it; ``is_named`` where the settings name its host."""
+    """An address that may be asked, if its numbers allow it; ``is_named`` where its host is named."""
 
     address: str
     parts: SplitResult
@@ -188,7 +188,7 @@ def _read_hop(address: str, hosts: frozenset[str]) -> _Hop:
     is_named = f"{host}:{port}" in hosts or (is_usual and host in hosts)
     if parts.scheme == "http" and not is_named:
         named = host if is_usual else f"{host}:{port}"
-        raise FetchFailure(f"{named} would be asked by plain HTTP: only hosts that the setting `pull-hosts` names are.")
+        raise FetchFailure(f"{named} would be asked by plain HTTP: only hosts that the pull's `hosts` names are.")
     return _Hop(address=address, parts=parts._replace(fragment=""), host=host, port=port, is_named=is_named)
 
 
@@ -243,7 +243,7 @@ def _connect(hop: _Hop, rules: FetchRules, until: float, find: LookUp) -> socket
     allowed = [number for number in numbers if hop.is_named or is_public(number)]
     if not allowed:
         raise FetchFailure(
-            f"{hop.shown} has no public address: hosts within a network have to be named by the setting `pull-hosts`."
+            f"{hop.shown} has no public address: hosts within a network have to be named by the pull's `hosts`."
         )
     failure: OSError = ConnectionError("no address answers")
     for number in allowed:
@@ -350,8 +350,8 @@ def _look_over(path: Path, rules: FetchRules, hop: _Hop) -> None:
 
 def _too_large(hop: _Hop, rules: FetchRules) -> FetchFailure:
     return FetchFailure(
-        f"{hop.shown}: the file is larger than {rules.limit_bytes} bytes, or unpacks to more (the setting"
-        " `pull-limit-bytes`)."
+        f"{hop.shown}: the file is larger than {rules.limit_bytes} bytes, or unpacks to more (the pull's"
+        " `limit-bytes`)."
     )
 
 

@@ -5,6 +5,7 @@ A batch that is sent twice changes nothing: pieces go by id, interactions by eve
 
 import http.client
 import json
+import re
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -23,11 +24,15 @@ TRIES = 6
 TIMEOUT_S = 120
 FIRST_PAUSE_S = 0.5
 MAX_PAUSE_S = 30.0
+_ENTRY = re.compile(r"/(\d+)(?:/|\Z)")
 _ACCEPTED = "--url takes an address such as https://example.org/base."
 
 
 class RemoteTarget:
-    """A source of a server, by its address and a key."""
+    """A source of a server, by its address and a key.
+
+    With ``skips_refused`` what the server refuses of a batch is left out, and noted in ``refused``.
+    """
 
     def __init__(self, url: str, *, key: str, source: str, pause: Callable[[float], None] = time.sleep) -> None:
         parts = urlsplit(url)
@@ -43,6 +48,9 @@ class RemoteTarget:
         connection = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
         self._connection = connection(parts.hostname, port, timeout=TIMEOUT_S)
         self._pause = pause
+        self._deleted = 0
+        self.skips_refused = False
+        self.refused: list[Fault] = []
 
     def close(self) -> None:
         """Close the connection."""
@@ -66,14 +74,14 @@ class RemoteTarget:
 
     def submit(self, pieces: Sequence[Any]) -> BatchResult:
         """Submit pieces."""
-        body = b"[" + b",".join([piece.body for piece in pieces]) + b"]"
-        receipt = self._ask("POST", "/content", body)
+        bodies = [piece.body for piece in pieces]
+        receipt = self._send_all(bodies, lambda body: self._ask("POST", "/content", body))
         return BatchResult(created=receipt["created"], replaced=receipt["replaced"])
 
     def record(self, interactions: Sequence[CheckedInteraction]) -> BatchResult:
         """Send interactions."""
-        body = encode([interaction_members(each) for each in interactions])
-        receipt = self._change("POST", "/interactions", body)
+        bodies = [encode(interaction_members(each)) for each in interactions]
+        receipt = self._send_all(bodies, lambda body: self._change("POST", "/interactions", body))
         return BatchResult(duplicates=receipt["duplicates"], unstored=receipt.get("unstored", 0))
 
     def put(self, kind: str, bodies: Sequence[bytes]) -> None:
@@ -93,6 +101,29 @@ class RemoteTarget:
                     self._change("PUT", f"/users/{quote(user_id, safe='')}/preferences", encode(members))
                 case _:
                     self._change("PUT", f"/{kind}", body)
+
+    def count_pieces(self) -> int:
+        """Return how many pieces the source has."""
+        answer = self._ask("GET", "", missing=True)
+        return 0 if answer is None else int(answer["pieces"])
+
+    def delete(self, ids: Sequence[str]) -> int:
+        """Delete pieces; return how many there were."""
+        self._deleted = 0
+        self._ask("DELETE", "/content", encode(list(ids)))
+        return self._deleted
+
+    def _send_all(self, bodies: list[bytes], send: Callable[[bytes], Any]) -> Any:
+        """Send entries of an array; where some are refused and that is to be passed over, the others."""
+        while True:
+            try:
+                return send(b"[" + b",".join(bodies) + b"]")
+            except InvalidInput as error:
+                places = {int(match[1]) for fault in error.faults if (match := _ENTRY.match(fault.pointer or ""))}
+                if not (places and self.skips_refused):
+                    raise
+                self.refused += error.faults
+                bodies = [body for place, body in enumerate(bodies) if place not in places]
 
     def _put_new(self, path: str, members: dict[str, Any]) -> None:
         """Put what is not there like this yet."""
@@ -141,6 +172,7 @@ class RemoteTarget:
         answer = self._connection.getresponse()
         # To its end, so that the connection can carry the next request.
         text = answer.read()
+        self._deleted = int(answer.headers.get("x-penchant-deleted") or 0)
         after = answer.headers.get("retry-after") or ""
         return answer.status, float(after) if after.isdecimal() else 0.0, text
 

@@ -9,6 +9,7 @@ import click
 from penchant_engine.errors import PenchantError
 from penchant_import import __version__
 from penchant_import.commands.importing import format_options, read_arguments, run_import, source_options
+from penchant_import.commands.pulling import pull
 from penchant_import.drafts import Draft
 from penchant_import.files import printable
 from penchant_import.hosting import DataPlace
@@ -56,7 +57,10 @@ def _write_lines(options: dict[str, Any]) -> None:
 
 def main() -> None:
     """Run the command: exit code 0 when done, 1 when it failed, 2 for wrong usage."""
+    is_pull = sys.argv[1:2] == ["pull"]
     try:
+        if is_pull:
+            pull(sys.argv[2:], prog_name="penchant-import pull")
         read_files()
     except PenchantError as error:
         click.echo(f"penchant-import: {printable(error.detail)}", err=True)
