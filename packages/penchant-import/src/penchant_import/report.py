@@ -169,14 +169,14 @@ class JoinedCategory:
     count: int
 
 
-class _Identified(msgspec.Struct):
+class _IdentifiedRow(msgspec.Struct):
     id: str
 
 
 def has_id(body: bytes) -> bool:
     """Return whether a piece can be told by its id: all that is known without the service."""
     try:
-        return not id_problem(msgspec.json.decode(body, type=_Identified).id)
+        return not id_problem(msgspec.json.decode(body, type=_IdentifiedRow).id)
     except UNREADABLE:
         return False
 
