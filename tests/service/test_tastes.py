@@ -43,7 +43,7 @@ def asked(services: Services, view: View, who: str) -> list[Awaitable[Any]]:
 
     # What is remembered of people is of now.
     return [
-        services.lists.profile(view, who),
+        services.lists.profile(view, who, services.lists.now(view)),
         recommended(PersonalRequest(user_id=who, at=later, algorithm=Algorithm.JACCARD), explain=False),
         recommended(PersonalRequest(user_id=""), likings, explain=False),
         recommended(PersonalRequest(user_id=who, at=later), explain=True),
@@ -78,7 +78,7 @@ async def test_a_taste_is_made_from_the_latest_pieces_that_have_not_too_many_key
 
     async def taste_of(most: int) -> dict[str, int]:
         monkeypatch.setattr(person, "MAX_PROFILE_KEYWORDS", most)
-        found = await tenant.services.lists.profile(view, "u")
+        found = await tenant.services.lists.profile(view, "u", now)
         return dict(found[0].categories["genre"]) if found else {}
 
     # c has two keywords, b three, a two more.

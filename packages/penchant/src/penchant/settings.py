@@ -153,8 +153,8 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """Longest pause of a client that sends a body, before 408."""
     body_memory_bytes: PositiveCount = 256 * 1024 * 1024
     """Memory of each worker for bodies under way and what is made of them; beyond it 503."""
-    answer_memory_bytes: Annotated[int, msgspec.Meta(ge=0)] = 8 * 1024 * 1024
-    """Memory of each worker for lists of similar pieces that are asked for again; 0: none."""
+    answer_memory_bytes: Annotated[int, msgspec.Meta(ge=0)] = 16 * 1024 * 1024
+    """Memory of each worker for lists and profiles that are asked for again, and what they carry of pieces; 0: none."""
     person_memory_bytes: Annotated[int, msgspec.Meta(ge=0)] = 32 * 1024 * 1024
     """Memory of each worker for people who asked lately (some 15 KB for 150 interactions); 0: none."""
     longest_delay_s: Seconds = 0.025

@@ -151,12 +151,7 @@ class Metrics:
         self.connections_opened = counter("penchant_database_connections_opened", "Database connections made.")
         self.read_wait_seconds = histogram("penchant_read_wait_seconds", "How long reads waited for a thread.")
         self.key_checks = counter("penchant_key_checks", "Keys remembered (hit) or read (miss).", "cache")
-        self.similar_answers = counter(
-            "penchant_similar_answers", "Similar lists, remembered (hit) or searched (miss).", "cache"
-        )
-        self.personal_lists = counter(
-            "penchant_personal_lists", "Recommendations of people, remembered (hit) or searched (miss).", "cache"
-        )
+        self.answers = counter("penchant_answers", "Lists and profiles, remembered (hit) or made (miss).", "cache")
         self.filtered_lists = counter("penchant_filtered_lists", "Lists with a filter or boosts.", "parameter")
         self.agent_calls = counter(
             "penchant_agent_calls", "Calls of tools by agents: ok, or the code of the error.", "tool", "outcome"

@@ -1,7 +1,7 @@
 """Recommendations: the pieces that a person may like, by the blend of all parts or by overlap with the taste alone.
 
 A list follows from the person's figures, the audience, the source's version, the request, the day and the availability
-windows. While all of these stay, it is remembered (`PersonalLists`, D240 of docs/decisions.md).
+windows.
 """
 
 import dataclasses

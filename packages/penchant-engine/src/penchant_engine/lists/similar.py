@@ -1,7 +1,7 @@
 """Similar content: the pieces near a piece, by keywords, by what people like, or by both.
 
 A list by keywords follows from the source's version, the request and the availability windows alone. So its encoded
-answer stays the same, and is remembered (`SimilarAnswers`), until the next change of the source, which raises the
+answer stays the same until the next change of the source, which raises the
 version, or until a window opens or closes (D74 of docs/decisions.md).
 """
 

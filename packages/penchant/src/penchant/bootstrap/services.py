@@ -32,12 +32,11 @@ from penchant.service.browsing import SourceBrowser, SourceSearch
 from penchant.service.changes import Changes
 from penchant.service.content import Content, Curation
 from penchant.service.health import AudienceHealth, CatalogueHealth
+from penchant.service.lists.answer_cache import AnswerCache
 from penchant.service.lists.inclusion import PieceInclusion
 from penchant.service.lists.inputs import LiveInputs
-from penchant.service.lists.kept_lists import PersonalLists
 from penchant.service.lists.previews import Previews
 from penchant.service.lists.serving import Lists
-from penchant.service.lists.similar_answers import SimilarAnswers
 from penchant.service.measuring import GaugeUpdater
 from penchant.service.people import People
 from penchant.service.rates import NodeCounts, NodeRates
@@ -198,13 +197,12 @@ def wire(
         words=words,
         inputs=inputs,
         lists=lists,
-        similar_answers=(similar := SimilarAnswers(limit_bytes=settings.answer_memory_bytes)),
-        personal_lists=(personal := PersonalLists(people_cache)),
+        answers=(answers := AnswerCache(limit_bytes=settings.answer_memory_bytes)),
         page_shares=shares,
-        inclusion=PieceInclusion(database, limit_bytes=settings.answer_memory_bytes),
+        inclusion=PieceInclusion(database, answers),
         previews=Previews(database, views, inputs),
         administration=Administration(database, current),
-        measuring=GaugeUpdater(storage, views, metrics, (access, similar, personal, people_cache)),
+        measuring=GaugeUpdater(storage, views, metrics, (access, answers, people_cache)),
         browsing=SourceBrowser(database, views, metrics, clock=present),
         search=SourceSearch(database, clock=present),
         health=health,

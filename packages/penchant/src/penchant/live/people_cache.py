@@ -15,6 +15,7 @@ import asyncio
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 from weakref import ReferenceType, WeakKeyDictionary, ref
 
 from penchant.live.database import AsyncStorage
@@ -94,6 +95,15 @@ class _RememberedPerson:
         return self.figures if is_same else None
 
 
+class _ReadPerson(NamedTuple):
+    """A person as storage has it, with the memory of what the person has said, and the figures."""
+
+    interactions: InteractionArrays
+    preferences: Preferences
+    preferences_bytes: int
+    figures: PersonFigures
+
+
 @dataclass(slots=True, eq=False)
 class _SourceFollowing:
     """How far the interactions of a source, by account and name, are followed: up to a version of one history of it."""
@@ -148,7 +158,7 @@ class PeopleCache:
         person = self._people.get(key)
         if person is None or not person.is_for(view, today):
             self.misses += 1
-            return await self._read(view, key, user_id, today)
+            return (await self._read(view, key, user_id, today)).figures
         self.hits += 1
         figures = person.figures_for(view.snapshot)
         if figures is not None:
@@ -162,12 +172,21 @@ class PeopleCache:
             self._people.reweigh(key, person.nbytes)
         return figures
 
-    def reweigh(self, view: View, user_id: str) -> None:
-        """Note that something more is kept with the figures of a person, if that is remembered."""
+    async def history(self, view: View, user_id: str, today: int) -> tuple[InteractionArrays, Preferences]:
+        """Return what a person did and said, as of the same moment as `figures`.
+
+        Raises:
+            StorageUnavailable: the database is away.
+        """
+        await self._follow(view)
         key = _key_of(view.head.source_id, user_id)
-        person = self._people.peek(key)
-        if person is not None:
-            self._people.reweigh(key, person.nbytes)
+        person = self._people.get(key)
+        if person is None or not person.is_for(view, today):
+            self.misses += 1
+            read = await self._read(view, key, user_id, today)
+            return read.interactions, read.preferences
+        self.hits += 1
+        return person.interactions, person.preferences
 
     def watched(self) -> set[SourceName]:
         """Return the sources of the people who are remembered."""
@@ -239,21 +258,21 @@ class PeopleCache:
                 person.grow([change])
                 self._people.reweigh(key, person.nbytes)
 
-    async def _read(self, view: View, key: _Key, user_id: str, today: int) -> PersonFigures:
-        """Return the figures of a person from storage, and remember what was read."""
+    async def _read(self, view: View, key: _Key, user_id: str, today: int) -> "_ReadPerson":
+        """Return a person from storage, with the figures, and remember what was read."""
         since = view.source_settings.oldest_day(today) * DAY_MS
         query = InteractionQuery(user_id=user_id, since=since, limit=MAX_PROFILE_INTERACTIONS, counted=True)
 
-        def read() -> tuple[InteractionArrays, Preferences, int, PersonFigures]:
+        def read() -> _ReadPerson:
             stored = self._database.storage.people.read(view.head.source_id, query)
             interactions = InteractionArrays.of(stored.interactions)
             said, size = decode_preferences(stored.preferences), SAID_BYTES * len(stored.preferences)
-            return interactions, said, size, self._figures_of(view, today, interactions, said)
+            return _ReadPerson(interactions, said, size, self._figures_of(view, today, interactions, said))
 
         reading = _PersonReading(key)
         self._readings.add(reading)
         try:
-            interactions, preferences, size, figures = await self._database.promptly(read)
+            found = await self._database.promptly(read)
         finally:
             self._readings.discard(reading)
         if not reading.is_void:
@@ -261,15 +280,15 @@ class PeopleCache:
                 version=view.head.version,
                 today=today,
                 since=since,
-                interactions=interactions,
-                preferences=preferences,
-                preferences_bytes=size,
+                interactions=found.interactions,
+                preferences=found.preferences,
+                preferences_bytes=found.preferences_bytes,
             )
-            person.put(figures, view.snapshot)
+            person.put(found.figures, view.snapshot)
             # What came meanwhile is not in the figures; the next request makes them anew.
             person.grow(reading.recorded)
             self._people.put(key, person, weight=person.nbytes)
-        return figures
+        return found
 
     def _figures_of(self, view: View, today: int, interactions: InteractionArrays, said: Preferences) -> PersonFigures:
         """Return the figures of a person: those of whom nothing is stored share them, as long as a snapshot lasts."""

@@ -16,12 +16,11 @@ from penchant.service.browsing import SourceBrowser, SourceSearch
 from penchant.service.changes import Changes
 from penchant.service.content import Content, Curation
 from penchant.service.health import AudienceHealth, CatalogueHealth
+from penchant.service.lists.answer_cache import AnswerCache
 from penchant.service.lists.inclusion import PieceInclusion
 from penchant.service.lists.inputs import LiveInputs
-from penchant.service.lists.kept_lists import PersonalLists
 from penchant.service.lists.previews import Previews
 from penchant.service.lists.serving import Lists
-from penchant.service.lists.similar_answers import SimilarAnswers
 from penchant.service.measuring import GaugeUpdater
 from penchant.service.people import People
 from penchant.service.shares import AccountShares, BodyDecoder
@@ -66,8 +65,7 @@ class Services:
     inputs: LiveInputs
     lists: Lists
     inclusion: PieceInclusion
-    similar_answers: SimilarAnswers
-    personal_lists: PersonalLists
+    answers: AnswerCache
     page_shares: AccountShares
     previews: Previews
     administration: Administration

@@ -12,8 +12,7 @@ from prometheus_client import Counter
 from penchant.live.people_cache import PeopleCache
 from penchant.live.views import Views
 from penchant.service.access import AccessControl
-from penchant.service.lists.kept_lists import PersonalLists
-from penchant.service.lists.similar_answers import SimilarAnswers
+from penchant.service.lists.answer_cache import AnswerCache
 from penchant.storage import Storage
 from penchant.telemetry import Metrics
 
@@ -29,16 +28,15 @@ class GaugeUpdater:
         storage: Storage,
         views: Views,
         metrics: Metrics,
-        caches: tuple[AccessControl, SimilarAnswers, PersonalLists, PeopleCache],
+        caches: tuple[AccessControl, AnswerCache, PeopleCache],
     ) -> None:
         self._storage = storage
         self._views = views
         self._metrics = metrics
-        access, similar, personal, people = caches
-        self._caches: list[tuple[AccessControl | SimilarAnswers | PersonalLists | PeopleCache, Counter]] = [
+        access, answers, people = caches
+        self._caches: list[tuple[AccessControl | AnswerCache | PeopleCache, Counter]] = [
             (access, metrics.key_checks),
-            (similar, metrics.similar_answers),
-            (personal, metrics.personal_lists),
+            (answers, metrics.answers),
             (people, metrics.remembered_people),
         ]
         self._people = people

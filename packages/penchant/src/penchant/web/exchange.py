@@ -30,6 +30,7 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from penchant.errors import PenchantError, WrongMethod
+from penchant.live.views import View
 from penchant.service import Services
 from penchant.service.access import Access, RateState
 from penchant.settings import NodeSettings
@@ -73,7 +74,7 @@ class RequestExchange:
     ``template`` is the path of its route, `NO_ROUTE` before one is found; ``status`` 0 until an answer begins;
     ``is_stale`` whether the answer may be older than what is stored; ``browser_key`` the id of the key of a page, whose
     refusals are counted; ``access`` who was let in already, where a request is part of another one; ``challenge`` what
-    a refusal of the key says it wants.
+    a refusal of the key says it wants; ``view`` the source as it was found on the way to the handler.
     """
 
     def __init__(self, scope: Scope, services: Services, receive: Receive, send: Send) -> None:
@@ -91,6 +92,7 @@ class RequestExchange:
         self.rate: RateState | None = None
         self.browser_key: str | None = None
         self.access: Access | None = None
+        self.view: View | None = None
         self.challenge = 'ApiKey realm="penchant", header="x-api-key"'
         self._uncount: list[Callable[[], None]] = []
         self._send = send

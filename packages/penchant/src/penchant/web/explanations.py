@@ -13,7 +13,6 @@ from penchant.web.operations import (
     Call,
     Operation,
     OperationTable,
-    body_tag,
     everybody_in_body,
     read_by,
 )
@@ -60,13 +59,9 @@ async def why_similar(call: Call) -> Answer:
     view = await call.view()
     query = query_by(call, call.path["contentID"], values, view)
     ranking = await call.services.lists.similar(view, query)
-    body = encode(await call.services.lists.place(call.access, ranking, call.path["other"]))
-    return Answer(
-        body=body,
-        version=view.head.version,
-        etag=body_tag(body, call.tag_key),
-        headers=audience_headers(ranking.audience_version),
-    )
+    place = await call.services.lists.place(call.access, ranking, call.path["other"])
+    headers = audience_headers(ranking.audience_version)
+    return Answer(result=place, version=view.head.version, headers=headers)
 
 
 @EXPLANATIONS.operation(
@@ -89,7 +84,7 @@ async def why_recommended(call: Call) -> Answer:
     ranking = await call.services.lists.personal(view, query)
     place = await call.services.lists.place(call.access, ranking, call.path["contentID"])
     headers = audience_headers(ranking.audience_version)
-    return Answer(body=encode(place), version=view.head.version, headers=headers)
+    return Answer(result=place, version=view.head.version, headers=headers)
 
 
 @EXPLANATIONS.operation(

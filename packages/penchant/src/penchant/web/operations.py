@@ -19,6 +19,7 @@ from penchant.live.views import View
 from penchant.model import BROWSER_SCOPES, Feature, Scope
 from penchant.service import Services
 from penchant.service.access import Access
+from penchant.service.lists.answer_cache import AnswerBasis
 from penchant.storage import SourceHead
 from penchant.web.bodies import JSON, LIST_BODY, BodyKind
 from penchant.web.exchange import RequestExchange
@@ -77,7 +78,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
     A ``result`` becomes the body when the members of pieces that the request includes are in it; the tag is then that
     of the body, where the operation has any. ``etag`` marks an answer that may be asked for again conditionally,
-    ``headers`` are further ones. ``close`` ends a stream that is not sent after all.
+    ``headers`` are further ones. ``close`` ends a stream that is not sent after all. With a ``basis`` the answer is
+    kept for who asks the same again; ``cursor`` then says where a list goes on.
     """
 
     body: bytes | AsyncIterator[bytes] = b""
@@ -88,6 +90,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     etag: str | None = None
     headers: Mapping[str, str] = msgspec.field(default_factory=dict)
     close: Callable[[], Awaitable[None]] | None = None
+    basis: AnswerBasis | None = None
+    cursor: "Callable[[Call, View], str] | None" = None
 
 
 class AdmittedCaller(msgspec.Struct, frozen=True, kw_only=True):
@@ -134,6 +138,12 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     def source(self) -> str:
         """The source's name."""
         return self.path["source"]
+
+    @property
+    def raw_query(self) -> bytes:
+        """The query as it came."""
+        raw: bytes = self.exchange.scope["query_string"]
+        return raw
 
     @property
     def tag_key(self) -> bytes:
@@ -204,6 +214,9 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
 
     async def view(self) -> View:
         """Return the source as it is committed now, at the version asked for at least."""
+        found, self.exchange.view = self.exchange.view, None
+        if found is not None:
+            return found
         min_version = self.min_version()
         head = None if self.caller is None else self.caller.head
         # The checks have read the head a moment ago: another read would say the same, unless more is asked for.
@@ -323,6 +336,8 @@ class Operation:
     ``changes_interactions`` answers tell the version that the interactions then have.
     ``has_etag`` answers can be asked for again conditionally, ``has_lines`` ones come as NDJSON, too.
     ``counted`` answers count against the monthly quota. ``personal`` answers are never stored by caches.
+    ``remembered`` ones may be kept here for who asks the same again; those that go by what people like say so
+    (``follows_audience``).
     ``errors`` are the codes beside those that follow from all this. ``part`` has the components that it names, where
     these are none of the service's.
     """
@@ -347,6 +362,8 @@ class Operation:
     counted: bool = False
     answers: Callable[[Any], int] | None = None
     personal: bool = False
+    remembered: bool = False
+    follows_audience: bool = False
     media_types: tuple[str, ...] = (JSON,)
     body_kind: BodyKind = LIST_BODY
     body: str | None = None

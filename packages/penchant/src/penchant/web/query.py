@@ -20,6 +20,8 @@ from penchant.errors import Fault, InvalidInput, MalformedPath
 _ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _PLAIN = re.compile(r"[ -$&-~]*\Z")
 _NUMBERED = re.compile(r"\[\d*\]\Z")
+RESERVED_SEGMENT = "-"
+"""The first path segment that is the service's own; no source can be called so."""
 MAX_REMEMBERED_LENGTH = 200
 """Characters of a query whose values are remembered: what clients repeat is short."""
 

@@ -10,6 +10,7 @@ import msgspec
 from penchant.errors import InvalidInput, invalid_parameter
 from penchant.live.views import View
 from penchant.model import Feature, Scope
+from penchant.service.lists.answer_cache import AnswerBasis, holding_time
 from penchant.service.lists.answers import view_of
 from penchant.service.lists.paging import NEXT_HEADER
 from penchant.web.operations import (
@@ -21,7 +22,6 @@ from penchant.web.operations import (
     Call,
     Operation,
     OperationTable,
-    body_tag,
 )
 from penchant.web.parameters import (
     AFTER,
@@ -47,13 +47,11 @@ from penchant.web.parameters import (
 )
 from penchant.web.query import Values
 from penchant.wire import (
-    EncodedResult,
     ListCursor,
     decode_asked,
     decode_boosts,
     decode_filter,
     decode_rank_wish,
-    encode,
 )
 from penchant_engine.attributes import Attribute, AttributeFilter, Boost
 from penchant_engine.lists.marks import mark_count
@@ -117,15 +115,13 @@ def _asked(call: Call, values: Values) -> list[object]:
     return [call.operation.name, sorted(call.path.items()), _chosen(values)]
 
 
-@functools.lru_cache(maxsize=1_024)
-def _chosen(values: Values) -> msgspec.Raw:
-    """Return what a query chooses a list by, as JSON."""
-    chosen = [
+def _chosen(values: Values) -> list[object]:
+    """Return what a query chooses a list by, as JSON has it."""
+    return [
         [name, sorted(each) if isinstance(each, frozenset) else each]
         for name, each in sorted(values.known.items())
         if name not in _FREE_ON_PAGES
     ]
-    return msgspec.Raw(encode(chosen))
 
 
 def _cursor(call: Call, values: Values, view: View) -> ListCursor:
@@ -139,17 +135,17 @@ def _cursor(call: Call, values: Values, view: View) -> ListCursor:
         raise invalid_parameter(AFTER.name, str(error)) from None
 
 
-def list_headers(call: Call, values: Values, ranking: ListRanking[Any]) -> dict[str, str]:
+def list_headers(call: Call, ranking: ListRanking[Any]) -> dict[str, str]:
     """Return the headers of a list that was made: how much it knows of what people did, and where it goes on."""
     headers = audience_headers(ranking.audience_version)
     if AFTER in call.operation.parameters and (listed := ranking.next_marks) is not None:
-        headers[NEXT_HEADER] = _cursor_after(call, values, view_of(ranking.view), listed)
+        headers[NEXT_HEADER] = _cursor_after(call, view_of(ranking.view), listed)
     return headers
 
 
-def _cursor_after(call: Call, values: Values, view: View, listed: bytes) -> str:
+def _cursor_after(call: Call, view: View, listed: bytes) -> str:
     """Return the cursor with which the list of a request goes on after all that was listed."""
-    return call.services.lists.pages.cursor(view.head, _asked(call, values), ListCursor(listed=listed))
+    return call.services.lists.pages.cursor(view.head, _asked(call, call.values()), ListCursor(listed=listed))
 
 
 def _by_attributes(
@@ -212,9 +208,7 @@ def personal_query(call: Call, user_id: str, values: Values, view: View) -> Pers
 async def personal_answer(call: Call, values: Values, ranking: PersonalRanking) -> Answer:
     """Return the answer of a person's list, which tells how much it knows of what people did."""
     result = await call.services.lists.answer(ranking, explain=values["explain"])
-    return Answer(
-        result=result, version=view_of(ranking.view).head.version, headers=list_headers(call, values, ranking)
-    )
+    return Answer(result=result, version=view_of(ranking.view).head.version, headers=list_headers(call, ranking))
 
 
 @RECOMMENDATIONS.operation(
@@ -226,6 +220,7 @@ async def personal_answer(call: Call, values: Values, ranking: PersonalRanking) 
     scope=Scope.READ,
     parameters=(LIMIT, OLD_TAKE, CATALOGS, FILTER, BOOST, ALGO, BY, AT, EXCLUDE, INCLUDE, EXPLAIN, MIN_VERSION),
     counted=True,
+    remembered=True,
     answer="RecommendationResult",
     errors=("unknown-piece", "too-few-pieces"),
 )
@@ -236,13 +231,13 @@ async def similar_content(call: Call) -> Answer:
     query = query_by(call, call.path["contentID"], values, view)
     lists = call.services.lists
     ranking = await lists.similar(view, query)
+    # What people like changes without a new version of the source, and reasons are seldom asked for twice.
+    is_kept = ranking.audience_version is None and not values["explain"]
+    # As of before the search: a window that opens meanwhile ends the answer, never lengthens it.
+    basis = AnswerBasis(*holding_time(view.snapshot, ranking.now, query.at)) if is_kept else None
+    result = await lists.answer(ranking, explain=values["explain"])
     headers = audience_headers(ranking.audience_version)
-    if values["explain"] or values["include"] or ranking.audience_version is not None:
-        result = await lists.answer(ranking, explain=values["explain"])
-        return Answer(result=result, version=view.head.version, headers=headers)
-    # Only these are remembered: what people like changes without a new version of the source.
-    body = await call.services.similar_answers.encoded(ranking, lists.answer)
-    return Answer(body=body, version=view.head.version, etag=body_tag(body, call.tag_key), headers=headers)
+    return Answer(result=result, version=view.head.version, headers=headers, basis=basis)
 
 
 @RECOMMENDATIONS.operation(
@@ -255,6 +250,8 @@ async def similar_content(call: Call) -> Answer:
     parameters=(*PERSONAL, AFTER, EXPLAIN, MIN_VERSION),
     counted=True,
     personal=True,
+    remembered=True,
+    follows_audience=True,
     answer="RecommendationResult",
     errors=("overloaded",),
 )
@@ -264,16 +261,17 @@ async def recommend(call: Call) -> Answer:
     view = await call.view()
     query = personal_query(call, call.path["userID"], values, view)
     ranking = await call.services.lists.personal(view, query)
-    if values["explain"] or values["include"] or query.at is not None or not call.query.is_short:
-        return await personal_answer(call, values, ranking)
-    encoded = await call.services.personal_lists.encoded(ranking, values, call.services.lists.answer)
-    body = encode(EncodedResult(id=query.user_id, content=encoded.content))
-    headers = audience_headers(ranking.audience_version)
-    if encoded.listed is not None:
-        if encoded.cursor[0] != query.user_id:
-            encoded.cursor = query.user_id, _cursor_after(call, values, view, encoded.listed)
-        headers[NEXT_HEADER] = encoded.cursor[1]
-    return Answer(body=body, version=view.head.version, headers=headers)
+    answer = await personal_answer(call, values, ranking)
+    if values["explain"] or query.at is not None:
+        return answer
+    listed = ranking.next_marks
+    cursor = None if listed is None else functools.partial(_cursor_after, listed=listed)
+    return msgspec.structs.replace(answer, basis=_personal_basis(ranking), cursor=cursor)
+
+
+def _personal_basis(ranking: PersonalRanking) -> AnswerBasis:
+    holds = holding_time(ranking.view.snapshot, ranking.now, by_day=True)
+    return AnswerBasis(*holds, ranking.person, ranking.audience)
 
 
 @RECOMMENDATIONS.operation(
@@ -327,7 +325,7 @@ async def again_content(call: Call) -> Answer:
     query = PersonalRequest(user_id=call.path["userID"], **list_choice(call, values, view))
     ranking = await call.services.lists.again(view, query)
     result = await call.services.lists.answer(ranking)
-    return Answer(result=result, version=view.head.version, headers=list_headers(call, values, ranking))
+    return Answer(result=result, version=view.head.version, headers=list_headers(call, ranking))
 
 
 @RECOMMENDATIONS.operation(
@@ -340,15 +338,26 @@ async def again_content(call: Call) -> Answer:
     feature=Feature.PROFILE,
     parameters=(MIN_VERSION,),
     personal=True,
+    remembered=True,
     answer="ProfileList",
     errors=("overloaded",),
 )
 async def get_profile(call: Call) -> Answer:
     """This person's taste."""
     call.values()
-    view = await call.view()
-    profiles = await call.services.lists.profile(view, call.path["userID"])
-    return Answer(body=encode(profiles), version=view.head.version)
+    view, lists, user_id = await call.view(), call.services.lists, call.path["userID"]
+    now = lists.now(view)
+    basis = await _taste_basis(call, view, now)
+    profiles = await lists.profile(view, user_id, now)
+    return Answer(result=profiles, version=view.head.version, basis=basis)
+
+
+async def _taste_basis(call: Call, view: View, now: int) -> AnswerBasis | None:
+    """Return what an answer about a person's taste follows from, which is read before it is made."""
+    if view.stale:
+        return None
+    person = await call.services.lists.inputs.present_person(view, call.path["userID"], now)
+    return AnswerBasis(*holding_time(view.snapshot, now, by_day=True), person)
 
 
 @RECOMMENDATIONS.operation(
@@ -361,6 +370,7 @@ async def get_profile(call: Call) -> Answer:
     feature=Feature.PROFILE,
     parameters=(CATEGORY, LIMIT, OLD_TAKE, MIN_VERSION),
     personal=True,
+    remembered=True,
     answer="TasteSegments",
     errors=("overloaded",),
 )
@@ -369,10 +379,11 @@ async def list_segments(call: Call) -> Answer:
     values = call.values()
     if values["category"] is None:
         raise invalid_parameter("category", "Say of which category: its keywords are what is listed.")
-    view = await call.view()
-    take = values["limit"] or values["take"]
-    segments = await call.services.lists.segments(view, call.path["userID"], values["category"], take)
-    return Answer(body=encode(segments), version=view.head.version)
+    view, lists = await call.view(), call.services.lists
+    take, now = values["limit"] or values["take"], lists.now(view)
+    basis = await _taste_basis(call, view, now)
+    segments = await lists.segments(view, call.path["userID"], values["category"], take, now)
+    return Answer(result=segments, version=view.head.version, basis=basis)
 
 
 PLAIN_LISTS = OperationTable(Operation, "recommendations")
@@ -404,7 +415,7 @@ async def popular_content(call: Call) -> Answer:
     """What most people like, the most popular first; whoever asks."""
     values = call.values()
     view = await call.view()
-    return await _plain_answer(call, values, await call.services.lists.popular(view, _plain_query(call, values, view)))
+    return await _plain_answer(call, await call.services.lists.popular(view, _plain_query(call, values, view)))
 
 
 @PLAIN_LISTS.operation(
@@ -421,14 +432,12 @@ async def new_content(call: Call) -> Answer:
     """What became available last, the newest first."""
     values = call.values()
     view = await call.view()
-    return await _plain_answer(call, values, await call.services.lists.newest(view, _plain_query(call, values, view)))
+    return await _plain_answer(call, await call.services.lists.newest(view, _plain_query(call, values, view)))
 
 
-async def _plain_answer(call: Call, values: Values, ranking: PopularRanking | NewRanking) -> Answer:
+async def _plain_answer(call: Call, ranking: PopularRanking | NewRanking) -> Answer:
     result = await call.services.lists.answer(ranking)
-    return Answer(
-        result=result, version=view_of(ranking.view).head.version, headers=list_headers(call, values, ranking)
-    )
+    return Answer(result=result, version=view_of(ranking.view).head.version, headers=list_headers(call, ranking))
 
 
 async def read_people(call: Call) -> tuple[str, ...]:

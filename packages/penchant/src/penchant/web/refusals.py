@@ -14,9 +14,8 @@ from penchant.web.bodies import BodyReceiver, announces_body
 from penchant.web.exchange import CAME_AT, NO_ROUTE, REQUEST_ID_HEADER, note_request, request_id_of
 from penchant.web.operations import AGENTS_PATH, keys_of
 from penchant.web.problems import PROBLEM_MEDIA_TYPE, problem_body, status_of
-from penchant.web.query import first_header
+from penchant.web.query import RESERVED_SEGMENT, first_header
 from penchant.web.relay import HelperLost, Relay
-from penchant.web.routing import RESERVED_SEGMENT
 
 _ERROR = Overloaded("More requests come in than can be answered in time.")
 HELD_BACK_S = 0.25

@@ -36,6 +36,7 @@ from penchant.web.operations import (
 )
 from penchant.web.parameters import INCLUDE, NARROWING
 from penchant.web.query import QueryParameters, is_any_named
+from penchant.web.remembering import Headers, SentAnswer, find_answer, keep_answer
 from penchant.wire import PageWish, encode
 
 INCLUDE_ATTEMPTS = 20
@@ -46,6 +47,7 @@ MAX_IGNORED = 20
 
 
 _ENCODED = methodcaller("encode", "latin-1")
+_OF_BODY = frozenset({b"content-type", b"content-length"})
 
 
 class Resource:
@@ -87,13 +89,25 @@ class Resource:
                 body=body,
             )
             call = await _prepare(call)
-            answer = await _answered(call)
+            found = await find_answer(call) if operation.remembered else None
+            answer = await _answered(call) if found is None else None
         except PenchantError:
             if operation.finds_source and caller is not None:
                 # That there is no such source goes before what is wrong with the body.
                 await exchange.services.views.existing(caller.access.account_id, path["source"])
             raise
-        await _respond(call, answer)
+        if answer is not None:
+            await _respond(call, answer)
+        elif found is not None:
+            await _send_again(call, found)
+
+
+async def _send_again(call: Call, found: SentAnswer) -> None:
+    """Send an answer that was sent before."""
+    if _is_unchanged(call, found.etag):
+        await _send_whole(call.exchange, 304, [each for each in found.headers if each[0] not in _OF_BODY], b"")
+    else:
+        await _send_whole(call.exchange, 200, found.headers, b"" if call.exchange.method == "HEAD" else found.body)
 
 
 async def _answered(call: Call) -> Answer:
@@ -110,7 +124,8 @@ async def _answered(call: Call) -> Answer:
     for _ in range(INCLUDE_ATTEMPTS):
         answer = await call.operation.handler(call)
         view = await call.view()
-        if view.head.version == answer.version and answer.result is not None:
+        assert answer.result is not None  # noqa: S101  # what takes the parameter answers with a result
+        if view.head.version == answer.version:
             with contextlib.suppress(OutdatedAnswer):
                 encoding = call.services.inclusion.encode(view, answer.result, wanted, is_public=call.is_in_browser)
                 return _encoded(call, answer, await encoding)
@@ -298,18 +313,23 @@ async def _respond(call: Call, answer: Answer) -> None:
     """Send an answer: in full, as a stream, without body to HEAD, or as a 304 to who has it already."""
     exchange = call.exchange
     is_head = exchange.method == "HEAD"
-    is_unchanged = _is_unchanged(call, answer)
+    is_unchanged = _is_unchanged(call, answer.etag)
     headers = _answer_headers(call, answer)
     # A stream that is not sent holds a read transaction; none of the ways below would end it.
     if answer.close is not None and (is_unchanged or is_head):
         await answer.close()
     if is_unchanged:
-        await _send_whole(exchange, 304, headers, b"")
+        await _send_whole(exchange, 304, _raw(headers), b"")
         return
     headers["content-type"] = answer.media_type
     if isinstance(answer.body, bytes):
         headers["content-length"] = str(len(answer.body))
-        await _send_whole(exchange, answer.status, headers, b"" if is_head else answer.body)
+        raw = _raw(headers)
+        if answer.basis is not None and answer.version is not None and not exchange.is_stale:
+            user_id = call.path.get("userID")
+            sent = SentAnswer(headers=raw, body=answer.body, etag=answer.etag, user_id=user_id, cursor=answer.cursor)
+            keep_answer(call, answer.version, answer.basis, sent)
+        await _send_whole(exchange, answer.status, raw, b"" if is_head else answer.body)
         return
     # Streamed nothing to HEAD, since a length of 0 would be a false one.
     stream = iter(()) if is_head else answer.body
@@ -322,19 +342,22 @@ async def _respond(call: Call, answer: Answer) -> None:
             await answer.close()
 
 
-async def _send_whole(exchange: RequestExchange, status: int, headers: Mapping[str, str], body: bytes) -> None:
-    raw = list(zip(map(_ENCODED, headers), map(_ENCODED, headers.values()), strict=True))
-    await exchange.send({"type": "http.response.start", "status": status, "headers": raw})
+def _raw(headers: Mapping[str, str]) -> Headers:
+    return list(zip(map(_ENCODED, headers), map(_ENCODED, headers.values()), strict=True))
+
+
+async def _send_whole(exchange: RequestExchange, status: int, headers: Headers, body: bytes) -> None:
+    await exchange.send({"type": "http.response.start", "status": status, "headers": headers})
     await exchange.send({"type": "http.response.body", "body": body})
 
 
-def _is_unchanged(call: Call, answer: Answer) -> bool:
+def _is_unchanged(call: Call, etag: str | None) -> bool:
     given = call.headers.get("if-none-match")
-    if given is None or answer.etag is None:
+    if given is None or etag is None:
         return False
     # Weak comparison (RFC 9110, section 8.8.3.2), as If-None-Match asks for: the mark W/ makes no difference.
     tags = {tag.strip().removeprefix("W/").strip('"') for tag in given.split(",")}
-    return given.strip() == "*" or answer.etag in tags
+    return given.strip() == "*" or etag in tags
 
 
 def _answer_headers(call: Call, answer: Answer) -> dict[str, str]:

@@ -27,7 +27,6 @@ from penchant.wire.answers import (
     Addresses,
     AnonymousResult,
     BulkReceipt,
-    EncodedResult,
     ExportedImpression,
     ExportedInteraction,
     InteractionAnswer,

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any, Generic, TypeVar
 
-from msgspec import UNSET, Raw, UnsetType
+from msgspec import UNSET, UnsetType
 
 from penchant.wire.fields import Number, Record, stated
 from penchant.wire.preferences import PersonPreferences
@@ -54,13 +54,6 @@ class RecommendationResult(Record, frozen=True, kw_only=True, rename="camel"):
 
     id: str
     content: list[RecommendedPiece]
-
-
-class EncodedResult(Record, frozen=True, kw_only=True):
-    """A `RecommendationResult` whose entries are JSON already."""
-
-    id: str
-    content: Raw
 
 
 class AnonymousResult(Record, frozen=True, kw_only=True, rename="camel"):

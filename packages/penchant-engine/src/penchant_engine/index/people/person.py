@@ -10,9 +10,9 @@ interactions, newest first, to what a list is made from:
 
 import itertools
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from weakref import ReferenceType, ref
 
 import numpy as np
@@ -199,14 +199,13 @@ class PlacedTaste:
     norm: float
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False, kw_only=True)
 class PersonFigures:
     """What lists take of a person, for one snapshot under one set of settings, on one UTC day.
 
     ``hidden`` and ``seen`` are rows for each part, ascending; ``hidden`` is empty where nothing is. ``met`` is how many
     pieces of the snapshot the person has interacted with, and how many of its keywords the person has ``stated``, which
-    are here with the person's weights. ``derived`` is what was made of them lately, with its bytes, by whoever keeps it
-    here, so that it goes with them.
+    are here with the person's weights.
     """
 
     taste: PlacedTaste
@@ -215,7 +214,6 @@ class PersonFigures:
     met: int
     hidden: tuple[IntArray, ...] = ()
     stated: Mapping[Term, float] = field(default_factory=dict)
-    derived: dict[Hashable, tuple[int, Any]] = field(default_factory=dict)
 
     def left_out(self, *, with_seen: bool) -> tuple[IntArray, ...]:
         """Return the rows, ascending, that lists leave out for each part: what is hidden, and mostly what was seen.
@@ -228,10 +226,9 @@ class PersonFigures:
 
     @property
     def nbytes(self) -> int:
-        """How much memory the arrays take, and what was made of them."""
+        """How much memory the arrays take."""
         placed = sum(terms.nbytes + values.nbytes for terms, values in self.taste.by_part)
-        derived = sum(size for size, _ in self.derived.values())
-        return placed + derived + self.likes.nbytes + sum(each.nbytes for each in (*self.seen, *self.hidden))
+        return placed + self.likes.nbytes + sum(each.nbytes for each in (*self.seen, *self.hidden))
 
 
 def figures_of_person(

@@ -7,15 +7,14 @@ import msgspec
 
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View
+from penchant.service.lists.answer_cache import AnswerCache
 from penchant.wire import encode, piece_members
 from penchant.wire.fields import Record
-from penchant_engine.bounded_cache import BoundedCache
 
 ENTRY_BYTES = 400
 """Memory of what is remembered of a piece beside the bytes: key, table and slot of another one."""
 
 Members = Mapping[str, Any]
-_Key = tuple[str, str]
 Entry = dict[str, Any]
 
 
@@ -26,13 +25,13 @@ class OutdatedAnswer(Exception):  # no error: the answer is made once more
 class PieceInclusion:
     """Adds members of pieces to the entries of lists; for the event loop only.
 
-    What was wanted of pieces is remembered by the version of their source, so that lists of a source at rest need no
-    read; beyond ``limit_bytes`` those used least recently go.
+    What was wanted of pieces is kept beside answers by the version of their source, so that other lists of a source at
+    rest need no read.
     """
 
-    def __init__(self, database: AsyncStorage, *, limit_bytes: int) -> None:
+    def __init__(self, database: AsyncStorage, answers: AnswerCache) -> None:
         self._database = database
-        self._members: BoundedCache[_Key, Members] = BoundedCache(limit_bytes)
+        self._answers = answers
 
     async def encode(
         self, view: View, answer: Record | Sequence[Record], wanted: Sequence[str], *, is_public: bool
@@ -57,7 +56,7 @@ class PieceInclusion:
         place = repr((head.source_id, head.incarnation, head.epoch, head.version, wanted, is_public))
         missing = dict[str, list[Entry]]()
         for entry, piece_id in entries:
-            members = self._members.get((place, piece_id))
+            members: Members | None = self._answers.find_members((place, piece_id))
             if members is None:
                 missing.setdefault(piece_id, []).append(entry)
             else:
@@ -71,7 +70,7 @@ class PieceInclusion:
         settings = view.source_settings if is_public else None
         for piece_id, piece in found.items():
             members = piece_members(piece, view.reading, wanted, settings)
-            self._members.put((place, piece_id), members, len(piece.body) + ENTRY_BYTES)
+            self._answers.keep_members((place, piece_id), members, len(piece.body) + ENTRY_BYTES)
             for entry in missing[piece_id]:
                 entry.update(members)
 

@@ -3,18 +3,19 @@
 Requests have them from storage and what is remembered (`LiveInputs`), bulk work from its files.
 """
 
+import functools
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, Protocol, TypeVar
 
 from penchant.live.database import AsyncStorage
-from penchant.live.people_cache import PeopleCache
+from penchant.live.people_cache import QUICK_INTERACTIONS, PeopleCache
 from penchant.live.views import View, Views
 from penchant.model import IMPRESSION_DAYS
 from penchant.service.people import oldest_kept
 from penchant.service.shares import heavy_shares
-from penchant.storage import InteractionQuery
+from penchant.storage import InteractionQuery, SourceHead
 from penchant.wire import StatedLikings, decode_preferences
 from penchant_engine.index import (
     Audience,
@@ -115,7 +116,11 @@ class LiveInputs:
 
     def now(self, view: View) -> int:
         """Return the present, by the source's own clock where this node's is behind: it hides no new piece."""
-        return max(int(self._clock() * 1000), view.head.changed_at)
+        return self.present(view.head)
+
+    def present(self, head: SourceHead) -> int:
+        """Return the present of a source, as `now`."""
+        return max(int(self._clock() * 1000), head.changed_at)
 
     async def audience(self, view: View, now: int, min_version: int = 0) -> Audience:
         """Return what all people like, as of this version of the interactions at least.
@@ -148,7 +153,7 @@ class LiveInputs:
         is_present = moment == now and not view.stale
         is_present &= view.settings.category_factors == view.source_settings.category_factors
         if likings is None and is_present:
-            return await self._people.figures(view, request.user_id, now // DAY_MS)
+            return await self.present_person(view, request.user_id, now)
 
         def read() -> PersonHistory:
             return self._read(view, request, now) if likings is None else stated_history(view, likings, now)
@@ -158,15 +163,22 @@ class LiveInputs:
 
         return await self._worked_out(view, read, figures)
 
-    async def profile(self, view: View, user_id: str) -> dict[Term, int]:
+    async def present_person(self, view: View, user_id: str, now: int) -> PersonFigures:
+        """Return what lists take of a person now, under the source's own settings; raises as `person`."""
+        return await self._people.figures(view, user_id, now // DAY_MS)
+
+    async def profile(self, view: View, user_id: str, now: int) -> dict[Term, int]:
         """Return a person's taste by term; raises as `person`."""
-        now = self.now(view)
-
-        def profile(history: PersonHistory) -> dict[Term, int]:
-            events = InteractionArrays.of(history.interactions)
-            return profile_of_person(events, view.snapshot, view.settings, now // DAY_MS, history.preferences)
-
-        return await self._worked_out(view, lambda: self._read(view, PersonalRequest(user_id=user_id), now), profile)
+        if view.stale:
+            history = await self.history(view, PersonalRequest(user_id=user_id), now)
+            events, said = InteractionArrays.of(history.interactions), history.preferences
+        else:
+            events, said = await self._people.history(view, user_id, now // DAY_MS)
+        make = functools.partial(profile_of_person, events, view.snapshot, view.settings, now // DAY_MS, said)
+        if _has_many_keywords(view, events.pieces):
+            async with self.tastes.turn(view.head.account_id):
+                return await self._database.in_thread(make)
+        return make() if len(events) + len(said) <= QUICK_INTERACTIONS else await self._database.in_thread(make)
 
     async def history(self, view: View, request: PersonalRequest, now: int) -> PersonHistory:
         """Return what counts of a person at the moment of a request: preferences are those of now anyway."""
@@ -201,7 +213,8 @@ class LiveInputs:
         # In a thread: a person with thousands of interactions must not hold up everybody else.
         def made_quickly() -> Result | PersonHistory:
             history = read()
-            return history if _has_many_keywords(view, history) else make(history)
+            pieces = Strings.of(sorted({each.piece_id for each in history.interactions}))
+            return history if _has_many_keywords(view, pieces) else make(history)
 
         outcome = await self._database.promptly(made_quickly)
         if not isinstance(outcome, PersonHistory):
@@ -249,11 +262,11 @@ class StatedInputs:
         return {}
 
 
-def _has_many_keywords(view: View, history: PersonHistory) -> bool:
-    if view.snapshot.keyword_count <= MANY_KEYWORDS:
-        return False
-    pieces = Strings.of(sorted({each.piece_id for each in history.interactions}))
-    return int(keyword_counts(pieces, view.snapshot).sum()) > MANY_KEYWORDS
+def _has_many_keywords(view: View, pieces: Strings) -> bool:
+    # Most sources have not so many.
+    return (
+        view.snapshot.keyword_count > MANY_KEYWORDS and int(keyword_counts(pieces, view.snapshot).sum()) > MANY_KEYWORDS
+    )
 
 
 def stated_history(view: View, likings: StatedLikings, now: int) -> PersonHistory:

@@ -175,18 +175,17 @@ class Lists:
                 versions.append(ranking.audience_version or 0)
         return results, min(versions, default=0)
 
-    async def profile(self, view: View, user_id: str) -> list[Profile]:
+    async def profile(self, view: View, user_id: str, now: int) -> list[Profile]:
         """Return a person's taste: one profile, or none where no interaction counts; raises as `personal`."""
-        categories = by_category(await self.inputs.profile(view, user_id))
+        categories = by_category(await self.inputs.profile(view, user_id, now))
         if not categories:
             return []
         return [Profile(source=view.head.name, user_id=user_id, categories=categories)]
 
-    async def segments(self, view: View, user_id: str, category: str, take: int) -> TasteSegments:
+    async def segments(self, view: View, user_id: str, category: str, take: int, now: int) -> TasteSegments:
         """Return the keywords of a category that a person likes and has enough to be shown of; raises as `personal`."""
-        now, request = self.now(view), PersonalRequest(user_id=user_id)
-        person = await self.inputs.person(view, request, now)
-        profile = await self.inputs.profile(view, user_id)
+        person = await self.inputs.person(view, PersonalRequest(user_id=user_id), now)
+        profile = await self.inputs.profile(view, user_id, now)
         shown = Filter(moment=now, blacklisted=view.blacklisted)
         pieces = ShownPieces(view.snapshot, shown, person.left_out(with_seen=not view.settings.exclude_seen))
         liked = islice(showable(profile, pieces, category), take)

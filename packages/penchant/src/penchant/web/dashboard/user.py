@@ -185,7 +185,7 @@ async def _take_back(visit: Visit, view: View, site: DashboardSite) -> RedirectA
 
 
 async def _taste(visit: Visit, view: View, user_id: str) -> ShownTaste:
-    profiles = await visit.services.lists.profile(view, user_id)
+    profiles = await visit.services.lists.profile(view, user_id, visit.services.lists.now(view))
     return taste_of(profiles[0].categories) if profiles else ShownTaste()
 
 

@@ -1,6 +1,5 @@
-"""Remembered lists of similar pieces: their windows, and their memory."""
+"""Answers that are kept: their windows, and their memory."""
 
-import json
 import time
 from typing import Any
 
@@ -8,8 +7,8 @@ from msgspec.structs import replace
 
 from factories import piece
 from penchant.live.views import View
+from penchant.service.lists.answer_cache import ENTRY_BYTES, AnswerBasis, AnswerCache, holding_time
 from penchant.service.lists.answers import result_of
-from penchant.service.lists.similar_answers import ENTRY_BYTES, SimilarAnswers
 from penchant.settings import NodeSettings
 from penchant.wire import parse_timestamp
 from penchant_engine.lists.requests import SimilarRequest
@@ -28,16 +27,17 @@ class Scene:
     def __init__(self, view: View, limit_bytes: int) -> None:
         self.now_ms = int(time.time() * 1000) + DAY_MS
         self.view = view
-        self.answers = SimilarAnswers(limit_bytes=limit_bytes)
+        self.answers = AnswerCache(limit_bytes=limit_bytes)
 
     async def ids(self, **request: Any) -> list[str]:
         ranking = SimilarRanking(self.view, replace(PLAIN, **request), self.now_ms)
-        body = await self.answers.encoded(ranking, self._answer)
-        return [entry["id"] for entry in json.loads(body)["content"]]
-
-    @staticmethod
-    async def _answer(ranking: SimilarRanking) -> Any:
-        return result_of(ranking)
+        place, version = tuple(request.items()), self.view.head.version
+        found: list[str] | None = self.answers.find(place, version, self.now_ms)
+        if found is None:
+            found = [entry.id for entry in result_of(ranking).content]
+            holds = holding_time(self.view.snapshot, ranking.now, ranking.request.at)
+            self.answers.keep(place, version, AnswerBasis(*holds), found, 100)
+        return found
 
 
 async def scene_of(settings: NodeSettings, *pieces: dict[str, Any], limit_bytes: int = 10_000) -> Scene:

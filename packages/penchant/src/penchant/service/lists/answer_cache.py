@@ -1,0 +1,138 @@
+"""Answer cache: what was sent to requests that come again, kept while all holds that it follows from.
+
+An answer follows from the request with what its key may see (they are its place), from the version of the source, from
+the moment, and, where it is personal, from the person and what people like:
+
+    content, settings, lists   the version of the source
+    interactions, said         the person's figures, which are others after each change, and gone with an erasure
+    what people like           the audience, which is another one after each change
+    the day, windows           from which moment to which it holds
+
+Without a change of these no request could be answered otherwise. Members of pieces that answers include are kept beside
+them, under one limit.
+"""
+
+from collections import deque
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+from weakref import ReferenceType, ref
+
+from penchant_engine.bounded_cache import BoundedCache
+from penchant_engine.index import Audience, PersonFigures
+from penchant_engine.index.snapshot import Snapshot
+from penchant_engine.lists.requests import moment_of
+from penchant_engine.model import DAY_MS
+
+ENTRY_BYTES = 900
+"""Memory of an answer beside its bytes: its place, its headers and slots of tables."""
+
+
+class AnswerBasis(NamedTuple):
+    """What an answer was made of beside the source's version: the moments, from and until, for which it holds.
+
+    Of a personal one the figures of the person, too, and what people like, where it goes by that.
+    """
+
+    since: int
+    until: int
+    person: PersonFigures | None = None
+    audience: Audience | None = None
+
+
+def holding_time(snapshot: Snapshot, now: int, at: int | None = None, *, by_day: bool = False) -> tuple[int, int]:
+    """Return the moments, from and until, for which a list made now holds, of a day ``at`` or ``by_day`` of today."""
+    day = now // DAY_MS * DAY_MS
+    if at is not None and moment_of(at, now) != now:
+        # Of another day all is as it was at its end; on that day itself it is as now.
+        return day, day + DAY_MS
+    since, until = snapshot.window(now)
+    return (since, until) if at is None and not by_day else (max(since, day), min(until, day + DAY_MS))
+
+
+@dataclass(frozen=True, slots=True)
+class _CachedAnswer:
+    value: Any
+    version: int
+    since: int
+    until: int
+    audience: ReferenceType[Audience] | None
+    person: ReferenceType[PersonFigures] | None
+
+
+class AnswerCache:
+    """Answers by their places; beyond ``limit_bytes`` those go that were asked for least recently.
+
+    For the event loop only. What it keeps changes no answer. ``hits`` and ``misses`` count what was kept and what was
+    not.
+    """
+
+    def __init__(self, *, limit_bytes: int) -> None:
+        self._entries: BoundedCache[Hashable, Any] = BoundedCache(limit_bytes)
+        # Places of answers to people whose figures are gone; any thread may be the one that frees these.
+        self._gone: deque[Hashable] = deque()
+        self.hits = 0
+        self.misses = 0
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory the entries take."""
+        self._sweep()
+        return self._entries.weight
+
+    def knows(self, place: Hashable) -> bool:
+        """Return whether a personal answer was kept at a place lately, whoever the person was."""
+        return self._entries.get(place) is not None
+
+    def find(
+        self,
+        place: Hashable,
+        version: int,
+        now: int,
+        person: PersonFigures | None = None,
+        audience: Audience | None = None,
+    ) -> Any:
+        """Return what was sent at a place, if it holds at a version and a moment; ``None`` otherwise.
+
+        A personal answer is found by the figures of the person, one that goes by what people like by the audience.
+        """
+        cached = self._entries.get(place if person is None else (place, ref(person)))
+        if (
+            cached is not None
+            and cached.version == version
+            and cached.since <= now < cached.until
+            and (cached.audience is None or cached.audience() is audience)
+        ):
+            self.hits += 1
+            return cached.value
+        self.misses += 1
+        return None
+
+    def keep(self, place: Hashable, version: int, basis: AnswerBasis, value: Any, nbytes: int) -> None:
+        """Keep what was sent at a place, of so many bytes."""
+        self._sweep()
+        audience = None if basis.audience is None else ref(basis.audience)
+        person = None
+        if basis.person is not None:
+            self._entries.put(place, True, ENTRY_BYTES)
+            place = (place, ref(basis.person))
+            # It goes with the figures: nothing of who was erased stays.
+            person = ref(basis.person, partial(self._note_gone, place))
+        answer = _CachedAnswer(value, version, basis.since, basis.until, audience, person)
+        self._entries.put(place, answer, ENTRY_BYTES + nbytes)
+
+    def find_members(self, place: Hashable) -> Any:
+        """Return the members that were kept of a piece; ``None`` where there are none."""
+        return self._entries.get(place)
+
+    def keep_members(self, place: Hashable, members: Any, nbytes: int) -> None:
+        """Keep members of a piece, of so many bytes; their place says of which version."""
+        self._entries.put(place, members, nbytes)
+
+    def _note_gone(self, place: Hashable, _: ReferenceType[PersonFigures]) -> None:
+        self._gone.append(place)
+
+    def _sweep(self) -> None:
+        while self._gone:
+            self._entries.pop(self._gone.popleft())

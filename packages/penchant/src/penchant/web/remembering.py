@@ -1,0 +1,108 @@
+"""Remembered answers: who asks again is sent the bytes of before, while all holds that they follow from.
+
+The look-up stands behind all checks of a request and before its parameters are read. `AnswerCache` says what an answer
+follows from; which answers are kept, their handlers say by `Answer.basis`.
+"""
+
+import contextlib
+from collections.abc import Callable, Hashable
+
+import msgspec
+
+from penchant.errors import InvalidInput
+from penchant.live.views import View
+from penchant.model import Scope
+from penchant.service.lists.answer_cache import AnswerBasis
+from penchant.service.lists.paging import NEXT_HEADER
+from penchant.web.operations import KEY_PARAMETER, MIN_AUDIENCE_VERSION_HEADER, MIN_VERSION_HEADER, Call
+from penchant.web.parameters import MIN_VERSION
+from penchant.wire import encode
+
+Headers = list[tuple[bytes, bytes]]
+_NEXT, _LENGTH = NEXT_HEADER.encode(), b"content-length"
+_ONCE = (f"{KEY_PARAMETER}=".encode(), MIN_VERSION.name.encode())
+"""What is in queries that are not asked again: a signature beside the key, or a version that is waited for."""
+
+
+class SentAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """A whole answer of status 200 as it is sent: headers, body and tag; whose it is, if anybody's.
+
+    ``cursor`` makes what says where the list goes on, for a request that chooses the same one.
+    """
+
+    headers: Headers
+    body: bytes
+    etag: str | None
+    user_id: str | None = None
+    cursor: Callable[[Call, View], str] | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes are sent."""
+        return len(self.body) + sum(len(name) + len(value) for name, value in self.headers)
+
+    def sent_to(self, call: Call, user_id: str, view: View) -> "SentAnswer":
+        """Return the answer for another one of those of whom nothing is known: they have all else in common."""
+        body, own = self.body, b'{"id":' + encode(self.user_id)
+        if body.startswith(own):
+            body = b'{"id":' + encode(user_id) + body[len(own) :]
+        headers = [(name, value) for name, value in self.headers if name not in {_NEXT, _LENGTH}]
+        headers.append((_LENGTH, b"%d" % len(body)))
+        if self.cursor is not None:
+            headers.append((_NEXT, self.cursor(call, view).encode()))
+        return msgspec.structs.replace(self, body=body, headers=headers, user_id=user_id)
+
+
+async def find_answer(call: Call) -> SentAnswer | None:
+    """Return what a request was answered before, and would be answered now.
+
+    Raises:
+        PenchantError: what the handler would raise for want of the view, the person or what people like.
+    """
+    place, answers, inputs = place_of(call), call.services.answers, call.services.lists.inputs
+    if place is None or call.caller is None or call.caller.head is None:
+        return None
+    if not call.operation.personal:
+        head = call.caller.head
+        found: SentAnswer | None = answers.find(place, head.version, inputs.present(head))
+        return found
+    # What was never asked is read by the handler, which says what is wrong with it.
+    if not answers.knows(place):
+        return None
+    call.check_path()
+    view, user_id = await call.view(), call.path["userID"]
+    # The handler goes on with it, where nothing is found.
+    call.exchange.view = view
+    if view.stale:
+        return None
+    now = inputs.present(view.head)
+    person = await inputs.present_person(view, user_id, now)
+    audience = await inputs.audience(view, now) if call.operation.follows_audience else None
+    found = answers.find(place, view.head.version, now, person, audience)
+    return found if found is None or found.user_id == user_id else found.sent_to(call, user_id, view)
+
+
+def keep_answer(call: Call, version: int, basis: AnswerBasis, sent: SentAnswer) -> None:
+    """Keep an answer for who asks the same again."""
+    place = place_of(call)
+    if place is not None:
+        call.services.answers.keep(place, version, basis, sent, sent.nbytes + len(call.raw_query))
+
+
+def place_of(call: Call) -> Hashable | None:
+    """Return where the answer to a request is kept: what it says, and what its key may see; ``None`` for nowhere."""
+    # Without a head the database is away.
+    head, query = None if call.caller is None else call.caller.head, call.raw_query
+    if head is None or (query and any(each in query for each in _ONCE)) or MIN_AUDIENCE_VERSION_HEADER in call.headers:
+        return None
+    if MIN_VERSION_HEADER in call.headers:
+        least = None
+        with contextlib.suppress(InvalidInput):
+            least = call.min_version()
+        if least is None or least > head.version:
+            return None
+    access = call.access
+    # Members of pieces are for keys that may read, and pages see what is public and available alone.
+    rights = (access.is_browser, Scope.READ in access.scopes)
+    of_source = (head.source_id, head.incarnation, head.epoch)
+    return (of_source, call.operation.name, call.path.get("contentID"), query, rights)
