@@ -15,7 +15,7 @@ import string
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from ipaddress import IPv6Address, IPv6Network, ip_address
-from typing import Any
+from typing import Any, TypeAlias
 
 from penchant.clock import SYSTEM_CLOCK, Clock
 from penchant.errors import (
@@ -75,6 +75,15 @@ class Access:
     address_rate: int = DEFAULT_ADDRESS_RATE
     requests_per_month: int | None = None
     grant: "Grant | None" = None
+    is_browser: bool = field(init=False)
+    """Whether this is a browser key: for pages of its origins, and for people who are signed."""
+    sees: tuple[bool, bool] = field(init=False)
+    """Which of the rights it has that change what an answer says: pages see what is public, keys that read pieces."""
+
+    def __post_init__(self) -> None:
+        """Work out once what every request asks."""
+        object.__setattr__(self, "is_browser", bool(self.origins))
+        object.__setattr__(self, "sees", (self.is_browser, Scope.READ in self.scopes))
 
     @property
     def bypasses_review(self) -> bool:
@@ -89,11 +98,6 @@ class Access:
             "actor": self.key_id,
             "bypasses_review": self.bypasses_review,
         }
-
-    @property
-    def is_browser(self) -> bool:
-        """Whether this is a browser key: for pages of its origins, and for people who are signed."""
-        return bool(self.origins)
 
     @property
     def role(self) -> Role:
@@ -116,6 +120,10 @@ class Access:
         if self.requests_per_month is not None or whole is None:
             return self.requests_per_month
         return max(1, whole // DEFAULT_BROWSER_SHARE)
+
+
+AcceptedKey: TypeAlias = tuple[float, Access]
+"""When a key was looked up, and what it grants."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,7 +191,7 @@ class AccessControl:
         self._database = database
         self._settings = settings
         self._clock = clock
-        self._accepted: BoundedCache[bytes, tuple[float, Access]] = BoundedCache(MAX_ACCEPTED)
+        self._accepted: BoundedCache[bytes, AcceptedKey] = BoundedCache(MAX_ACCEPTED)
         self._looked_up: BoundedCache[str, tuple[float, KeyRecord]] = BoundedCache(MAX_ACCEPTED)
         self.hits = 0
         self.misses = 0
@@ -208,11 +216,9 @@ class AccessControl:
             Unauthenticated: not exactly one key, or it is unknown, revoked or expired.
         """
         if len(keys) == 1:
-            # By a hash, so that how long the look-up takes tells nothing of a key.
-            known = self._accepted.get(hash_secret(keys[0]))
-            if known is not None and self._clock.monotonic() - known[0] <= KEY_LIFE_S:
-                self.hits += 1
-                return known[1]
+            access = self.still_accepted(self.accepted(keys[0]))
+            if access is not None:
+                return access
         else:
             fault = "is missing" if not keys else "is given more than once"
             raise Unauthenticated(f"The header x-api-key {fault}; send it once, with a key.")
@@ -234,10 +240,17 @@ class AccessControl:
         self._accepted.put(hash_secret(keys[0]), (looked_up[0], access))
         return access
 
-    def account_of(self, key: str) -> int | None:
-        """Return the account of a key that was accepted before, be it longer ago; it gives no right."""
-        accepted = self._accepted.get(hash_secret(key)) if key else None
-        return None if accepted is None else accepted[1].account_id
+    def accepted(self, key: str) -> AcceptedKey | None:
+        """Return what a key that was accepted before grants, be it longer ago; that gives no right by itself."""
+        # By a hash, so that how long the look-up takes tells nothing of a key.
+        return self._accepted.get(hash_secret(key)) if key else None
+
+    def still_accepted(self, accepted: AcceptedKey | None) -> Access | None:
+        """Return what a key grants that was accepted a moment ago; ``None`` where it has to be looked up."""
+        if accepted is None or self._clock.monotonic() - accepted[0] > KEY_LIFE_S:
+            return None
+        self.hits += 1
+        return accepted[1]
 
     async def of_key(self, key_id: str) -> Access:
         """Return what a key grants to who has shown it before.

@@ -180,15 +180,15 @@ class Routes:
         self._base = base_path
         self._shapes: dict[tuple[str | None, ...], tuple[Resource, list[tuple[str, int]]]] = {}
         # What may stand literally at each place, from the left.
-        self._literals: list[set[str]] = []
+        self._literals: list[dict[str, str]] = []
         for template, resource in resources.items():
             segments = template.split("/")[1:]
             names = [(each.strip("{}"), place) for place, each in enumerate(segments) if each.startswith("{")]
             shape = tuple(None if each.startswith("{") else each for each in segments)
             self._shapes[shape] = resource, names
-            self._literals += (set() for _ in range(len(shape) - len(self._literals)))
+            self._literals += ({} for _ in range(len(shape) - len(self._literals)))
             for literals, literal in zip(self._literals, shape, strict=False):
-                literals.update(() if literal is None else (literal,))
+                literals.update({} if literal is None else {literal: literal})
 
     def find(self, path: str) -> tuple[Resource, dict[str, str]] | None:
         """Return the resource of an encoded path and its parameters, encoded; literals go before parameters."""
@@ -200,15 +200,14 @@ class Routes:
         segments = path[len(self._base) + 1 :].split("/")
         if len(segments) > len(self._literals):
             return None
-        options = [
+        most_literal = tuple(map(dict.get, self._literals, segments))
+        found = None if "" in segments else self._shapes.get(most_literal)
+        if found is None:
             # No parameter is empty.
-            ("",) if not each else (each, None) if each in literals else (None,)
-            for each, literals in zip(segments, self._literals, strict=False)
-        ]
-        for shape in itertools.product(*options):
-            if (found := self._shapes.get(shape)) is not None:
-                return found[0], {name: segments[place] for name, place in found[1]}
-        return None
+            pairs = zip(segments, most_literal, strict=True)
+            options = [("",) if not each else {literal: 1, None: 1} for each, literal in pairs]
+            found = next(filter(None, map(self._shapes.get, itertools.product(*options))), None)
+        return None if found is None else (found[0], {name: segments[place] for name, place in found[1]})
 
 
 def _routes(operations: Iterable[Operation], base_path: str) -> Routes:

@@ -22,6 +22,7 @@ from starlette.types import Message, Receive, Scope
 from penchant.errors import BodyTooLarge, InvalidSyntax, RequestTimeout, UnsupportedMediaType
 from penchant.live.database import give_way
 from penchant.settings import NodeSettings
+from penchant.web.query import headers_of
 
 JSON = "application/json"
 NDJSON = "application/x-ndjson"
@@ -29,7 +30,6 @@ NDJSON_TYPES = (NDJSON, "application/ndjson", "application/jsonl")
 """The names under which one JSON value a line is sent; answers have the first."""
 _ACCEPTED_CHARSETS = {"", "utf-8", "utf8"}
 _GZIP_WINDOW_BITS = 31
-_BODY_HEADERS = frozenset({b"content-length", b"transfer-encoding"})
 _INFLATE_STEP_BYTES = 1 << 20
 """How much is decompressed before the limit is looked at again: bounds what a bomb can take."""
 _INFLATING = ThreadPoolExecutor(1, thread_name_prefix="penchant-inflate", initializer=give_way)
@@ -109,7 +109,8 @@ def prefers_lines(accept: str) -> bool:
 
 def announces_body(scope: Scope) -> bool:
     """Return whether a request may have a body; cheap, since most have none."""
-    return any(name in _BODY_HEADERS and value != b"0" for name, value in scope["headers"])
+    headers = headers_of(scope).first
+    return headers.get(b"content-length", b"0") != b"0" or headers.get(b"transfer-encoding", b"0") != b"0"
 
 
 def has_body(headers: Headers) -> bool:

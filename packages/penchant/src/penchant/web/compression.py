@@ -10,7 +10,7 @@ import zstandard
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from penchant.web.query import first_header
+from penchant.web.query import headers_of
 
 MINIMUM_BYTES = 1024
 """Smaller bodies fit into one packet anyway."""
@@ -79,7 +79,7 @@ class Compression:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, and its answer back, compressed where that pays."""
-        coding = preferred_coding(first_header(scope["headers"], b"accept-encoding"))
+        coding = preferred_coding(headers_of(scope).first.get(b"accept-encoding", b"").decode("latin-1"))
         # HEAD keeps the length of the answer as it is without compression.
         if coding is None or scope["method"] == "HEAD":
             await self._app(scope, receive, send)

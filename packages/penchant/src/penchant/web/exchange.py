@@ -37,13 +37,15 @@ from penchant.settings import NodeSettings
 from penchant.telemetry import METHODS, logger, request_id
 from penchant.web.bodies import BodyKind, read_body
 from penchant.web.problems import PROBLEM_MEDIA_TYPE, address_hint, problem_body, status_of
-from penchant.web.query import RequestHeaders
+from penchant.web.query import Values, headers_of
 
 REQUEST_ID_HEADER = b"x-request-id"
 NO_ROUTE = "(none)"
 """What requests are counted under that were not led to a route."""
 CAME_AT = "penchant.came_at"
 """Where a request's scope has the moment since which its time counts."""
+ACCEPTED = "penchant.accepted"
+"""Where it has what its key grants, by when that was looked up."""
 _NUMBERS = itertools.count()
 """What request ids of ours end with, behind what is random for the process (4 us less than random ones)."""
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._~:/+=-]{1,128}\Z")
@@ -74,7 +76,8 @@ class RequestExchange:
     ``template`` is the path of its route, `NO_ROUTE` before one is found; ``status`` 0 until an answer begins;
     ``is_stale`` whether the answer may be older than what is stored; ``browser_key`` the id of the key of a page, whose
     refusals are counted; ``access`` who was let in already, where a request is part of another one; ``challenge`` what
-    a refusal of the key says it wants; ``view`` the source as it was found on the way to the handler.
+    a refusal of the key says it wants; ``view`` the source as it was found on the way to the handler; ``values`` those
+    of the query's parameters, once they were read.
     """
 
     def __init__(self, scope: Scope, services: Services, receive: Receive, send: Send) -> None:
@@ -82,9 +85,9 @@ class RequestExchange:
         self.scope = scope
         self.services = services
         self.receive = receive
-        self.headers = RequestHeaders(scope["headers"])
+        self.headers = headers_of(scope)
         self.method: str = scope["method"]
-        self.request_id = request_id_of(self.headers.get(REQUEST_ID_HEADER.decode(), ""))
+        self.request_id = request_id_of(self.headers.first.get(REQUEST_ID_HEADER, b"").decode("latin-1"))
         request_id.set(self.request_id)
         self.template = NO_ROUTE
         self.status = 0
@@ -93,11 +96,12 @@ class RequestExchange:
         self.browser_key: str | None = None
         self.access: Access | None = None
         self.view: View | None = None
+        self.values: Values | None = None
         self.challenge = 'ApiKey realm="penchant", header="x-api-key"'
         self._uncount: list[Callable[[], None]] = []
         self._send = send
         self._body_bytes = 0
-        self._pace = ReadingPace(services.settings.send_rate_bytes)
+        self._pace: ReadingPace | None = None
         # From before the wait for its turn, where it had to wait: the time that the client sees.
         self._started: float = scope.get(CAME_AT) or time.perf_counter()
 
@@ -161,6 +165,8 @@ class RequestExchange:
             # A whole answer is handed over at once; only a stream waits for its reader.
             await self._send(message)
             return
+        if self._pace is None:
+            self._pace = ReadingPace(self.services.settings.send_rate_bytes)
         size, began = len(message.get("body", b"")), time.monotonic()
         try:
             async with asyncio.timeout(self._pace.patience_s(size, self.services.settings.send_timeout_s)):

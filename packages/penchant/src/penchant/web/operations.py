@@ -24,13 +24,23 @@ from penchant.storage import SourceHead
 from penchant.web.bodies import JSON, LIST_BODY, BodyKind
 from penchant.web.exchange import RequestExchange
 from penchant.web.parameters import AT, MIN_VERSION
-from penchant.web.query import Parameter, QueryParameters, Values, ignored_names, integer, parse_query, read_parameters
+from penchant.web.query import (
+    Parameter,
+    QueryParameters,
+    Values,
+    headers_of,
+    ignored_names,
+    integer,
+    parse_query,
+    read_parameters,
+)
 from penchant.wire import id_problem, source_problem
 from penchant.wire.fields import Record
 from penchant.wire.schemas import InterfacePart
 from penchant_engine.attributes import Attribute
 
 KEY_HEADER = "x-api-key"
+RAW_KEY_HEADER = KEY_HEADER.encode()
 AGENTS_PATH = "/-/mcp"
 """Where agents' messages go, whose key may come as a bearer."""
 USER_HEADER = "x-penchant-user"
@@ -56,11 +66,11 @@ def keys_of(scope: RequestScope) -> list[str]:
 
     The query counts where there is no header, for pages that can set none. A query that cannot be read has none.
     """
-    headers = scope["headers"]
-    keys = [value.decode("latin-1") for name, value in headers if name == _KEY_HEADER]
+    headers = headers_of(scope)
+    keys = headers.getlist(KEY_HEADER)
     # No route has these segments but that of agents, whatever stands before them.
     if _AGENTS in scope["raw_path"]:
-        given = [value.decode("latin-1") for name, value in headers if name == b"authorization"]
+        given = headers.getlist("authorization")
         return [text[len(_BEARER) :].strip() for text in given if text.lower().startswith(_BEARER)] + keys
     if keys or _KEY_QUERY not in scope["query_string"]:
         return keys
@@ -69,7 +79,7 @@ def keys_of(scope: RequestScope) -> list[str]:
     return []
 
 
-_KEY_HEADER, _KEY_QUERY, _BEARER = KEY_HEADER.encode(), f"{KEY_PARAMETER}=".encode(), "bearer "
+_KEY_QUERY, _BEARER = f"{KEY_PARAMETER}=".encode(), "bearer "
 _AGENTS = AGENTS_PATH.encode()
 
 
@@ -165,10 +175,13 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
             InvalidInput: with a fault for every parameter that is not acceptable.
             NotInBrowsers: a page asks for another moment, at which pieces may be shown that are not yet.
         """
+        if self.exchange.values is not None:
+            return self.exchange.values
         self.check_path()
         values = read_parameters(self.operation.parameters, self.query)
         if self.is_in_browser and values.known.get(AT.name) is not None:
             raise NotInBrowsers("A browser key sees what may be shown now; the parameter at is for other keys.")
+        self.exchange.values = values
         return values
 
     def check_path(self) -> None:
@@ -189,9 +202,9 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
             InvalidInput: not a number.
         """
         # Most reads ask for no version: they skip the parsing.
-        if MIN_VERSION_HEADER not in self.headers and not self.query.values(MIN_VERSION.name):
+        if MIN_VERSION_HEADER not in self.headers and not (self.query.pairs and self.query.values(MIN_VERSION.name)):
             return 0
-        in_query: int = read_parameters([MIN_VERSION], self.query)[MIN_VERSION.name]
+        in_query: int = read_parameters((MIN_VERSION,), self.query)[MIN_VERSION.name]
         return max(in_query, self._greatest_of(MIN_VERSION_HEADER))
 
     def min_audience_version(self) -> int:
@@ -204,6 +217,8 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
 
     def _greatest_of(self, header: str) -> int:
         """Return the greatest number that a header gives, 0 for none."""
+        if header not in self.headers:
+            return 0
         versions = [0]
         for text in self.headers.getlist(header):
             try:

@@ -8,7 +8,7 @@ cannot drift from the code.
 import functools
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from urllib.parse import unquote_to_bytes
@@ -22,41 +22,48 @@ _PLAIN = re.compile(r"[ -$&-~]*\Z")
 _NUMBERED = re.compile(r"\[\d*\]\Z")
 RESERVED_SEGMENT = "-"
 """The first path segment that is the service's own; no source can be called so."""
-MAX_REMEMBERED_LENGTH = 200
-"""Characters of a query whose values are remembered: what clients repeat is short."""
 
 
 class RequestHeaders(Headers):
-    """The headers of a request by name: they are put in order once, where Starlette looks through all for each."""
+    """The headers of a request by name: they are put in order once, where Starlette looks through all for each.
+
+    ``first`` are the first values by the names, in lower case, as they came.
+    """
 
     def __init__(self, raw: list[tuple[bytes, bytes]]) -> None:
-        super().__init__(raw=raw)
-        self._by_name: dict[str, list[str]] = {}
-        for name, value in raw:
-            self._by_name.setdefault(name.decode("latin-1"), []).append(value.decode("latin-1"))
+        # All that Starlette's own sets.
+        self._list = raw
+        self.first: dict[bytes, bytes] = dict(reversed(raw))
 
     def __getitem__(self, key: str) -> str:
-        return self._by_name[key.lower()][0]
+        return self.first[key.lower().encode("latin-1")].decode("latin-1")
 
     def __contains__(self, key: object) -> bool:
-        return isinstance(key, str) and key.lower() in self._by_name
+        return isinstance(key, str) and key.lower().encode("latin-1") in self.first
 
     def get(self, key: str, default: Any = None) -> Any:
         """Return the first value of a header."""
-        values = self._by_name.get(key.lower())
-        return default if values is None else values[0]
+        value = self.first.get(key.lower().encode("latin-1"))
+        return default if value is None else value.decode("latin-1")
 
     def getlist(self, key: str) -> list[str]:
         """Return all values of a header."""
-        return list(self._by_name.get(key.lower(), ()))
+        if len(self.first) < len(self._list):
+            return super().getlist(key)
+        value = self.get(key)
+        return [] if value is None else [value]
 
 
-def first_header(raw: list[tuple[bytes, bytes]], name: bytes) -> str:
-    """Return the first value of a header, "" for none: for those who need no other one."""
-    for each, value in raw:
-        if each == name:
-            return value.decode("latin-1")
-    return ""
+HEADERS = "penchant.headers"
+"""Where a request's scope has its headers, once they were put in order."""
+
+
+def headers_of(scope: MutableMapping[str, Any]) -> RequestHeaders:
+    """Return the headers of a request, put in order once."""
+    headers: RequestHeaders | None = scope.get(HEADERS)
+    if headers is None:
+        headers = scope[HEADERS] = RequestHeaders(scope["headers"])
+    return headers
 
 
 def is_plain(raw: str) -> bool:
@@ -96,11 +103,6 @@ class QueryParameters:
     pairs: tuple[tuple[str, str], ...] = ()
     raw_values: tuple[str, ...] = ()
 
-    @property
-    def is_short(self) -> bool:
-        """Whether it is of those that clients repeat, what follows from which is remembered."""
-        return sum(len(name) + len(value) for name, value in self.pairs) <= MAX_REMEMBERED_LENGTH
-
     def values(self, name: str) -> list[str]:
         """Return all values of a parameter."""
         return [value for key, value in self.pairs if key == name]
@@ -125,6 +127,9 @@ class QueryParameters:
         return iter(dict.fromkeys(key for key, _ in self.pairs))
 
 
+NO_QUERY = QueryParameters()
+
+
 def list_name(key: str) -> str:
     """Return the name of the list that a key such as ``name[]`` or ``name[0]`` adds to; other keys as they are."""
     return _NUMBERED.sub("", key) if key.endswith("]") else key
@@ -137,7 +142,7 @@ def parse_query(raw: bytes) -> QueryParameters:
         MalformedPath: as `decode_component`.
     """
     if not raw:
-        return QueryParameters()
+        return NO_QUERY
     pairs, raw_values = [], []
     for part in raw.decode("latin-1").split("&"):
         if part:
@@ -157,7 +162,7 @@ _LONGEST_INTEGER = 18
 """Digits that fit a 64-bit integer; longer ones count as that large."""
 
 
-# Compared and hashed by identity: `_read_parameters` remembers by parameters, and schemas cannot be hashed.
+# Compared and hashed by identity, since schemas cannot be hashed.
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Parameter:
     """A query parameter: its name, how its text is read (``ValueError`` says what is accepted), its schema.
@@ -193,12 +198,9 @@ class Parameter:
         return self.read(given[0])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Values:
-    """The values of an operation's parameters, and the names in the query that it does not know.
-
-    Those of short queries are remembered, so what follows from them can be remembered by their identity.
-    """
+    """The values of an operation's parameters, and the names in the query that it does not know."""
 
     known: Mapping[str, Any] = field(default_factory=dict)
     ignored: tuple[str, ...] = ()
@@ -207,21 +209,15 @@ class Values:
         return self.known[name]
 
 
-def read_parameters(parameters: Collection[Parameter], query: QueryParameters) -> Values:
+def read_parameters(parameters: tuple[Parameter, ...], query: QueryParameters) -> Values:
     """Return the values of all parameters.
 
     Raises:
         InvalidInput: with a fault for every parameter that is not acceptable.
     """
-    if query.is_short:
-        return _read_parameters(tuple(parameters), query)
-    return _read_parameters.__wrapped__(tuple(parameters), query)
-
-
-@functools.lru_cache(maxsize=1_024)
-def _read_parameters(parameters: tuple[Parameter, ...], query: QueryParameters) -> Values:
-    """Return the values; remembered, since clients ask the same way again and again: 12 us less a request."""
-    known, named, faults = dict(_unnamed(parameters)), {list_name(key) for key in query.names()}, []
+    if not query.pairs:
+        return _unnamed(parameters)
+    known, named, faults = dict(_unnamed(parameters).known), {list_name(key) for key in query.names()}, []
     for parameter in parameters:
         if parameter.name not in named:
             continue
@@ -236,9 +232,9 @@ def _read_parameters(parameters: tuple[Parameter, ...], query: QueryParameters) 
 
 
 @functools.lru_cache(maxsize=1_024)
-def _unnamed(parameters: tuple[Parameter, ...]) -> Mapping[str, Any]:
+def _unnamed(parameters: tuple[Parameter, ...]) -> Values:
     """Return what parameters are in a query that names none of them."""
-    return {parameter.name: parameter.value(QueryParameters()) for parameter in parameters}
+    return Values({parameter.name: parameter.value(NO_QUERY) for parameter in parameters})
 
 
 def ignored_names(parameters: Collection[Parameter], query: QueryParameters) -> tuple[str, ...]:

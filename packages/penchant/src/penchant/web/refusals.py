@@ -11,10 +11,10 @@ from penchant.live.admission import KEYLESS
 from penchant.service import Services
 from penchant.telemetry import request_id
 from penchant.web.bodies import BodyReceiver, announces_body
-from penchant.web.exchange import CAME_AT, NO_ROUTE, REQUEST_ID_HEADER, note_request, request_id_of
+from penchant.web.exchange import ACCEPTED, CAME_AT, NO_ROUTE, REQUEST_ID_HEADER, note_request, request_id_of
 from penchant.web.operations import AGENTS_PATH, keys_of
 from penchant.web.problems import PROBLEM_MEDIA_TYPE, problem_body, status_of
-from penchant.web.query import RESERVED_SEGMENT, first_header
+from penchant.web.query import RESERVED_SEGMENT, headers_of
 from penchant.web.relay import HelperLost, Relay
 
 _ERROR = Overloaded("More requests come in than can be answered in time.")
@@ -51,7 +51,8 @@ class Refusals:
         came_at, is_own = time.perf_counter(), scope["raw_path"].startswith(self._own)
         keys = keys_of(scope)
         # Of an account whose key was accepted before: none that anybody makes up has turns of its own.
-        account = services.access.account_of(keys[0]) if keys else None
+        accepted = services.access.accepted(keys[0]) if keys else None
+        account = None if accepted is None else accepted[1].account_id
         admission = services.admission
         try:
             # Who is signed in at the dashboard is charged from when that is known (`AsyncStorage.serve`).
@@ -66,6 +67,8 @@ class Refusals:
         except (Overloaded, HelperLost) as error:
             await self._refuse(services, error, scope, receive, send)
             return
+        # Not before: the relay hands on what a scope has.
+        scope[ACCEPTED] = accepted if len(keys) == 1 else None
         if is_own and not (account is not None and scope["raw_path"].startswith(self._agents)):
             await admission.charged(charged_to, self._app(scope, receive, send))
             return
@@ -80,7 +83,7 @@ class Refusals:
         body = problem_body(error, self._base_path) if isinstance(error, HelperLost) else self._body
         await asyncio.sleep(HELD_BACK_S)
         status = status_of(error)
-        named = request_id_of(first_header(scope["headers"], REQUEST_ID_HEADER))
+        named = request_id_of(headers_of(scope).get(REQUEST_ID_HEADER.decode(), ""))
         request_id.set(named)
         headers = [
             (b"content-type", PROBLEM_MEDIA_TYPE.encode()),

@@ -11,7 +11,6 @@ import msgspec
 
 from penchant.errors import InvalidInput
 from penchant.live.views import View
-from penchant.model import Scope
 from penchant.service.lists.answer_cache import AnswerBasis
 from penchant.service.lists.paging import NEXT_HEADER
 from penchant.web.operations import KEY_PARAMETER, MIN_AUDIENCE_VERSION_HEADER, MIN_VERSION_HEADER, Call
@@ -20,6 +19,7 @@ from penchant.wire import encode
 
 Headers = list[tuple[bytes, bytes]]
 _NEXT, _LENGTH = NEXT_HEADER.encode(), b"content-length"
+_MIN_VERSION, _MIN_AUDIENCE_VERSION = MIN_VERSION_HEADER.encode(), MIN_AUDIENCE_VERSION_HEADER.encode()
 _ONCE = (f"{KEY_PARAMETER}=".encode(), MIN_VERSION.name.encode())
 """What is in queries that are not asked again: a signature beside the key, or a version that is waited for."""
 
@@ -93,16 +93,14 @@ def place_of(call: Call) -> Hashable | None:
     """Return where the answer to a request is kept: what it says, and what its key may see; ``None`` for nowhere."""
     # Without a head the database is away.
     head, query = None if call.caller is None else call.caller.head, call.raw_query
-    if head is None or (query and any(each in query for each in _ONCE)) or MIN_AUDIENCE_VERSION_HEADER in call.headers:
+    headers = call.exchange.headers.first
+    if head is None or (query and any(each in query for each in _ONCE)) or _MIN_AUDIENCE_VERSION in headers:
         return None
-    if MIN_VERSION_HEADER in call.headers:
+    if _MIN_VERSION in headers:
         least = None
         with contextlib.suppress(InvalidInput):
             least = call.min_version()
         if least is None or least > head.version:
             return None
-    access = call.access
-    # Members of pieces are for keys that may read, and pages see what is public and available alone.
-    rights = (access.is_browser, Scope.READ in access.scopes)
     of_source = (head.source_id, head.incarnation, head.epoch)
-    return (of_source, call.operation.name, call.path.get("contentID"), query, rights)
+    return (of_source, call.operation.name, call.path.get("contentID"), query, call.access.sees)

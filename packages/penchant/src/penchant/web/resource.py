@@ -20,15 +20,17 @@ from penchant.model import Feature, Scope
 from penchant.service.access import Access, AccessControl
 from penchant.service.lists.inclusion import OutdatedAnswer
 from penchant.web.bodies import require_media_type
-from penchant.web.exchange import RequestExchange
+from penchant.web.exchange import ACCEPTED, RequestExchange
 from penchant.web.operations import (
     DRAFTS_TAG,
     KEY_HEADER,
     NOBODY,
+    RAW_KEY_HEADER,
     AdmittedCaller,
     Answer,
     Call,
     Operation,
+    Reader,
     body_tag,
     check_source,
     keys_of,
@@ -54,12 +56,12 @@ class Resource:
     """A path with its operations by method; GET answers HEAD too."""
 
     def __init__(self, operations: Mapping[str, Operation]) -> None:
-        self._operations = dict(operations)
+        self._operations = {method: CheckedOperation(each) for method, each in operations.items()}
         self._template = next(iter(operations.values())).path
         allowed = list(operations)
         if "GET" in operations:
             # The same handler: `_respond` leaves the body out.
-            self._operations["HEAD"] = operations["GET"]
+            self._operations["HEAD"] = self._operations["GET"]
             allowed.insert(allowed.index("GET") + 1, "HEAD")
         self._allow = ", ".join(allowed)
 
@@ -70,15 +72,16 @@ class Resource:
             PenchantError: it cannot be answered; nothing is sent yet.
         """
         exchange.template = self._template
-        operation = self._operations.get(exchange.method)
-        if operation is None:
+        checked = self._operations.get(exchange.method)
+        if checked is None:
             raise WrongMethod(f"This address takes {self._allow}.", allow=self._allow)
+        operation = checked.operation
         if operation.path != self._template:
             exchange.template = operation.path
             path = {**path, "contentID": self._template.rpartition("/")[2]}
-        caller = None if operation.public else await _admit(exchange, operation, path, query)
+        caller = None if operation.public else await checked.admit(exchange, path, query)
         try:
-            media_type, body = await _read_body(exchange, operation)
+            media_type, body = await _read_body(exchange, operation) if checked.reads_body else ("", b"")
             call = Call(
                 exchange=exchange,
                 operation=operation,
@@ -88,16 +91,17 @@ class Resource:
                 media_type=media_type,
                 body=body,
             )
-            call = await _prepare(call)
+            if operation.reader is not None:
+                call = await _prepare(call, operation.reader)
             found = await find_answer(call) if operation.remembered else None
-            answer = await _answered(call) if found is None else None
+            answer = await checked.answered(call) if found is None else None
         except PenchantError:
             if operation.finds_source and caller is not None:
                 # That there is no such source goes before what is wrong with the body.
                 await exchange.services.views.existing(caller.access.account_id, path["source"])
             raise
         if answer is not None:
-            await _respond(call, answer)
+            await _respond(call, answer, checked.fixed_headers)
         elif found is not None:
             await _send_again(call, found)
 
@@ -110,39 +114,91 @@ async def _send_again(call: Call, found: SentAnswer) -> None:
         await _send_whole(call.exchange, 200, found.headers, b"" if call.exchange.method == "HEAD" else found.body)
 
 
-async def _answered(call: Call) -> Answer:
-    """Return the answer of a handler as bytes, its entries with the members of their pieces that the request names.
+class CheckedOperation:
+    """An operation, with what its row says of every request worked out once."""
 
-    Raises:
-        OutsideScope: a key that may not read pieces asks for members of them.
-    """
-    wanted = _included(call)
-    if not wanted:
-        answer = await call.operation.handler(call)
-        return answer if answer.result is None else _encoded(call, answer, encode(answer.result))
-    AccessControl.require_scope(call.access, Scope.READ)
-    for _ in range(INCLUDE_ATTEMPTS):
-        answer = await call.operation.handler(call)
-        view = await call.view()
-        assert answer.result is not None  # noqa: S101  # what takes the parameter answers with a result
-        if view.head.version == answer.version:
-            with contextlib.suppress(OutdatedAnswer):
-                encoding = call.services.inclusion.encode(view, answer.result, wanted, is_public=call.is_in_browser)
-                return _encoded(call, answer, await encoding)
-        # Whichever was the newer one: let the change reach this process.
-        await asyncio.sleep(INCLUDE_PAUSE_S)
-    raise Overloaded("The source changes faster than its pieces can be read; send it again.", retry_after_s=1)
+    def __init__(self, operation: Operation) -> None:
+        self.operation = operation
+        self.reads_body = operation.reads_body
+        self.fixed_headers: Mapping[str, str] = {}
+        if operation.personal:
+            self.fixed_headers = {"cache-control": "no-store"}
+        elif not operation.public:
+            # A browser may keep it, but asks each time; what another key gets may differ.
+            self.fixed_headers = {"cache-control": "private, no-cache", "vary": KEY_HEADER}
+        about = operation.about
+        self._people_in_request = about.in_request
+        self._scopes = frozenset(() if operation.scope is None else (operation.scope,))
+        self._scopes_with_people = self._scopes | frozenset(() if about.scope is None else (about.scope,))
+        self._features = () if operation.feature is None else (operation.feature,)
+        self._narrowing = tuple(each for each in NARROWING if each in operation.parameters)
+        # The first kind needs no source, the second finds out by the read that it does anyway.
+        self._looks_for_source = not (operation.creates_source or operation.finds_source)
+        self._includes = INCLUDE in operation.parameters
 
+    async def admit(self, exchange: RequestExchange, path: Mapping[str, str], query: QueryParameters) -> AdmittedCaller:
+        """Return who sends a request, after the checks of key, rate, origin, role, scope, plan and source, in turn."""
+        services, operation = exchange.services, self.operation
+        access = exchange.access or await _authenticate(exchange)
+        is_page = access.is_browser
+        people = () if self._people_in_request is None else self._people_in_request(path, query)
+        if is_page and people and operation.in_browsers and operation.scope in access.scopes:
+            # What the key may not do at all is said first, and whoever is signed.
+            services.access.require_person(access, signed_users(exchange.headers, query), people)
+        if exchange.access is None:
+            await count_request(exchange, access)
+            services.access.require_origin(access, exchange.headers.get("origin") if is_page else None)
+        if operation.admin:
+            services.access.require_admin(access)
+            return AdmittedCaller(access=access)
+        # Here, since 429 goes before 403. Whatever is refused from here on, the exchange takes it back at its end.
+        if operation.counted:
+            exchange.counted(await services.usage.reserve(access))
+        services.access.require_tenant(access)
+        if is_page or not (self._scopes_with_people if people else self._scopes) <= access.scopes:
+            _require_leave(operation, access, people)
+        for feature in self._features:
+            services.access.require(access, feature)
+        if query.pairs and is_any_named(self._narrowing, query):
+            services.access.require(access, Feature.FILTERS)
+        # A name that no source can have is 400 and costs no read; only then is the source looked for.
+        check_source(path["source"])
+        if not self._looks_for_source:
+            return AdmittedCaller(access=access)
+        return AdmittedCaller(access=access, head=await services.views.existing(access.account_id, path["source"]))
 
-def _included(call: Call) -> Sequence[str]:
-    """Return which members of pieces a request names for the entries of its answer."""
-    if isinstance(call.decoded, PageWish):
-        return call.decoded.include
-    # Most requests name none: their parameters are read by the handler alone.
-    if INCLUDE not in call.operation.parameters or not is_any_named((INCLUDE,), call.query):
-        return ()
-    wanted: Sequence[str] = call.values()["include"]
-    return wanted
+    async def answered(self, call: Call) -> Answer:
+        """Return the answer of the handler as bytes, its entries with the members of pieces that the request names.
+
+        Raises:
+            OutsideScope: a key that may not read pieces asks for members of them.
+        """
+        wanted = self._included(call)
+        if not wanted:
+            answer = await self.operation.handler(call)
+            return answer if answer.result is None else _encoded(call, answer, encode(answer.result))
+        AccessControl.require_scope(call.access, Scope.READ)
+        for _ in range(INCLUDE_ATTEMPTS):
+            answer = await self.operation.handler(call)
+            view = await call.view()
+            assert answer.result is not None  # noqa: S101  # what takes the parameter answers with a result
+            if view.head.version == answer.version:
+                with contextlib.suppress(OutdatedAnswer):
+                    encoding = call.services.inclusion.encode(view, answer.result, wanted, is_public=call.is_in_browser)
+                    return _encoded(call, answer, await encoding)
+            # Whichever was the newer one: let the change reach this process.
+            await asyncio.sleep(INCLUDE_PAUSE_S)
+        raise Overloaded("The source changes faster than its pieces can be read; send it again.", retry_after_s=1)
+
+    def _included(self, call: Call) -> Sequence[str]:
+        """Return which members of pieces a request names for the entries of its answer."""
+        if isinstance(call.decoded, PageWish):
+            return call.decoded.include
+        # Most requests name none: their parameters are read by the handler alone.
+        if not self._includes or not call.query.pairs or not is_any_named((INCLUDE,), call.query):
+            return ()
+        wanted: Sequence[str] = call.values()["include"]
+        return wanted
 
 
 def _encoded(call: Call, answer: Answer, body: bytes) -> Answer:
@@ -150,38 +206,15 @@ def _encoded(call: Call, answer: Answer, body: bytes) -> Answer:
     return replace(answer, body=body, etag=body_tag(body, call.tag_key) if call.operation.has_etag else None)
 
 
-async def _admit(
-    exchange: RequestExchange, operation: Operation, path: Mapping[str, str], query: QueryParameters
-) -> AdmittedCaller:
-    """Return who sends a request, after the checks of key, rate, origin, role, scope, plan and source, in turn."""
-    services = exchange.services
-    access = exchange.access or await _authenticate(exchange)
-    _require_signed(exchange, operation, access, path, query)
-    if exchange.access is None:
-        await count_request(exchange, access)
-        services.access.require_origin(access, exchange.headers.get("origin"))
-    if operation.admin:
-        services.access.require_admin(access)
-        return AdmittedCaller(access=access)
-    # Here, since 429 goes before 403. Whatever is refused from here on, the exchange takes it back at its end.
-    if operation.counted:
-        exchange.counted(await services.usage.reserve(access))
-    services.access.require_tenant(access)
-    _require_leave(operation, access, _people_in_request(operation, path, query))
-    for feature in _features(operation, query):
-        services.access.require(access, feature)
-    # A name that no source can have is 400 and costs no read; only then is the source looked for.
-    check_source(path["source"])
-    # No look-up here: the first kind needs no source, the second finds out by the read that it does anyway.
-    if operation.creates_source or operation.finds_source:
-        return AdmittedCaller(access=access)
-    return AdmittedCaller(access=access, head=await services.views.existing(access.account_id, path["source"]))
-
-
 async def _authenticate(exchange: RequestExchange) -> Access:
     """Return who sends a request."""
-    access = await authenticate(exchange, keys_of(exchange.scope))
-    if KEY_HEADER not in exchange.headers and not access.is_browser:
+    # The key was looked at on the way in, before it was the request's turn.
+    access = exchange.services.access.still_accepted(exchange.scope.get(ACCEPTED))
+    if access is None:
+        access = await authenticate(exchange, keys_of(exchange.scope))
+    elif access.is_browser:
+        exchange.browser_key = access.key_id
+    if not access.is_browser and RAW_KEY_HEADER not in exchange.headers.first:
         # Addresses are logged and shown: only a key that is public anyway may be in one.
         raise Unauthenticated("Only a browser key may be given in the query; send the header x-api-key.")
     return access
@@ -221,26 +254,6 @@ async def count_request(exchange: RequestExchange, access: Access) -> None:
             )
 
 
-def _people_in_request(operation: Operation, path: Mapping[str, str], query: QueryParameters) -> Collection[str]:
-    return () if operation.about.in_request is None else operation.about.in_request(path, query)
-
-
-def _require_signed(
-    exchange: RequestExchange, operation: Operation, access: Access, path: Mapping[str, str], query: QueryParameters
-) -> None:
-    """Check of a page that path and query are about nobody but the person who is signed.
-
-    Raises:
-        NotSigned: nobody is, or somebody else.
-    """
-    # What the key may not do at all is said first, and whoever is signed.
-    if not access.is_browser or not operation.in_browsers or operation.scope not in access.scopes:
-        return
-    people = _people_in_request(operation, path, query)
-    if people:
-        exchange.services.access.require_person(access, signed_users(exchange.headers, query), people)
-
-
 def _require_leave(operation: Operation, access: Access, people: Collection[str]) -> None:
     """Check what a key is limited to, given the people whom a request names so far.
 
@@ -263,21 +276,19 @@ def _require_leave(operation: Operation, access: Access, people: Collection[str]
         )
 
 
-async def _prepare(call: Call) -> Call:
-    """Return the call with its body decoded, where the body says whom it is about or how many answers it wants.
+async def _prepare(call: Call, read: Reader) -> Call:
+    """Return the call with its body decoded, which says whom it is about or how many answers it wants.
 
     Raises:
         NotSigned: a page names somebody else than the person who is signed.
         OutsideScope: the key may not ask for people.
         QuotaExceeded: the month's answers are used up.
     """
-    operation = call.operation
-    if operation.reader is None:
-        return call
     # What is wrong with the query goes first.
     call.values()
-    decoded = await operation.reader(call)
-    access, about = call.access, operation.about
+    decoded = await read(call)
+    access, operation = call.access, call.operation
+    about = operation.about
     people = about.in_body(decoded)
     if people:
         if about.scope is not None:
@@ -290,31 +301,18 @@ async def _prepare(call: Call) -> Call:
     return replace(call, decoded=decoded)
 
 
-def _features(operation: Operation, query: QueryParameters) -> list[Feature]:
-    """Return the plan features that a request needs, its use of catalogs and filters included."""
-    features = [] if operation.feature is None else [operation.feature]
-    if not query.pairs:
-        return features
-    narrowing = [each for each in NARROWING if each in operation.parameters]
-    if is_any_named(narrowing, query):
-        features.append(Feature.FILTERS)
-    return features
-
-
 async def _read_body(exchange: RequestExchange, operation: Operation) -> tuple[str, bytes]:
-    """Return the media type and the body of a request; empty ones where the operation takes none."""
-    if not operation.reads_body:
-        return "", b""
+    """Return the media type and the body of a request."""
     media_type = require_media_type(exchange.headers, operation.media_types)
     return media_type, await exchange.read_body(operation.body_kind)
 
 
-async def _respond(call: Call, answer: Answer) -> None:
+async def _respond(call: Call, answer: Answer, fixed: Mapping[str, str]) -> None:
     """Send an answer: in full, as a stream, without body to HEAD, or as a 304 to who has it already."""
     exchange = call.exchange
     is_head = exchange.method == "HEAD"
     is_unchanged = _is_unchanged(call, answer.etag)
-    headers = _answer_headers(call, answer)
+    headers = _answer_headers(call, answer, fixed)
     # A stream that is not sent holds a read transaction; none of the ways below would end it.
     if answer.close is not None and (is_unchanged or is_head):
         await answer.close()
@@ -352,30 +350,25 @@ async def _send_whole(exchange: RequestExchange, status: int, headers: Headers, 
 
 
 def _is_unchanged(call: Call, etag: str | None) -> bool:
-    given = call.headers.get("if-none-match")
-    if given is None or etag is None:
+    if etag is None or (given := call.headers.get("if-none-match")) is None:
         return False
     # Weak comparison (RFC 9110, section 8.8.3.2), as If-None-Match asks for: the mark W/ makes no difference.
     tags = {tag.strip().removeprefix("W/").strip('"') for tag in given.split(",")}
     return given.strip() == "*" or etag in tags
 
 
-def _answer_headers(call: Call, answer: Answer) -> dict[str, str]:
+def _answer_headers(call: Call, answer: Answer, fixed: Mapping[str, str]) -> dict[str, str]:
     """Return the headers of an answer: what the handler said, versions, caching, and what was ignored of the query."""
-    headers = dict(answer.headers)
+    headers = {**answer.headers, **fixed}
+    if "vary" in answer.headers and "vary" in fixed:
+        headers["vary"] = ", ".join([fixed["vary"], *answer.headers["vary"].split()])
     if answer.version is not None:
         headers["x-penchant-version"] = str(answer.version)
     if call.exchange.is_stale:
         headers["x-penchant-stale"] = "true"
-    if call.operation.personal:
-        headers["cache-control"] = "no-store"
-    elif not call.operation.public:
-        # A browser may keep it, but asks each time; what another key gets may differ.
-        headers["cache-control"] = "private, no-cache"
-        headers["vary"] = ", ".join(["x-api-key", *answer.headers.get("vary", "").split()])
     if answer.etag is not None:
         headers["etag"] = f'W/"{answer.etag}"'
-    if call.operation.method == "GET" and not call.operation.public:
+    if call.query.pairs and call.operation.method == "GET" and not call.operation.public:
         ignored = call.ignored()
         if ignored:
             # Names come from the query: quoted, so that none ends the header or begins another one.

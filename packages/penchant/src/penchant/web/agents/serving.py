@@ -48,7 +48,7 @@ from penchant.web.operations import (
     keys_of,
 )
 from penchant.web.problems import problem_body, status_of
-from penchant.web.query import decode_component, parse_query
+from penchant.web.query import HEADERS, RequestHeaders, decode_component, parse_query
 from penchant.web.resource import Resource, authenticate, count_request
 from penchant.wire import encode
 
@@ -250,6 +250,7 @@ class _PartExchange(RequestExchange):
             "path": operation.path,
             "query_string": query,
             "headers": headers,
+            HEADERS: RequestHeaders(headers),
         }
         events = [{"type": "http.request", "body": b"" if body is None else encode(body)}]
 
