@@ -122,14 +122,10 @@ class PromptClient(TestClient):
 
 
 class Applications:
-    """Services in this process, on files or on databases of a PostgreSQL server; tests that want the same share one.
+    """Services in this process, on files or on databases of a PostgreSQL server; tests that want the same share one."""
 
-    They are asked by plain HTTP or (``through``) by our own client wherever that has words for a request.
-    """
-
-    def __init__(self, server: str | None, *, through: str) -> None:
+    def __init__(self, server: str | None) -> None:
         self._server = server
-        self._through = through
         self._running = ExitStack()
         self._shared: dict[tuple[bytes, Callable[[], float]], tuple[TestClient, NodeSettings, Storage]] = {}
 
@@ -142,7 +138,7 @@ class Applications:
         """Return a service that nobody has asked before."""
         with ExitStack() as running:
             client, settings, storage = self._start(running, settings, clock)
-            yield self._asked(client, settings, storage=storage)
+            yield Service(client, settings, storage=storage)
 
     def shared_service(self, settings: NodeSettings, clock: Callable[[], float]) -> Service:
         """Return an account of its own at the service of these settings, in the data folder of the first who asks."""
@@ -153,7 +149,7 @@ class Applications:
         # A client of its own, so that no cookie of another test is sent, on the loop in which the service runs.
         client = PromptClient(running.app)
         client.portal = running.portal
-        return self._asked(client, settings, account=f"test-{uuid.uuid4().hex}", storage=storage)
+        return Service(client, settings, account=f"test-{uuid.uuid4().hex}", storage=storage)
 
     def _start(
         self, running: ExitStack, settings: NodeSettings, clock: Callable[[], float]
@@ -165,10 +161,3 @@ class Applications:
         application = web_application(settings, clock=clock)
         client = running.enter_context(PromptClient(application))
         return client, settings, running.enter_context(closing(storage_of(settings)))
-
-    def _asked(self, client: TestClient, settings: NodeSettings, **options: Any) -> Service:
-        if self._through == "http":
-            return Service(client, settings, **options)
-        from client.through import ClientService
-
-        return ClientService(client, settings, is_async=self._through == "async-client", **options)

@@ -4,7 +4,6 @@ What they need is imported when one is first used: pure parts are tested without
 """
 
 import gc
-import json
 import re
 import signal
 import sys
@@ -51,7 +50,6 @@ for _profile, _examples in (("fast", 5), ("quick", 10), ("usual", 30), ("long", 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let the tests of the interface be asked of something else than a file in this process."""
     parser.addoption("--on", choices=("file", "postgresql", "nodes"), default="file")
-    parser.addoption("--through", choices=("http", "client", "async-client"), default="http")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -70,8 +68,9 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark what starts a PostgreSQL server, and what is slow, and choose and order what is run.
 
-    Where another service than usual is asked (``--on``, ``--through``), tests that ask none are left out. A test that
-    starts processes depends on what else the machine does: one that fails is run once more (D241 of docs/decisions.md).
+    Where another service than usual is asked (``--on``), tests that ask none are left out, and for nodes those that are
+    not marked. A test that starts processes depends on what else the machine does: one that fails is run once more
+    (D241 of docs/decisions.md).
     """
     of_processes = {path for path in {item.path for item in items} if starts_processes(path)}
     for item in items:
@@ -81,10 +80,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker("postgresql")
         if uses_postgresql(item) or is_asked_property(item) or item.get_closest_marker("stress"):
             item.add_marker("slow")
-    if config.getoption("--on") != "file" or config.getoption("--through") != "http":
-        elsewhere = [item for item in items if "applications" not in fixtures_of(item)]
+    if config.getoption("--on") != "file":
+        elsewhere = [item for item in items if not is_asked_elsewhere(item)]
         config.hook.pytest_deselected(items=elsewhere)
-        items[:] = [item for item in items if "applications" in fixtures_of(item)]
+        items[:] = [item for item in items if is_asked_elsewhere(item)]
     items[:] = in_order(items)
 
 
@@ -100,12 +99,11 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def compiled(request: pytest.FixtureRequest) -> None:
-    """Search by kernels, as a service does once they are compiled; through one of the clients by numpy, as before."""
-    if request.config.getoption("--through") != "client":
-        from kernel_cache import use_kernels
+def compiled() -> None:
+    """Search by kernels, as a service does once they are compiled."""
+    from kernel_cache import use_kernels
 
-        use_kernels()
+    use_kernels()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -150,6 +148,12 @@ def starts_processes(file: Path) -> bool:
     return file.parent.name in OF_PROCESSES or STARTS_PROCESSES.search(file.read_text()) is not None
 
 
+def is_asked_elsewhere(item: pytest.Item) -> bool:
+    """Return whether a test asks a service that may be another one (``--on``): on nodes those that are marked so."""
+    is_on_nodes = item.config.getoption("--on") == "nodes"
+    return "applications" in fixtures_of(item) and (not is_on_nodes or item.get_closest_marker("nodes") is not None)
+
+
 def uses_server(item: pytest.Item) -> bool:
     """Return whether a test asks a database server or nodes."""
     is_elsewhere = item.config.getoption("--on") != "file" and "applications" in fixtures_of(item)
@@ -165,14 +169,6 @@ def is_asked_property(item: pytest.Item) -> bool:
     """Return whether a test asks a service anew for each example of Hypothesis."""
     is_property = isinstance(item, pytest.Function) and hypothesis.is_hypothesis_test(item.obj)
     return is_property and "applications" in fixtures_of(item)
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Tell what was asked through the client."""
-    if config.getoption("--through") != "http":
-        from client.through import ClientService
-
-        terminalreporter.write_line(f"through the client: {json.dumps(ClientService.asked)}")
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -219,7 +215,7 @@ def applications(request: pytest.FixtureRequest) -> "Iterator[Applications]":
     from serving import Applications
 
     server = None if request.config.getoption("--on") == "file" else request.getfixturevalue("postgresql")
-    applications = Applications(server, through=request.config.getoption("--through"))
+    applications = Applications(server)
     yield applications
     applications.close()
 

@@ -14,7 +14,6 @@ TOGETHER = ("cluster", "clients")
 LONGEST = (
     "tests/acceptance/test_dashboard.py",
     "clients",
-    "tests/client/test_interface.py",
     "tests/documents/test_every_block.py",
     "tests/acceptance/test_schema_fuzzing.py",
     "tests/acceptance/test_bench.py",

@@ -200,7 +200,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as data:
         settings = NodeSettings(data=data)
         moment = [time.time()]
-        applications = Applications(None, through="http")
+        applications = Applications(None)
         with applications.service(settings, lambda: moment[0]) as service:
             fill(service, moment, is_long=given.long)
         server = Server(Path(data))

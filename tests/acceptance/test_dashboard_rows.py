@@ -1,7 +1,6 @@
 """The desk's pages of rows in a real browser: by keyboard alone, without scripts, on a phone, as the form changes."""
 
 import json
-import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -68,44 +67,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     assert started.stop() == 0
 
 
-@pytest.mark.parametrize("scripts", (True, False), ids=["with scripts", "without scripts"])
-def test_a_row_is_made_by_keyboard_alone_without_json_or_an_id(
-    opening: Opening, server: Server, *, scripts: bool
-) -> None:
-    window = opening(java_script_enabled=scripts)
-    page, name = window.open("placement", source="works"), f"films {scripts}"
-
-    window.enter("Name at the desk", name)
-    window.enter("Title that people read", "New films")
-    window.enter("Attribute\n1", "year")
-    window.enter("Condition\n1", "is at least")
-    window.enter("Value\n1", "1950")
-    window.enter("Piece\n1", "Blade Runner")
-    window.enter("Place\n1", "2")
-    window.enter("At least\n1", "3")
-    window.enter("of the first\n1", "10")
-    window.enter("Attribute\n1", "country")
-    window.enter("Value\n1", "United States, France")
-    window.enter("How mixed", "Wide")
-    window.press("Publish")
-
-    page.get_by_text("Published: the next request goes by it.").wait_for()
-    assert server.client.get(f"/works/placements/{name}").json() == {
-        "title": "New films",
-        "kind": "recommendations",
-        "diversity": 0.75,
-        "rotation": 0.1,
-        "filter": {"must": [{"key": "year", "gte": 1950}]},
-        "pins": [{"id": "blade-runner", "position": 2}],
-        "quotas": [{"filter": {"key": "country", "any": ["United States", "France"]}, "atLeast": 3, "of": 10}],
-        "fallback": "popular",
-    }
-    listed = server.client.get(f"/works/placements/{name}/list?take=3").json()["content"]
-    assert (listed[1]["id"], listed[1]["rule"]) == ("blade-runner", "pin")
-    window.press("Undo")
-    page.get_by_text("The row is deleted.").wait_for()
-
-
 def test_the_preview_follows_the_form_as_it_changes_and_nothing_is_stored(opening: Opening, server: Server) -> None:
     window = opening()
     page = window.open("placement", source="works", name="full")
@@ -134,48 +95,6 @@ def test_a_browser_gives_a_form_back_as_it_was_to_the_last_byte(
     assert server.client.get("/works/placements/full").content == before
 
 
-def test_an_experiment_is_read_and_ended_by_keyboard_alone(opening: Opening, server: Server) -> None:
-    window = opening(java_script_enabled=False)
-    page = window.open("results", source="works", name="shown")
-
-    assert "Between “newest” and the row as it is no difference is shown yet." in page.locator("main").inner_text()
-    window.tab_to("The same in numbers")
-    page.keyboard.press("Enter")
-    page.get_by_role("region", name="Differences of newest by day").wait_for()
-    window.photograph("experiment")
-    window.press("End it")
-
-    page.get_by_text("Published: the next request goes by it.").wait_for()
-    assert "variants" not in server.client.get("/works/placements/shown").json()
-    window.press("Undo")
-    page.get_by_text("The earlier version is in force again").wait_for()
-    assert "variants" in server.client.get("/works/placements/shown").json()
-
-
-@pytest.mark.parametrize("scripts", (True, False), ids=["with scripts", "without scripts"])
-def test_a_draft_is_compared_published_and_undone_by_keyboard_alone(
-    opening: Opening, server: Server, *, scripts: bool
-) -> None:
-    window = opening(java_script_enabled=scripts)
-    page = window.open("placement", source="works", name="plain")
-
-    window.enter("How mixed", "Widest")
-    window.press("Save draft")
-    page.get_by_text("The draft is kept. Nothing of it is live.").wait_for()
-    assert server.client.get("/works/placements/plain").json() == PLAIN
-    window.press("Compare")
-    page.get_by_role("heading", name="Whose lists move").wait_for()
-    assert "How mixed: " in page.locator("#edits + ul").inner_text()
-    window.photograph("proposal-compared")
-    window.press("Publish")
-    page.get_by_text("Published: all of it is in force, as one version.").wait_for()
-    assert server.client.get("/works/placements/plain").json()["diversity"] == 1
-    window.press("Undo")
-
-    page.get_by_text("Undone: what was before is in force again").wait_for()
-    assert server.client.get("/works/placements/plain").json() == PLAIN
-
-
 def test_settings_are_compared_for_those_who_did_most_as_one_types(opening: Opening, server: Server) -> None:
     page = opening().open("settings", source="works")
 
@@ -197,11 +116,3 @@ def test_pages_of_rows_are_small(opening: Opening) -> None:
     sizes = {name: len(window.fetched(window.address(page, **query))) for name, (page, query) in PAGES.items()}
 
     assert {name: size for name, size in sizes.items() if size > 60_000} == {}
-
-
-def test_stored_rows_are_named_by_their_titles(opening: Opening) -> None:
-    page = opening().open("placements", source="works")
-
-    page.get_by_role("link", name=re.compile("^For you, with a title")).click()
-
-    assert page.get_by_role("heading", level=1).inner_text() == FULL["title"]

@@ -125,25 +125,6 @@ def test_workers_that_map_a_file_answer_as_an_index_in_memory(data: Path) -> Non
             assert again.metric("penchant_segments_mapped_total") > 0
 
 
-@pytest.mark.parametrize("where", (0.0, 0.6))  # tests/live has every other place
-def test_a_file_that_is_damaged_between_starts_is_built_anew(data: Path, where: float) -> None:
-    wanted = expected(data)
-    (path,) = segments(data)
-    content = bytearray(path.read_bytes())
-    content[int(len(content) * where)] ^= 0x40
-    path.write_bytes(content)
-    checked = command("check", "--data", str(data))
-    assert (checked.returncode, "damaged" in checked.stdout or "no segment" in checked.stdout) == (1, True)
-
-    with Server(data) as again:
-        assert answered(again) == wanted
-        wait_until(
-            lambda: command("check", "--data", str(data)).returncode == 0 and len(segments(data)) == 1,
-            patience_s=PATIENCE_S,
-        )
-    assert "cannot be used" in again.log()
-
-
 @pytest.mark.parametrize("is_what_it_builds_by", (False, True))
 def test_a_killed_builder_is_replaced_and_nothing_waits_for_it(
     server: Server, data: Path, *, is_what_it_builds_by: bool
@@ -184,21 +165,4 @@ def test_where_no_kernel_can_be_kept_the_service_answers_all_the_same(tmp_path: 
     answer = server.client.get("/s/content/p1/similar?take=30")
 
     assert (answer.status_code, len(answer.json()["content"])) == (200, 30)
-    assert server.stop() == 0
-
-
-def test_builds_are_measured_and_leave_no_files_of_metrics(data: Path) -> None:
-    for path in segments(data):
-        path.unlink()
-    server = Server(data, "--workers", "2")
-
-    def is_measured() -> bool:
-        built, timed = (server.metric(f"penchant_{name}") for name in ("segments_built_total", "build_seconds_count"))
-        built_at = server.metric("penchant_last_build_timestamp_seconds")
-        return built >= 1 and timed >= 1 and time.time() - PATIENCE_S < built_at <= time.time()
-
-    # Any worker answers, and each keeps its page for a moment.
-    wait_until(is_measured, patience_s=PATIENCE_S)
-    counting = {int(path.stem.rpartition("_")[2]) for path in data.glob("metrics/*/*.db")}
-    assert [process for process in counting if not Path(f"/proc/{process}").exists()] == []
     assert server.stop() == 0

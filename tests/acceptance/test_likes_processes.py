@@ -105,35 +105,3 @@ def test_workers_start_from_a_file_and_go_over_to_newer_ones(data: Path, wanted:
         path.unlink()
     with Server(data) as alone:
         assert recommended(alone, audience) == wanted
-
-
-@pytest.mark.parametrize("where", (0.0, 0.95))  # tests/live has every other place
-def test_a_file_that_is_damaged_between_starts_is_counted_anew(data: Path, wanted: Lists, where: float) -> None:
-    (path,) = files(data)
-    content = bytearray(path.read_bytes())
-    for place in range(int(len(content) * where), int(len(content) * where) + 64):
-        content[place] ^= 0x40
-    path.write_bytes(content)
-    checked = command("check", "--data", str(data))
-    assert (checked.returncode, "damaged" in checked.stdout or "no likes file" in checked.stdout) == (1, True)
-
-    with Server(data) as again:
-        assert recommended(again) == wanted
-    assert "cannot be used" in again.log()
-    assert command("reindex", "--data", str(data)).returncode == 0
-    assert command("check", "--data", str(data)).returncode == 0
-
-
-def test_who_is_erased_is_gone_from_lists_at_once_and_from_the_file_soon(data: Path) -> None:
-    with Server(data, "--workers", "2") as server:
-        for number in range(0, 60, 3):
-            assert server.client.delete(f"/s/users/u{number}").status_code in {200, 202, 204}
-        wanted = recommended(server, SMALLEST_LIKES + 20)
-
-        wait_until(lambda: version(data) == SMALLEST_LIKES + 20, patience_s=PATIENCE_S)
-
-        assert recommended(server, SMALLEST_LIKES + 20) == wanted
-    for path in files(data):
-        path.unlink()
-    with Server(data) as alone:
-        assert recommended(alone, SMALLEST_LIKES + 20) == wanted

@@ -10,20 +10,10 @@ import httpx
 import pytest
 
 from acceptance.processes import wait_until
-from acceptance.servers import WITHOUT_TLS, Server, command, free_port, new_key
+from acceptance.servers import Server, command, free_port, new_key
 from factories import piece
-from penchant.cli import places
 
 pytestmark = pytest.mark.slow
-
-
-def answers(server: Server) -> bool:
-    """Return whether any process still answers at a server's port."""
-    try:
-        httpx.get(f"{server.url}/-/health/live", timeout=120, verify=WITHOUT_TLS)
-    except httpx.TransportError:
-        return False
-    return True
 
 
 @pytest.fixture
@@ -118,12 +108,6 @@ def test_nothing_acknowledged_is_lost_when_it_is_killed(server: Server) -> None:
     assert command("check", "--data", str(server.data)).returncode == 0
 
 
-def test_a_worker_ends_with_its_parent(server: Server) -> None:
-    server.kill()
-
-    wait_until(lambda: not answers(server))
-
-
 def test_the_demo_stays_in_the_account_of_its_key_and_is_loaded_once_into_one_of_its_own_otherwise(
     tmp_path: Path,
 ) -> None:
@@ -144,10 +128,3 @@ def test_the_demo_stays_in_the_account_of_its_key_and_is_loaded_once_into_one_of
     used = [json.loads(line) for line in command("usage", "--json", "--data", str(data)).stdout.splitlines()]
     assert {each["account"]: each["sources"] for each in used} == {"default": 2, "demo": 2}
     assert '"account":"demo"' in command("keys", "list", "--json", "--data", str(data)).stdout
-
-
-def test_help_names_every_command() -> None:
-    helped = command("--help").stdout
-
-    for name in places():
-        assert f"  {name} " in helped

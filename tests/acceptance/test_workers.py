@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from acceptance.processes import children_of, holders_of, wait_until, workers_of
+from acceptance.processes import wait_until, workers_of
 from acceptance.servers import WITHOUT_TLS, Server, command
 from factories import piece
 
@@ -98,11 +98,6 @@ def loaded_after_another_read(server: Server) -> float:
     return server.metric("penchant_loaded_sources")
 
 
-def housekeepers(server: Server) -> list[int]:
-    """Return the processes that hold the lock of housekeeping."""
-    return holders_of(server.data / "housekeeping.lock")
-
-
 def test_what_one_worker_takes_in_the_others_answer_at_once(server: Server) -> None:
     for number in range(40):
         version = ask(server, "POST", "/s/content", json=[piece(f"p{number}", "x")]).json()["version"]
@@ -112,12 +107,6 @@ def test_what_one_worker_takes_in_the_others_answer_at_once(server: Server) -> N
         assert ask(server, "GET", "/s/ids").json()["count"] == number + 3
 
     wait_until(lambda: server.metric("penchant_loaded_sources") == 2)
-
-
-def test_no_two_requests_have_the_same_id(calm: Server) -> None:
-    ids = [ask(calm, "GET", "/s/ids").headers["x-request-id"] for _ in range(60)]
-
-    assert len(set(ids)) == len(ids)
 
 
 def test_a_revoked_key_soon_stops_on_all_workers(calm: Server) -> None:
@@ -167,17 +156,6 @@ def test_metrics_are_the_sum_of_all_workers_whoever_answers(server: Server) -> N
     assert server.metric('penchant_request_seconds_count{method="GET",route="/{source}/ids"}') == 100
 
 
-def test_what_is_measured_once_a_second_is_the_sum_of_all_workers(server: Server) -> None:
-    def checks() -> float:
-        return sum(server.metric(f'penchant_key_checks_total{{cache="{cache}"}}') for cache in ("hit", "miss"))
-
-    statuses(server, "/s/ids", times=100)
-
-    wait_until(lambda: checks() == 101)  # and the submission that all tests begin with
-    assert server.metric('penchant_group_changes_sum{lane="content"}') == 1
-    assert server.metric('penchant_queued_changes{lane="content"}') == 0
-
-
 def test_a_killed_worker_is_replaced_while_the_others_answer(server: Server) -> None:
     name = 'penchant_requests_total{method="GET",route="/{source}/content/{contentID}/similar",status="200"}'
     statuses(server, "/s/content/a/similar", times=40)
@@ -213,29 +191,6 @@ def test_all_workers_end_on_sigterm_and_leave_no_metrics(server: Server) -> None
     assert server.stop() == 0
     assert not any(is_alive(worker) for worker in workers)
     assert list(server.data.glob("metrics/*")) == []
-
-
-def test_the_next_start_removes_the_metrics_of_a_killed_service_only(server: Server) -> None:
-    second = Server(server.data, "--workers", "2")
-    assert len(list(server.data.glob("metrics/*"))) == 2
-    left = children_of(second.process.pid)
-    second.kill()
-    wait_until(lambda: not any(Path(f"/proc/{each}").exists() for each in left))
-
-    third = Server(server.data)
-    assert len(list(server.data.glob("metrics/*"))) == 2
-    assert third.stop() == 0
-    assert server.metric('penchant_requests_total{method="POST",route="/{source}/content",status="202"}') == 1
-
-
-def test_housekeeping_is_done_by_one_worker_and_taken_over_when_that_dies(server: Server) -> None:
-    (holder,) = housekeepers(server)
-    assert holder in workers_of(server.process.pid)
-
-    os.kill(holder, signal.SIGKILL)
-
-    wait_until(lambda: housekeepers(server) not in ([], [holder]))
-    assert len(housekeepers(server)) == 1
 
 
 async def test_an_agent_is_answered_by_whichever_worker_it_meets(calm: Server, client_of: Callable[..., Any]) -> None:

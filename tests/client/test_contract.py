@@ -4,7 +4,8 @@ import functools
 import inspect
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
 from types import NoneType
 from typing import Any, get_args
 
@@ -219,6 +220,7 @@ BODY_INSTEAD = {("deleteContent", "id")}
 """Parameters that the client has no use for: ids to delete go in the body, where there may be any number."""
 NEVER_TOLD = {("preview_settings", "why"), ("draft_effect.pieces", "why"), ("draft_effect.users", "why")}
 """Members that an answer has by the document, which has one schema for entries with and without reasons."""
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 PAGES = re.compile(r"/-/dashboard")
 """What is for people with a browser."""
 
@@ -367,17 +369,39 @@ def compare(
         compare(ours["items"], theirs["items"], resolve, document, f"{where}[]")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("library", get_args(Library))
-def test_every_answer_becomes_a_frame(library: Library) -> None:
+def answers() -> Iterator[tuple[str, Any, bytes]]:
+    """Yield for each operation that answers a record its name, what the client reads of a sample, and the sample."""
     for operation in OPERATIONS:
         request = requests()[snake(operation.name)]
         sample = SAMPLES_OF_ANSWERS.get(operation.answer or "")
         if sample is None or request.answer in {str, NoneType} or request.lines:
             continue
-        answer = request.read(msgspec.json.encode(sample))
+        body = msgspec.json.encode(sample)
+        yield operation.name, request.read(body), body
+
+
+def test_every_answer_is_read_as_it_is_sent() -> None:
+    for name, answer, body in answers():
+        assert is_said(json.loads(body), json.loads(msgspec.json.encode(answer))), name
+
+
+def is_said(sent: Any, read: Any) -> bool:
+    """Return whether all that was sent was read; either side may leave out what is empty."""
+    if isinstance(sent, dict):
+        return all(is_said(value, read.get(name, type(value)())) for name, value in sent.items() if value is not None)
+    if isinstance(sent, list):
+        return len(sent) == len(read) and all(map(is_said, sent, read))
+    if isinstance(sent, str) and TIME.fullmatch(sent):
+        return datetime.fromisoformat(sent) == datetime.fromisoformat(read)
+    return bool(sent == read)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("library", get_args(Library))
+def test_every_answer_becomes_a_frame(library: Library) -> None:
+    for name, answer, _ in answers():
         entries = answer if isinstance(answer, Record | Entries) else Entries(answer)
-        assert entries.to_frame(library).shape[1] > 0, operation.name
+        assert entries.to_frame(library).shape[1] > 0, name
 
 
 def test_every_error_has_a_class_of_its_own() -> None:

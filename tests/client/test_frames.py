@@ -12,7 +12,6 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from client.through import ADDRESS, ONCE
 from clocks import DAY_CLOCK
 from factories import piece
 from penchant import __version__, client
@@ -24,12 +23,15 @@ from penchant_client import (
     Piece,
     Placement,
     PlacementVariant,
+    Retries,
     to_frame,
 )
 from serving import Service
 
 pytestmark = pytest.mark.slow  # its libraries take a second to import
 
+ADDRESS = "http://testserver"
+ONCE = Retries(attempts=1)
 WATCHED = DAY_CLOCK.now() - timedelta(days=30)
 COLUMNS: dict[str, Any] = {
     "isbn": [101, 102],

@@ -36,6 +36,7 @@ def test_an_admin_key_is_no_tenant(service: Service) -> None:
     assert (answer.status_code, answer.json()["code"]) == (403, "not-a-tenant")
 
 
+@pytest.mark.nodes
 def test_keys_of_an_account_share_its_sources_and_others_see_none(service: Service) -> None:
     service.submit("s", piece("a"))
 
@@ -69,6 +70,7 @@ def test_a_plan_limits_sources_and_pieces_and_never_replacing(service: Service) 
     assert service.submit("s", piece("a", "new"), key=key)["replaced"] == 1
 
 
+@pytest.mark.nodes
 def test_a_monthly_quota_counts_only_answers_with_200(service: Service) -> None:
     key = service.new_key(plan="small", account="small")
     service.submit("s", piece("a", "x"), piece("b", "x"), key=key)

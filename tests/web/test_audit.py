@@ -31,21 +31,6 @@ def write_much(service: Service, account: str) -> None:
             each.result(timeout=300)
 
 
-@pytest.mark.slow
-def test_nobody_writes_the_changes_of_others_out_of_reach(visitor: Visitor, filled: Service) -> None:
-    filled.put("/s/whitelist", json=["a"])
-    write_much(filled, "loud")
-
-    desk = words(visitor.get("desk", source="s"), "changes")
-    admin = filled.new_key(account="operators", admin=True)
-    own = filled.get(f"/-/admin/audit?account={filled.account}&limit=1000", key=admin)
-
-    assert "None that are kept" not in desk
-    assert "You" in desk
-    assert {"whitelist.replace", "source.create"} <= set(actions(own))
-    assert actions(filled.get("/s/audit"))[0] == "whitelist.replace"
-
-
 def test_a_source_tells_its_changes_page_by_page(service: Service) -> None:
     service.submit("s", piece("a"))
     service.submit("t", piece("a"))

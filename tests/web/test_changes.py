@@ -11,6 +11,8 @@ from acceptance.processes import wait_until
 from factories import piece
 from serving import Service
 
+pytestmark = pytest.mark.nodes
+
 
 class Follower:
     """What somebody elsewhere knows of a source by its change feed alone."""

@@ -9,6 +9,8 @@ import pytest
 from factories import piece
 from serving import Service
 
+pytestmark = pytest.mark.nodes
+
 
 def test_a_receipt_counts_created_replaced_and_superseded_pieces(service: Service) -> None:
     service.submit("s", piece("a", "x"), piece("b", "x"))
@@ -101,17 +103,6 @@ def test_up_to_100_faults_are_listed(service: Service) -> None:
     assert len(answer.json()["errors"]) == 100
 
 
-def test_a_body_says_that_it_is_json_in_utf_8(service: Service) -> None:
-    for content_type, status in (
-        (None, 415),
-        ("text/plain", 415),
-        ("application/json; charset=latin-1", 415),
-        ("Application/JSON; Charset=UTF-8", 202),
-    ):
-        headers = {} if content_type is None else {"content-type": content_type}
-        assert service.post("/s/content", content=b"[]", headers=headers).status_code == status, content_type
-
-
 def test_a_gzip_body_is_taken_and_another_encoding_is_not(service: Service) -> None:
     body = gzip.compress(json.dumps([piece("a")]).encode())
     headers = {"content-type": "application/json", "content-encoding": "gzip"}
@@ -119,16 +110,6 @@ def test_a_gzip_body_is_taken_and_another_encoding_is_not(service: Service) -> N
     assert service.post("/s/content", content=body, headers=headers).status_code == 202
     assert service.post("/s/content", content=body[:-10], headers=headers).status_code == 400
     assert service.post("/s/content", content=body, headers=headers | {"content-encoding": "br"}).status_code == 415
-
-
-@pytest.mark.slow
-def test_a_body_past_the_limit_is_refused_also_when_it_was_compressed(service: Service) -> None:
-    headers = {"content-type": "application/json", "content-encoding": "gzip"}
-    body = gzip.compress(b"[" + b" " * (33 * 1024 * 1024) + b"]")
-
-    answer = service.post("/s/content", content=body, headers=headers)
-
-    assert (answer.status_code, answer.json()["code"]) == (413, "body-too-large")
 
 
 def test_versions_grow_with_every_change_and_never_go_back(service: Service) -> None:
@@ -145,17 +126,6 @@ def test_versions_grow_with_every_change_and_never_go_back(service: Service) -> 
         versions.append(int(service.request(method, path, **options).headers["x-penchant-version"]))
 
     assert versions == sorted(set(versions))
-
-
-def test_ids_and_pieces_are_listed_by_code_point(service: Service) -> None:
-    ids = ["b", "B", "a", "é", "😀", "\uffee", "10", "9"]
-    service.submit("s", *(piece(each) for each in ids))
-
-    assert service.get("/s/ids").json() == {"count": len(ids), "content": sorted(ids)}
-    listed = service.get("/s/content").json()
-    assert [each["id"] for each in listed["content"]] == sorted(ids)
-    assert listed["source"] == "s"
-    assert listed["timestamp"] == service.get("/s").json()["updatedAt"]
 
 
 def test_lists_can_be_paged(service: Service) -> None:

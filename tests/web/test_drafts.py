@@ -70,25 +70,7 @@ def test_a_draft_is_read_as_it_was_written(service: Service) -> None:
     assert read["changedAt"] == read["steps"][0]["timestamp"]
 
 
-def test_what_was_read_can_be_written_back(service: Service) -> None:
-    put(service, {"note": "why", "settings": {"halfLifeDays": 7}, "whitelist": ["p2", "p0"]})
-    read = ok(service.get("/s/drafts/spring"))
-
-    again = put(service, read)
-
-    assert [again[key] for key in ("note", "settings", "whitelist")] == [
-        read[key] for key in ("note", "settings", "whitelist")
-    ]
-
-
-def test_nothing_of_a_draft_is_in_force_before_it_is_published(service: Service) -> None:
-    before, version = standing(service), ok(service.get("/s"))["version"]
-
-    put(service, {"placements": {"home": HOME}, "blacklist": ["p1"], "settings": {"halfLifeDays": 7}})
-
-    assert (standing(service), ok(service.get("/s"))["version"]) == (before, version)
-
-
+@pytest.mark.nodes
 def test_publishing_puts_everything_in_force_as_one_version(service: Service) -> None:
     for name in ("old", "home"):
         service.put(f"/s/placements/{name}", json=OTHER)
@@ -113,20 +95,6 @@ def test_publishing_puts_everything_in_force_as_one_version(service: Service) ->
     assert (versions[0]["version"], [each.get("draft") for each in versions]) == (version, ["spring", None])
 
 
-def test_undoing_puts_back_what_was_there(service: Service) -> None:
-    service.put("/s/placements/old", json=OTHER)
-    service.put("/s/whitelist", json=["p3"])
-    before = standing(service)
-    put(service, {"placements": {"home": HOME, "old": None}, "whitelist": ["p2"], "content": [piece("n"), piece("p0")]})
-    published = ok(do(service, "publish"))["version"]
-
-    undone = ok(do(service, "undo"))["version"]
-
-    assert standing(service) == before
-    assert undone > published
-    assert ok(service.get("/s/drafts/spring"))["state"] == "undone"
-
-
 def test_what_is_published_is_undone_once_and_can_be_published_again(service: Service) -> None:
     put(service, {"blacklist": ["p1"], "placements": {"home": HOME}})
 
@@ -138,6 +106,7 @@ def test_what_is_published_is_undone_once_and_can_be_published_again(service: Se
     assert ok(service.get("/s/blacklist")) == ["p1"]
 
 
+@pytest.mark.nodes
 @pytest.mark.parametrize(
     ("edits", "change", "pointer"),
     (
@@ -218,12 +187,6 @@ def test_a_draft_is_checked_as_its_routes_do(service: Service, edits: Any, point
     refused(service.get("/s/drafts/spring"), 404, "unknown-draft")
 
 
-def test_a_draft_of_too_many_pieces_is_refused(service: Service) -> None:
-    answer = service.put("/s/drafts/spring", json={"content": [piece(str(number)) for number in range(2001)]})
-
-    refused(answer, 413, "too-many-entries")
-
-
 def test_filters_go_by_the_attributes_that_the_draft_brings(service: Service) -> None:
     filtered = {"kind": "popular", "filter": {"must": [{"key": "year", "gte": 2000}]}}
     attributes = {"year": {"pointer": "/year", "type": "integer"}}
@@ -279,15 +242,6 @@ def test_a_deleted_draft_is_gone_and_what_was_published_with_it_stays(service: S
     refused(service.get("/s/drafts/spring"), 404, "unknown-draft")
     assert service.delete("/s/drafts/spring").status_code == 202
     assert ok(service.get("/s/blacklist")) == ["p1"]
-
-
-def test_deleting_the_source_deletes_its_drafts(service: Service) -> None:
-    put(service, {"blacklist": ["p1"]})
-
-    service.delete("/s?confirm=s")
-    fill(service)
-
-    assert ok(service.get("/s/drafts")) == {"drafts": []}
 
 
 def test_a_proposal_is_sent_back_written_anew_and_accepted(service: Service) -> None:
@@ -529,6 +483,7 @@ def state(service: Service) -> str:
     return str(ok(service.get("/s/drafts/spring"))["state"])
 
 
+@pytest.mark.nodes
 @pytest.mark.slow
 def test_a_scheduled_draft_is_published_at_its_moment(service: Service) -> None:
     put(service, {"blacklist": ["p1"]})
@@ -539,35 +494,6 @@ def test_a_scheduled_draft_is_published_at_its_moment(service: Service) -> None:
 
     assert ok(service.get("/s/blacklist")) == ["p1"]
     assert ok(service.get("/s/drafts/spring"))["steps"][0]["by"] == scheduled["by"]
-
-
-@pytest.mark.slow
-def test_what_fails_at_its_moment_is_told_on_the_draft(service: Service) -> None:
-    ok(service.put("/s/blacklist", json=["p0", "p3"]))
-    put(service, {"blacklist": ["p3", "p0"]})
-    ok(do(service, "schedule", {"at": moment(seconds=1)}))
-    service.put("/s/blacklist", json=["p2"])
-
-    wait_until(lambda: state(service) == "draft")
-
-    last = ok(service.get("/s/drafts/spring"))["steps"][0]
-    assert last["step"] == "fail"
-    assert last["note"].startswith("outdated-draft: ")
-    assert ok(service.get("/s/blacklist")) == ["p2"]
-
-
-@pytest.mark.slow
-def test_what_a_revoked_key_has_scheduled_is_not_published(service: Service) -> None:
-    put(service, {"blacklist": ["p1"]})
-    other = service.new_key()
-    ok(do(service, "schedule", {"at": moment(seconds=3)}, key=other))
-    with service.opened_storage() as storage:
-        assert storage.keys.revoke(other.split("_")[1], actor="test")
-
-    wait_until(lambda: state(service) == "draft")
-
-    assert ok(service.get("/s/drafts/spring"))["steps"][0]["note"].startswith("unauthenticated: ")
-    assert ok(service.get("/s/blacklist")) == []
 
 
 def test_a_schedule_can_be_taken_back(service: Service) -> None:
@@ -589,17 +515,7 @@ def test_writing_a_scheduled_draft_takes_its_schedule_back(service: Service) -> 
     assert (written["state"], "due" in written) == ("draft", False)
 
 
-@pytest.mark.slow
-def test_of_two_who_publish_at_once_one_does(service: Service) -> None:
-    for number in range(5):
-        put(service, {"blacklist": [f"p{number}"]}, name=f"d{number}")
-        with ThreadPoolExecutor(4) as threads:
-            answers = list(threads.map(lambda name: do(service, "publish", name=name), [f"d{number}"] * 4))
-
-        codes = sorted(answer.status_code for answer in answers)
-        assert codes == [200, 409, 409, 409]
-
-
+@pytest.mark.nodes
 @pytest.mark.slow
 def test_drafts_that_edit_other_pieces_of_a_list_are_both_published(service: Service) -> None:
     ok(service.put("/s/blacklist", json=["p0", "p1"]))
@@ -624,16 +540,6 @@ def test_what_a_draft_of_a_list_reads_as_can_be_written_back_after_others_have_c
     ok(do(service, "publish"))
 
     assert found["blacklist"] == ok(service.get("/s/blacklist")) == ["p2", "p1"]
-
-
-def test_drafts_that_edit_the_same_are_published_one_after_the_other(service: Service) -> None:
-    for name in ("one", "two"):
-        put(service, {"settings": {"halfLifeDays": len(name), "excludeSeen": name == "one"}}, name=name)
-
-    with ThreadPoolExecutor(2) as threads:
-        answers = list(threads.map(lambda name: do(service, "publish", name=name), ("one", "two")))
-
-    assert sorted(answer.status_code for answer in answers) == [200, 409]
 
 
 def test_everything_of_a_draft_is_audited(service: Service) -> None:
@@ -665,16 +571,6 @@ def test_browser_keys_know_no_drafts(service: Service) -> None:
             refused(do(service, step, body, key=limited, headers=headers), 403, "not-in-browsers")
         refused(service.put("/s/drafts/spring", json={}, key=limited, headers=headers), 403, "not-in-browsers")
         refused(service.put("/s/blacklist", json=[], key=limited, headers=headers), 403, "outside-scope")
-
-
-@pytest.mark.slow
-def test_no_more_drafts_wait_than_a_source_may_have(service: Service) -> None:
-    for number in range(100):
-        put(service, {}, name=f"d{number}")
-
-    refused(service.put("/s/drafts/more", json={}), 409, "too-many-drafts")
-    ok(do(service, "publish", name="d0"))
-    put(service, {}, name="more")
 
 
 def effect(service: Service, edits: Any, wish: Any) -> Any:

@@ -140,6 +140,7 @@ def _clause(boost: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in boost.items() if name != "factor"}
 
 
+@pytest.mark.nodes
 def test_attributes_and_pieces_count_from_the_next_request_on(service: Service) -> None:
     languages(service)
     missing = service.get("/s/new", params={"filter": json.dumps(ENGLISH)})
@@ -156,6 +157,7 @@ def test_attributes_and_pieces_count_from_the_next_request_on(service: Service) 
     assert len(ids(service, "/s/new", {"key": "language", "exists": False})) == 30
 
 
+@pytest.mark.nodes
 def test_a_name_means_another_attribute_from_the_next_request_on(service: Service) -> None:
     spoken = {"pointer": "/spoken", "type": "keyword"}
     written = {"pointer": "/written", "type": "keyword"}

@@ -9,7 +9,7 @@ from sqlalchemy import func, select, update
 
 from databases import connection_beside
 from factories import piece
-from penchant.storage.impression_ledger import ANONYMOUS_PIECES_A_DAY, LISTS_A_DAY
+from penchant.storage.impression_ledger import ANONYMOUS_PIECES_A_DAY
 from penchant.storage.schema import impressions, placement_people
 from penchant.wire import sign_user
 from serving import Service
@@ -84,34 +84,6 @@ def test_one_person_of_the_base_who_reports_successes_does_not_turn_a_verdict(sh
     assert (base["lists"], base["shown"], base["successes"]) == (320, 1_280, 64)
     assert found["piecesOfPerson"] == 16
     assert base["rate"]["value"] == pytest.approx(64 / 1_216)
-
-
-@pytest.mark.slow
-def test_one_person_of_a_variant_who_reports_no_success_does_not_turn_a_verdict(shop: Service) -> None:
-    show(shop, 300, clicks={"base": 60, "b": 180})
-    mallory = Visitor(shop, "b")
-
-    assert mallory.see(mallory.lists(30)) == {"accepted": 80, "duplicates": 40}
-
-    assert results(shop)[:2] == ("better", [])
-
-
-@pytest.mark.slow
-def test_ten_people_of_the_base_who_report_successes_do_not_turn_a_verdict(shop: Service) -> None:
-    assert shop.put("/s/placements/home", json=PLACEMENT | {"autoStop": True}).status_code == 200
-    show(shop, 300, clicks={"base": 60, "b": 180})
-    clicks: list[dict[str, str]] = []
-    lists = lists_of(shop)
-    for number in range(10 * LISTS_A_DAY):
-        user, pieces = f"mallory{number % 10}", [f"p{len(clicks) + place}" for place in range(10)]
-        shown = lists.make(variant="base", user=user, pieces=pieces)
-        clicks += [{"userId": user, "type": "Click", "contentId": each, "listId": shown} for each in pieces]
-
-    assert shop.post("/s/interactions", json=clicks).status_code == 200
-
-    verdict, stopped, found = results(shop)
-    assert (verdict, stopped) == ("undecided", [])
-    assert found["piecesOfPerson"] == 16
 
 
 def test_few_people_decide_nothing_and_it_is_told(shop: Service) -> None:

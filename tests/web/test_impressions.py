@@ -46,6 +46,7 @@ def act(service: Service, piece_id: str, kind: str = "Click", query: str = "", u
     assert answer.status_code == 200, answer.text
 
 
+@pytest.mark.nodes
 def test_what_was_seen_is_counted_once_at_its_position(shop: Service) -> None:
     shown = list_id(shop)
 
@@ -57,6 +58,7 @@ def test_what_was_seen_is_counted_once_at_its_position(shop: Service) -> None:
     assert counted(shop) == {SHOWN: {1: 1, 2: 1, 3: 1}, LISTS: {0: 1}}
 
 
+@pytest.mark.nodes
 def test_two_reports_of_the_same_at_once_count_once(shop: Service) -> None:
     shown = [list_id(shop) for _ in range(5)]
     body = [{"listId": each, "content": ["a", "b", "c"]} for each in shown]

@@ -50,6 +50,7 @@ def of_everybody(service: Service) -> list[Any]:
     return [popular, *(ok(service.get(f"/s/content/{each['id']}/similar?by=audience")) for each in popular["content"])]
 
 
+@pytest.mark.nodes
 @given(CATALOGUES, st.lists(INTERACTIONS, min_size=2, max_size=4), SAID, INTERACTIONS)
 @pytest.mark.usefixtures("alone")  # lists of what is new go by the clock, which nodes have of their own
 @settings(max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -108,7 +108,7 @@ def test_the_same_likes_give_the_same_bytes_in_both_databases(parts: Service, po
     """Beside the service of the other tests, of either kind, one on PostgreSQL, to which all of it comes backwards."""
     events = [*course(150), *(liking("ada", each, 5 - place) for place, each in enumerate(PARTS[2:6]))]
     found = everybody(parts, record(parts, events))
-    other = Applications(postgresql, through="http")
+    other = Applications(postgresql)
 
     with closing(other), other.service(NodeSettings(data=str(tmp_path / "other"))) as service:
         for each in reversed(PARTS):

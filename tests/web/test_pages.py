@@ -213,6 +213,7 @@ def test_nothing_comes_twice_though_scores_move(shop: Service) -> None:
     assert len(seen) == len(set(seen)) == 300
 
 
+@pytest.mark.nodes
 def test_a_cursor_of_one_node_goes_on_at_another(nodes: Nodes) -> None:
     with service_on_nodes(nodes) as service:
         service.submit("s", *(piece(f"p{number}", "g") for number in range(12)))

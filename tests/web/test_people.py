@@ -1,6 +1,5 @@
 """Interactions, profiles, recommendations, lists and settings (interface, sections 6 and 7)."""
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,6 +11,8 @@ from acceptance.processes import wait_until
 from clocks import DAY_CLOCK
 from factories import piece, weighted
 from serving import Service
+
+pytestmark = pytest.mark.nodes
 
 
 def moment(days_ago: int) -> str:
@@ -31,23 +32,6 @@ def recommended(service: Service, user: str, query: str = "") -> list[str]:
     assert answer.json()["id"] == user
     assert all(0 <= score <= 1 for score in scores)
     return [entry["id"] for entry in answer.json()["content"]]
-
-
-def test_an_interaction_is_answered_as_it_is_stored(service: Service) -> None:
-    service.submit("s", piece("a"))
-
-    given_time = interact(service, "u", "Watch", "a", "?timestamp=2026-11-01T12:00:00%2B02:00")
-    began = time.time()
-    now = interact(service, "u", "Click", "unknown")
-
-    assert given_time == {
-        "key": {"source": "s", "userId": "u"},
-        "type": "Watch",
-        "contentId": "a",
-        "timestamp": "2026-11-01T10:00:00.000Z",
-    }
-    # Moments are whole milliseconds.
-    assert began - 0.001 <= datetime.fromisoformat(now["timestamp"]).timestamp() <= time.time()
 
 
 def test_a_plus_that_arrived_as_a_space_is_understood(service: Service) -> None:
@@ -94,24 +78,6 @@ def test_interactions_come_as_lines_too(service: Service, media_type: str) -> No
     assert service.post("/s/interactions", content=lines, headers={"content-type": "text/csv"}).status_code == 415
 
 
-def test_the_listing_is_newest_first_and_can_be_narrowed(service: Service) -> None:
-    service.submit("s", piece("a", filters={"catalogs": ["c"]}), piece("b"))
-    for days, kind, piece_id in ((3, "Click", "a"), (1, "Watch", "b"), (2, "Watch", "a"), (1, "Play", "a")):
-        interact(service, "u", kind, piece_id, f"?timestamp={moment(days)}")
-
-    def listed(query: str = "") -> list[str]:
-        answer = service.get(f"/s/users/u/interactions{query}")
-        assert answer.headers["cache-control"] == "no-store"
-        return [f"{each['type']} {each['contentId']}" for each in answer.json()]
-
-    assert listed() == ["Play a", "Watch b", "Watch a", "Click a"]
-    assert listed("?skip=1&limit=2") == ["Watch b", "Watch a"]
-    assert listed("?take=1") == ["Play a"]
-    assert listed("?type=Watch&content-id=a") == ["Watch a"]
-    assert listed("?catalogs=c&skip=1") == ["Watch a", "Click a"]
-    assert service.get("/s/users/nobody/interactions").json() == []
-
-
 def test_ten_are_listed_without_a_limit_and_a_thousand_at_most(service: Service) -> None:
     service.submit("s")
     body = [{"userId": "u", "type": "Click", "contentId": str(number)} for number in range(1200)]
@@ -133,15 +99,6 @@ def test_a_profile_is_scaled_to_a_thousand(service: Service) -> None:
     # RateLike 4 x (2, 1) against RateDislike -4 x 3: scaled by 12.
     assert profile == [{"source": "s", "userId": "u", "categories": {"tag": {"x": 667, "y": 333, "z": -1000}}}]
     assert service.get("/s/users/nobody/recommendation/profile").json() == []
-
-
-def test_of_ratings_of_a_piece_only_the_latest_counts(service: Service) -> None:
-    service.submit("s", piece("a", "x"), piece("b", "y"))
-    interact(service, "u", "RateDislike", "a", f"?timestamp={moment(3)}")
-    interact(service, "u", "RateLike", "a", f"?timestamp={moment(3)}")
-    interact(service, "u", "RateDislike", "a", f"?timestamp={moment(9)}")
-
-    assert service.get("/s/users/u/recommendation/profile").json()[0]["categories"] == {"genre": {"x": 1000}}
 
 
 def test_a_person_s_own_interaction_counts_at_once(service: Service) -> None:

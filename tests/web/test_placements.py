@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from clocks import DAY_CLOCK
 from factories import piece
-from penchant.wire import MAX_PLACEMENT_VERSIONS, MAX_PLACEMENTS
 from serving import Service, ok
 from shown import report
 from strategies import examples
@@ -187,6 +186,7 @@ def test_what_is_put_is_given_back_and_listed_by_name(source: Service) -> None:
     assert found[0]["keyId"] == source.key.split("_")[1]
 
 
+@pytest.mark.nodes
 def test_a_changed_placement_is_in_force_in_the_next_request(source: Service) -> None:
     put(source, {"kind": "new"})
     first = listed(source, "?limit=1")
@@ -239,19 +239,7 @@ def test_a_variant_has_what_it_does_not_give_itself_from_the_placement(source: S
     assert ids(listed(source, "?user=ann")) == [f"p{number:02}" for number in range(11, 0, -1)]
 
 
-@pytest.mark.slow
-def test_nobody_sees_another_variant_when_shares_grow(source: Service) -> None:
-    def variants(shares: dict[str, float]) -> dict[str, str]:
-        put(source, {"kind": "new", "variants": [{"name": name, "share": share} for name, share in shares.items()]})
-        return {f"u{number}": listed(source, f"?user=u{number}&limit=1")["variant"] for number in range(60)}
-
-    before = variants({"a": 0.2, "b": 0.3})
-    after = variants({"a": 0.4, "b": 0.3})
-
-    assert set(before.values()) == {"base", "a", "b"}
-    assert {(old, after[user]) for user, old in before.items() if old != after[user]} == {("base", "a")}
-
-
+@pytest.mark.nodes
 def test_versions_tell_who_and_when_and_one_request_leads_back(source: Service) -> None:
     other = source.new_key()
     put(source, {"kind": "new"})
@@ -268,6 +256,7 @@ def test_versions_tell_who_and_when_and_one_request_leads_back(source: Service) 
     assert len(source.get("/s/placements/home/versions").json()["versions"]) == 4
 
 
+@pytest.mark.nodes
 @pytest.mark.slow
 def test_a_rollback_gives_people_the_variants_that_they_had(source: Service) -> None:
     def seen() -> list[str]:
@@ -294,29 +283,6 @@ def test_a_rollback_needs_a_version_that_is_kept(source: Service) -> None:
         assert (answer.status_code, answer.json()["code"]) == (404, "unknown-placement")
 
 
-@pytest.mark.slow
-def test_the_newest_versions_are_kept(service: Service) -> None:
-    service.submit("s", piece("a", "x"))
-    for number in range(MAX_PLACEMENT_VERSIONS + 3):
-        put(service, {"kind": "popular", "halfLifeDays": number})
-
-    kept = service.get("/s/placements/home/versions").json()["versions"]
-
-    assert [each["placement"]["halfLifeDays"] for each in kept] == list(range(MAX_PLACEMENT_VERSIONS + 2, 2, -1))
-
-
-@pytest.mark.slow
-def test_a_source_has_so_many_placements(service: Service) -> None:
-    service.submit("s", piece("a", "x"))
-    for number in range(MAX_PLACEMENTS):
-        put(service, {"kind": "new"}, f"p{number}")
-
-    answer = service.put("/s/placements/more", json={"kind": "new"})
-
-    assert (answer.status_code, answer.json()["code"]) == (409, "too-many-placements")
-    put(service, {"kind": "popular"}, "p0")
-
-
 def test_a_source_made_again_has_no_placements(source: Service) -> None:
     put(source, {"kind": "new"})
     source.delete("/s?confirm=s")
@@ -338,6 +304,7 @@ def page(service: Service, *rows: Any, **members: Any) -> Any:
     return ok(service.post("/s/lists", json={"lists": list(rows), **members}))["lists"]
 
 
+@pytest.mark.nodes
 def test_no_piece_comes_twice_on_a_page_and_lists_stay_full(source: Service) -> None:
     put(source, {"kind": "recommendations", "excludeSeen": False}, "for-you")
     put(source, {"kind": "popular", "fallback": "new"}, "popular")
@@ -540,6 +507,7 @@ def test_of_unequal_shares_who_sees_a_variant_sees_it_where_it_has_more(service:
     assert small < middle < large
 
 
+@pytest.mark.nodes
 @pytest.mark.slow
 def test_placements_of_one_experiment_that_are_put_at_once_agree(service: Service) -> None:
     service.submit("s", piece("a", "x"), piece("b", "x"))

@@ -126,6 +126,7 @@ def test_lists_windows_and_parameters_hold_for_popular_pieces(service: Service) 
     assert ids(service, "/s/popular") == ["c", "a"]
 
 
+@pytest.mark.nodes
 def test_a_person_s_act_counts_for_what_is_popular(service: Service) -> None:
     service.submit("s", piece("a", "x"), piece("b", "x"))
     assert ids(service, "/s/popular") == []

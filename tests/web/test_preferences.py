@@ -42,6 +42,7 @@ def test_what_is_said_is_given_back_until_it_is_removed(service: Service) -> Non
     assert ok(service.delete(PATH)) == NOTHING == ok(service.get(PATH))
 
 
+@pytest.mark.nodes
 def test_each_change_takes_a_version_of_the_interactions_and_no_change_none(service: Service) -> None:
     service.submit("s", piece("a", "x"))
     header = "x-penchant-interactions-version"
@@ -76,6 +77,7 @@ def test_of_somebody_who_did_nothing_what_is_said_counts_alone(service: Service)
     assert listed(service, user="other") != listed(service)
 
 
+@pytest.mark.nodes
 def test_hidden_pieces_are_in_no_list_and_lists_are_not_short_for_it(service: Service) -> None:
     service.submit("s", *(piece(f"p{number:02}", "x") for number in range(62)))
     for number in (0, 1):

@@ -122,6 +122,7 @@ def test_equal_scores_are_ordered_by_id_and_the_list_is_cut(service: Service) ->
     assert [user for user, _ in listed(service, "/s/content/b/audience")] == ["lee"]
 
 
+@pytest.mark.nodes
 def test_who_is_erased_or_hides_the_piece_is_in_no_list_from_then_on(service: Service) -> None:
     service.submit("s", piece("a", "x"), piece("b", "x"))
     for user in ("kim", "lee", "bo"):

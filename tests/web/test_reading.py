@@ -9,6 +9,7 @@ from factories import piece, weighted
 from serving import Service
 
 
+@pytest.mark.nodes
 def test_a_read_waits_for_its_version_and_gives_up_in_time(service: Service) -> None:
     version = service.submit("s", piece("a"))["version"]
 
@@ -35,6 +36,7 @@ def test_an_unchanged_answer_is_not_sent_again(service: Service, path: str) -> N
     assert "x-api-key" in changed.headers["vary"]
 
 
+@pytest.mark.nodes
 def test_accounts_never_share_an_etag(service: Service) -> None:
     other = service.new_key(account="other")
     for key in (service.key, other):

@@ -58,6 +58,7 @@ def test_a_piece_with_weights_of_0_alone_is_compared_as_one_without(service: Ser
     assert [entry["id"] for entry in listed] == ["a"]
 
 
+@pytest.mark.nodes
 def test_a_change_is_in_the_next_answer(service: Service) -> None:
     service.submit("s", piece("q", "x"), piece("a", "x"))
     for number in range(5):
@@ -105,12 +106,6 @@ def test_availability_windows_open_and_close(service: Service) -> None:
     assert [each for each, _ in similar(service, "q", "?at=2020-06-01")] == ["open"]
     assert [each for each, _ in similar(service, "q", "?at=2999-01-01")] == ["future", "new", "open"]
     assert similar(service, "future") == [("new", 0.0), ("open", 0.0), ("q", 0.0)]
-
-
-def test_today_means_now(service: Service, today: str) -> None:
-    service.submit("s", piece("q", "x"), piece("a", "x"))
-
-    assert similar(service, "q", f"?at={today}") == [("a", 0.0)]
 
 
 def test_the_blacklist_hides_and_the_whitelist_lifts(service: Service) -> None:

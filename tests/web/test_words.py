@@ -59,6 +59,7 @@ def test_words_are_no_part_of_what_is_given_back(service: Service) -> None:
     assert "words" not in service.get("/s/content/jaws").json()
 
 
+@pytest.mark.nodes
 def test_a_changed_setting_changes_the_lists_of_the_version_that_it_is_answered_with(service: Service) -> None:
     service.submit("s", JAWS, SEQUEL, HEAT)
     before = similar(service, "jaws")
