@@ -193,19 +193,6 @@ def test_an_emptied_source_still_exists_and_a_deleted_one_does_not(service: Serv
     assert service.get("/s/ids").status_code == 404
 
 
-def test_a_source_made_again_has_nothing_of_the_old_one(service: Service) -> None:
-    service.submit("s", piece("a", "x"), piece("b", "x"))
-    service.put("/s/blacklist", json=["b"])
-    service.post("/s/users/u/interactions/Watch/content/a?event-id=e")
-    service.delete("/s?confirm=s")
-
-    service.submit("s", piece("a", "x"), piece("b", "x"))
-
-    assert service.get("/s/blacklist").json() == []
-    assert service.get("/s/users/u/interactions").json() == []
-    assert len(service.get("/s/content/a/similar").json()["content"]) == 1
-
-
 def test_a_listing_is_the_same_whether_it_is_read_at_once_or_batch_by_batch(service: Service) -> None:
     ids = [f"p{number:03}" for number in range(151)]
     service.submit("s", *map(piece, ids))

@@ -184,18 +184,6 @@ def test_an_export_tells_what_was_shown_and_an_erasure_forgets_it(shop: Service)
     assert counted(shop)[CLICK] == {1: 1}
 
 
-def test_a_source_that_is_made_again_has_shown_nothing(shop: Service) -> None:
-    shown = list_id(shop)
-    report(shop, {"listId": shown, "content": ["a"]})
-
-    assert shop.delete("/s?confirm=s").status_code == 202
-    shop.submit("s", piece("a", "x"))
-
-    assert counted(shop) == {}
-    assert report(shop, {"listId": shown, "content": ["a"]}).status_code == 422
-    assert "impressions" not in shop.get("/s/users/kim/export").json()
-
-
 WRONG: tuple[tuple[dict[str, Any], str], ...] = (
     ({"listId": "kim"}, "/0/listId"),
     ({"listId": None}, "/0/listId"),

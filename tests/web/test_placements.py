@@ -283,15 +283,6 @@ def test_a_rollback_needs_a_version_that_is_kept(source: Service) -> None:
         assert (answer.status_code, answer.json()["code"]) == (404, "unknown-placement")
 
 
-def test_a_source_made_again_has_no_placements(source: Service) -> None:
-    put(source, {"kind": "new"})
-    source.delete("/s?confirm=s")
-    fill(source)
-
-    assert source.get("/s/placements").json() == {"placements": []}
-    assert source.get("/s/placements/home/list").status_code == 404
-
-
 def test_a_key_that_may_read_sees_lists_for_nobody(source: Service) -> None:
     put(source, {"kind": "new"})
     reading = source.new_key(scopes=["read"])

@@ -142,16 +142,6 @@ def test_it_is_exported_and_erased_with_the_person(service: Service) -> None:
     assert sorted(listed(service)) == ["a", "b"]
 
 
-def test_a_source_that_is_made_again_knows_nothing_of_it(service: Service) -> None:
-    for _ in range(2):
-        service.submit("s", piece("a", "x"), piece("b", "y"))
-        assert ok(service.get(PATH)) == NOTHING
-        assert sorted(listed(service)) == ["a", "b"]
-        ok(service.put(PATH, json={"hidden": ["a"]}))
-        assert listed(service) == ["b"]
-        service.delete("/s?confirm=s")
-
-
 def test_a_thousand_things_may_be_said_and_no_more(service: Service) -> None:
     service.submit("s", piece("a", "x"))
     many = {"keywords": {"genre": {str(number): 1 for number in range(999)}}}
