@@ -10,7 +10,6 @@ import pytest
 
 from acceptance.servers import command
 from cli.conftest import Running
-from databases import new_database
 from kernel_cache import KERNELS
 from penchant.cli.importing import load_ndjson
 from penchant.model import SourceSettings
@@ -112,34 +111,6 @@ def test_settings_are_proposed_applied_and_taken_back_by_force_where_they_were_c
     # Two of each, of one minute: one entry each.
     assert actions == [("command-line", "settings.replace", 2), ("", "settings.replace", 2)]
     assert tuned(data, "--rollback").returncode == 1
-
-
-def test_postgresql_is_tuned_as_a_file_is(tmp_path: Path, postgresql: str) -> None:
-    database = new_database(postgresql)
-    data = filled(tmp_path, groups=4, database=database)
-    where = ("--database", database)
-
-    applied = tuned(data, *where, "--candidates", "2", "--people", "100", "--apply", "--json")
-
-    assert applied.returncode == 0, applied.stderr
-    after = settings_of(data, database)
-    assert after == decode_settings(json.dumps(json.loads(applied.stdout)["settings"]).encode())
-    assert after != decode_settings(MISLED)
-    assert tuned(data, *where, "--rollback").returncode == 0
-    assert settings_of(data, database) == decode_settings(MISLED)
-
-
-def test_nothing_is_proposed_or_applied_where_all_is_chance(tmp_path: Path) -> None:
-    data = filled(tmp_path, groups=1)
-    put(data, b"{}")
-
-    done = tuned(data, *QUICK, "--apply")
-
-    assert done.returncode == 0, done.stderr
-    assert "Nothing is certainly better than the settings in force." in done.stdout
-    assert " others judged the best" in done.stdout
-    assert settings_of(data) == SourceSettings()
-    assert not (data / "tuned").exists()
 
 
 def test_too_few_people_are_told_and_nothing_is_applied(tmp_path: Path) -> None:

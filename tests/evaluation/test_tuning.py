@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from evaluation.conftest import drawn, made
+from evaluation.conftest import made
 from penchant.errors import InvalidInput
 from penchant.model import SourceSettings
 from penchant_engine.model import DAY_MS, WHOLE, Blend, IndexedPiece, InteractionType, OrderUse, Term
@@ -88,16 +88,6 @@ def test_settings_that_are_better_are_found_and_judged_by_others(found: TuningRe
 
 
 @pytest.mark.slow
-def test_a_clear_signal_gets_its_proposal_however_it_is_drawn() -> None:
-    histories = [replace(drawn(330, 80, 12, groups=4, seed=seed), settings=POPULAR) for seed in range(1, 5)]
-
-    results = [tuned(each, replace(QUICK, candidates=4)) for each in histories]
-
-    assert [each.objections for each in results] == [[]] * 4
-    assert all(each.settings.blend.audience >= 0.3 and each.gain.low > 0.3 for each in results)
-
-
-@pytest.mark.slow
 def test_the_same_seed_finds_the_same(misled: SourceHistory, found: TuningResult) -> None:
     assert tuned(misled) == found
 
@@ -110,24 +100,6 @@ def weighing(**weights: float) -> SourceSettings:
 
 def test_what_is_certainly_better_has_no_objection() -> None:
     assert objections(SourceSettings(), OTHER, MIN_JUDGES, SURE) == []
-
-
-def test_the_same_settings_are_no_proposal() -> None:
-    (why,) = objections(OTHER, OTHER, MIN_JUDGES, Estimate(0, 0, 0))
-
-    assert why == "No other settings did better where they were tried."
-
-
-@pytest.mark.parametrize("people", (0, 21, MIN_JUDGES - 1))
-def test_too_few_judges_are_told(people: int) -> None:
-    assert objections(SourceSettings(), OTHER, people, SURE) == [f"{people} people can judge; 200 are needed."]
-
-
-@pytest.mark.parametrize("low", (0.0, -0.0793, np.nan))
-def test_an_interval_that_is_not_above_0_is_told(low: float) -> None:
-    (why,) = objections(SourceSettings(), OTHER, MIN_JUDGES, Estimate(0.0233, low, 0.1109))
-
-    assert why.startswith(f"Those who judged gained +0.0233 [{low:+.4f}, +0.1109]")
 
 
 @pytest.mark.parametrize(
@@ -340,15 +312,6 @@ def test_one_person_cannot_choose_and_judge() -> None:
 
     with pytest.raises(InvalidInput, match="made has too few people: "):
         tuned(made([("u", each, "RateLike", day) for day, each in enumerate(pieces)], pieces))
-
-
-@pytest.mark.slow
-def test_nothing_is_tried_where_too_few_could_judge(alike: SourceHistory) -> None:
-    found = tuned(alike)
-
-    assert found.tried == 0
-    assert found.objections == [f"{found.test_people} people can judge; 200 are needed."]
-    assert found.gain == Estimate(0, 0, 0)
 
 
 @pytest.mark.slow

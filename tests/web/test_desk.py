@@ -58,16 +58,6 @@ def test_changes_of_others_in_the_same_list_stay(visitor: Visitor, filled: Servi
     assert filled.get("/s/blacklist").json() == ["x", "a"]
 
 
-def test_what_is_done_twice_is_done_once(visitor: Visitor, filled: Service) -> None:
-    page = visitor.get("piece", source="s", id="b")
-    press(visitor, page, "hide", of="b")
-    version = filled.get("/s").json()["version"]
-
-    press(visitor, page, "hide", of="b")
-
-    assert filled.get("/s").json()["version"] == version
-
-
 def test_a_boosted_piece_comes_first_and_can_be_taken_back(visitor: Visitor, filled: Service) -> None:
     filled.submit("s", piece("f", "x", "y", label="Near"))
     boosted = press(visitor, visitor.get("piece", source="s", id="b"), "boost", of="b")
@@ -109,16 +99,6 @@ def test_a_piece_that_is_not_there_can_be_shown_again_but_not_hidden(visitor: Vi
 
     assert press(visitor, page, "hide", of="nobody").status_code == 404
     assert press(visitor, page, "show", of="gone").status_code == 404
-    assert filled.get("/s/blacklist").json() == []
-
-
-def test_a_form_of_another_site_changes_nothing(visitor: Visitor, filled: Service) -> None:
-    fields = [("proof", "0" * 32), ("do", "hide")]
-
-    forged = visitor.send(f"{HOME}/piece?source=s&id=b", fields)
-    foreign = visitor.send(f"{HOME}/piece?source=s&id=b", fields, origin="https://evil.example")
-
-    assert (forged.status_code, foreign.status_code) == (403, 403)
     assert filled.get("/s/blacklist").json() == []
 
 
