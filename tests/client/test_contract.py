@@ -177,6 +177,8 @@ SAMPLES: dict[str, Any] = {
     "after": "c",
     "variant": "v",
     "content": "c",
+    "q": "x",
+    "kind": "piece",
 }
 """A value for every parameter that methods have, by its name."""
 OWN_SAMPLES: dict[str, dict[str, Any]] = {

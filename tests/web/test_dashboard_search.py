@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from factories import piece
-from penchant.service import browsing
+from penchant.service import search as searching
 from penchant.service.browsing import MAX_COMPLETED, LabelledPiece, PieceTitles
 from serving import Service
 from visitors import Visitor, text_of, words
@@ -81,7 +81,7 @@ def test_what_no_piece_can_have_is_refused(visitor: Visitor, text: str, status: 
 def test_keywords_and_attributes_are_found_behind_what_is_read(
     books: Visitor, filled: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(browsing, "MAX_LOOKED_AT", 0)
+    monkeypatch.setattr(searching, "MAX_LOOKED_AT", 0)
     filled.submit("b", piece("z", "x", extras={"language": "Elvish", "tags": ["el1", "el2"]}))
     declared = {"l": {"pointer": "/language", "type": "keyword"}, "t": {"pointer": "/tags", "type": "keywords"}}
     filled.put("/b/settings", json={"attributes": declared})
@@ -95,8 +95,8 @@ def test_keywords_and_attributes_are_found_behind_what_is_read(
 
 @pytest.mark.usefixtures("alone")
 def test_reading_goes_on_where_it_stopped(books: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(browsing, "LOOK_ROWS", 2)
-    monkeypatch.setattr(browsing, "MAX_LOOKED_AT", 4)
+    monkeypatch.setattr(searching, "LOOK_ROWS", 2)
+    monkeypatch.setattr(searching, "MAX_LOOKED_AT", 4)
 
     first = books.get("search", source="b", q="arrakis")
     further = re.findall(r'rel="next" href="([^"]+)"', first.text)
@@ -112,7 +112,7 @@ def test_reading_goes_on_where_it_stopped(books: Visitor, monkeypatch: pytest.Mo
 def test_texts_are_read_once_at_least_however_long_the_rest_has_taken(
     books: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(browsing, "LOOK_S", 0.0)
+    monkeypatch.setattr(searching, "LOOK_S", 0.0)
 
     assert sections(books.get("search", source="b", q="arrakis"))["found"] == ["told"]
 

@@ -10,9 +10,11 @@ from databases import connection_beside
 from factories import piece
 from penchant.storage.schema import metadata
 from penchant.web.operations import Operation
-from penchant.web.routes import OPERATIONS
+from penchant.web.routes import interface_operations
 from serving import Service
 from shown import list_id, report
+
+OPERATIONS = interface_operations()
 
 pytestmark = pytest.mark.usefixtures("noon")
 

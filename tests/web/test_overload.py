@@ -15,7 +15,7 @@ from factories import piece
 from penchant.live.admission import CROWD
 from penchant.live.views import View
 from penchant.service import content
-from penchant.service.browsing import SearchResult, SourceSearch
+from penchant.service.search import SearchResult, SourceSearch
 from penchant.service.shares import PAGES_OF_ACCOUNT
 from penchant.settings import NodeSettings
 from penchant.storage.hashing import account_id

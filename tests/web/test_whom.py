@@ -93,6 +93,7 @@ def requests(service: Service, user: str = "kim", piece_id: str = "a") -> Iterat
             "rollBackPlacement": {"version": str(version)},
             "deleteSource": {"confirm": "s"},
             "listSegments": {"category": "genre"},
+            "search": {"q": user, "kind": "person"},
         }
         yield Request(
             operation,
@@ -197,7 +198,7 @@ def test_a_key_of_a_server_needs_personal_to_learn_of_people(filled: Service, sc
     # Of one person all is exported and erased by the scope that says so.
     by_write = {"exportUser", "eraseUser"}
     # Lists for a person need it beside the scope of the operation.
-    for_people = {"placementList", "pageLists", "previewPlacement", "previewSettings", "draftEffect"}
+    for_people = {"placementList", "pageLists", "previewPlacement", "previewSettings", "draftEffect", "search"}
 
     for request in requests(filled, OTHERS[0]):
         name = request.operation.name

@@ -452,6 +452,18 @@ export class Client {
     return this.#service.json("GET", path(source, "audit"), { query });
   }
 
+  search(source: string, query: Query<"search"> & { readonly q: string }): Promise<Answer<"search">> {
+    return this.#service.json("GET", path(source, "search"), { query });
+  }
+
+  listCategories(source: string, query?: Query<"listCategories">): Promise<Answer<"listCategories">> {
+    return this.#service.json("GET", path(source, "categories"), { query });
+  }
+
+  listKeywords(source: string, query?: Query<"listKeywords">): Promise<Answer<"listKeywords">> {
+    return this.#service.json("GET", path(source, "keywords"), { query });
+  }
+
   getSettings(source: string, options?: Abortable): Promise<Settings> {
     return this.#service.json("GET", path(source, "settings"), { query: options });
   }

@@ -22,6 +22,7 @@ from penchant_client.answers import (
 from penchant_client.records import (
     Addresses,
     AuditLog,
+    CategoryListing,
     ChangeLine,
     ContentList,
     DraftEffect,
@@ -34,6 +35,7 @@ from penchant_client.records import (
     InteractionType,
     KeyAnswer,
     KeyList,
+    KeywordListing,
     Likings,
     PersonalPlace,
     PersonPreferences,
@@ -45,6 +47,7 @@ from penchant_client.records import (
     Profile,
     ProspectList,
     PublishedVersion,
+    SearchAnswer,
     ServiceVersion,
     Settings,
     SigningSecret,
@@ -191,6 +194,15 @@ class RecordInteractionOptions(TakeBackOptions, total=False):
     """What part of it was watched, read or listened to, with at most two decimals; without it, the whole."""
 
 
+class ListKeywordsOptions(ListIdsOptions, total=False):
+    """Options of `list_keywords`."""
+
+    category: str | None
+    """Only keywords of this category, by its whole name."""
+    q: str | None
+    """Only keywords that begin so, in small or capital letters."""
+
+
 class ListInteractionsOptions(ListIdsOptions, total=False):
     """Options of `list_interactions`."""
 
@@ -201,6 +213,17 @@ class ListInteractionsOptions(ListIdsOptions, total=False):
     catalogs: Iterable[str] | None
     """Only pieces in one of these catalogs: repeated, or separated by commas that are not encoded (`%2C` belongs to a
     name)."""
+
+
+class SearchOptions(ListIdsOptions, total=False):
+    """Options of `search`."""
+
+    q: str | None
+    """What to look for: words of a piece, or the beginning of a person's id or of a keyword; needed."""
+    kind: str | None
+    """What to look for: `piece`, `person` (needs the scope `personal`) or `keyword`."""
+    after: str | None
+    """Only what is found among pieces past this id: the `after` of an answer that is not complete."""
 
 
 class ContentAudienceOptions(TypedDict, total=False):
@@ -621,6 +644,21 @@ def put_settings(source: str, settings: Settings | Mapping[str, object]) -> Requ
     return request_of("PUT", "/{source}/settings", Settings, source, body=encode(settings))
 
 
+def search(source: str, **options: Unpack[SearchOptions]) -> Request[SearchAnswer]:
+    """Find pieces by anything written in them, people by their id, or keywords by their beginning."""
+    return request_of("GET", "/{source}/search", SearchAnswer, source, options=options, reads=True)
+
+
+def list_categories(source: str, **options: Unpack[ListIdsOptions]) -> Request[CategoryListing]:
+    """List the categories, ascending, with how many keywords they have and how many pieces have one."""
+    return request_of("GET", "/{source}/categories", CategoryListing, source, options=options, reads=True)
+
+
+def list_keywords(source: str, **options: Unpack[ListKeywordsOptions]) -> Request[KeywordListing]:
+    """List the keywords of a category, or of all, with how many pieces have them, the most frequent first."""
+    return request_of("GET", "/{source}/keywords", KeywordListing, source, options=options, reads=True)
+
+
 def source_audit(source: str, **options: Unpack[SourceAuditOptions]) -> Request[AuditLog]:
     """Who changed what of the source, newest first."""
     return request_of("GET", "/{source}/audit", AuditLog, source, options=options)
@@ -759,6 +797,9 @@ class OperationMethods:
     delete_blacklist = RequestMethod(delete_blacklist)
     get_settings = RequestMethod(get_settings)
     put_settings = RequestMethod(put_settings)
+    search = RequestMethod(search)
+    list_categories = RequestMethod(list_categories)
+    list_keywords = RequestMethod(list_keywords)
     source_audit = RequestMethod(source_audit)
     content_audience = RequestMethod(content_audience)
     list_placements = RequestMethod(list_placements)

@@ -4,6 +4,7 @@ from penchant_engine.index.boosting import Availability, Booster, key_of, matche
 from penchant_engine.index.browsing import (
     CategoryCount,
     TermCount,
+    TermPage,
     categories,
     pieces_having,
     pieces_marked,

@@ -1,10 +1,8 @@
-"""Browsing: keywords by their beginning, pieces by a keyword or mark, and categories, a page at a time.
-
-Every answer costs a few binary searches a category and segment, and one pass over the keywords that begin so.
-"""
+"""Browsing: keywords by their beginning, pieces by a keyword or mark, and categories, and how many pieces have them."""
 
 import heapq
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
@@ -12,11 +10,14 @@ import numpy as np
 
 from penchant_engine.attributes import MarkSpan
 from penchant_engine.index.building import SEPARATOR, term_key, term_of
-from penchant_engine.index.layout import Numbers
+from penchant_engine.index.layout import IntArray, Numbers
 from penchant_engine.index.part import Part
 from penchant_engine.index.snapshot import Snapshot
+from penchant_engine.index.strings import Strings
 from penchant_engine.model import Term
 
+_BLOCK = 65_536
+"""Pieces whose keywords are looked at together."""
 _PAST_TEXT = b"\xff"
 """A byte that no UTF-8 holds: strings that begin with a text sort below the text followed by it."""
 
@@ -28,40 +29,78 @@ class TermCount(NamedTuple):
     pieces: int
 
 
+class TermPage(NamedTuple):
+    """A page of terms, and how many there are in all."""
+
+    terms: list[TermCount]
+    total: int
+
+
 class CategoryCount(NamedTuple):
-    """A category, and how many keywords it has."""
+    """A category: how many keywords it has, and how many live pieces have one of these."""
 
     name: str
     keywords: int
+    pieces: int
 
 
-def terms_beginning(snapshot: Snapshot, beginnings: frozenset[str], *, limit: int) -> list[TermCount]:
-    """Return terms whose keyword has one of these beginnings, most frequent first: of each segment its most frequent.
+def terms_beginning(
+    snapshot: Snapshot, beginnings: frozenset[str], *, category: str | None = None, skip: int = 0, limit: int
+) -> TermPage:
+    """Return a page of the terms whose keyword has one of these beginnings, most frequent first, ties by term.
 
-    Ties by ascending term.
+    Of all categories or one. Costs a pass over their frequencies in the largest segment, and one over the terms of the
+    others.
     """
-    found: set[Term] = set()
-    for part in snapshot.parts:
-        for beginning in beginnings:
-            found.update(_most_frequent(part, beginning, limit))
-    terms = sorted(found)
-    counts = snapshot.document_frequencies(terms).tolist()
-    counted = [TermCount(term, count) for term, count in zip(terms, counts, strict=True) if count]
-    return sorted(counted, key=lambda each: (-each.pieces, each.term))[:limit]
+    most, count = skip + limit, 0
+    found: list[TermCount] = []
+    named = {name for part in snapshot.parts for name in part.segment.category_names}
+    wanted = sorted(named) if category is None else [category]
+    for table, frequencies in _frequencies(snapshot):
+        places = _beginning(table, [term_key(name, each) for name in wanted for each in beginnings])
+        counts = frequencies[places]
+        places, counts = places[counts > 0], counts[counts > 0]
+        count += len(places)
+        first = _greatest(counts, most)
+        found += map(TermCount, map(term_of, table.take(places[first])), counts[first].tolist())
+    found.sort(key=lambda each: (-each.pieces, each.term))
+    return TermPage(found[skip:most], count)
 
 
-def _most_frequent(part: Part, beginning: str, limit: int) -> Iterator[Term]:
-    table = part.segment.terms
-    ranges = []
-    for category in part.segment.category_names:
-        start = (category + SEPARATOR + beginning).encode()
-        ranges.append(np.arange(table.position_of(start), table.position_of(start + _PAST_TEXT)))
-    # `concatenate` needs one array at least.
-    places = np.concatenate([np.zeros(0, dtype=np.int64), *ranges])
-    counts = part.frequencies(places)
-    if len(places) > limit:
-        places = places[np.argsort(-counts, kind="stable")[:limit]]
-    return (term_of(table[place]) for place in places.tolist())
+def _frequencies(snapshot: Snapshot) -> list[tuple[Strings, IntArray]]:
+    """Return ascending tables of terms, each in one of them, with how many live pieces have each; it may be none."""
+    parts = sorted(snapshot.parts, key=lambda part: len(part.segment.terms), reverse=True)
+    if not parts:
+        return []
+    table = parts[0].segment.terms
+    counts = parts[0].frequencies(np.arange(len(table)))
+    others: Counter[bytes] = Counter()
+    for part in parts[1:]:
+        own = part.segment.terms
+        frequencies, places = part.frequencies(np.arange(len(own))), table.find_all(own)
+        known = places >= 0
+        counts[places[known]] += frequencies[known]
+        missing = np.flatnonzero(~known)
+        others.update(dict(zip(own.take_encoded(missing), frequencies[missing].tolist(), strict=True)))
+    keys = sorted(others)
+    return [(table, counts), (Strings.of_encoded(keys), np.asarray([others[key] for key in keys], dtype=np.int64))]
+
+
+def _beginning(table: Strings, keys: Iterable[str]) -> IntArray:
+    """Return the places, ascending, of the strings of an ascending table that begin with some texts."""
+    starts = [key.encode() for key in keys]
+    ranges = [np.arange(table.position_of(start), table.position_of(start + _PAST_TEXT)) for start in starts]
+    # Of two texts one may begin with the other.
+    return np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *ranges]))
+
+
+def _greatest(counts: IntArray, most: int) -> IntArray:
+    """Return the places of the greatest counts, ties by place, in any order."""
+    if len(counts) <= most:
+        return np.arange(len(counts))
+    least = np.partition(counts, len(counts) - most)[len(counts) - most]
+    above = np.flatnonzero(counts > least)
+    return np.concatenate([above, np.flatnonzero(counts == least)[: most - len(above)]])
 
 
 def pieces_having(snapshot: Snapshot, term: Term, *, after: str | None, limit: int) -> list[str]:
@@ -91,11 +130,29 @@ def _live_ids(part: Part, places: Numbers, after: str | None) -> Iterator[str]:
             yield piece_id
 
 
-def categories(snapshot: Snapshot, *, limit: int) -> list[CategoryCount]:
-    """Return the categories, ascending, of each segment's first ``limit``, with their greatest numbers of keywords."""
-    counts: dict[str, int] = {}
+def categories(snapshot: Snapshot) -> list[CategoryCount]:
+    """Return the categories that live pieces have, ascending; costs one pass over the keywords of all pieces."""
+    keywords: Counter[str] = Counter()
+    for table, frequencies in _frequencies(snapshot):
+        used = table.take(np.flatnonzero(frequencies))
+        keywords.update(key.partition(SEPARATOR)[0] for key in used)
+    pieces: Counter[str] = Counter()
     for part in snapshot.parts:
-        numbers = np.bincount(part.segment.category_of, minlength=len(part.segment.category_names))
-        for name, keywords in zip(part.segment.category_names[:limit], numbers.tolist(), strict=False):
-            counts[name] = max(counts.get(name, 0), keywords)
-    return [CategoryCount(name, keywords) for name, keywords in sorted(counts.items())[:limit]]
+        pieces.update(dict(zip(part.segment.category_names, _pieces_by_category(part).tolist(), strict=True)))
+    return [CategoryCount(name, count, pieces[name]) for name, count in sorted(keywords.items())]
+
+
+def _pieces_by_category(part: Part) -> IntArray:
+    """Return how many live pieces of a part have each of its categories."""
+    segment = part.segment
+    counts = np.zeros(len(segment.category_names), dtype=np.int64)
+    for first in range(0, len(segment), _BLOCK):
+        starts = segment.starts[first : first + _BLOCK + 1]
+        own = segment.category_of[segment.piece_terms[starts[0] : starts[-1]]]
+        # The terms of a piece ascend, and so do their categories: one begins where the piece does, or another ends.
+        begins = np.ones(len(own), dtype=np.bool_)
+        np.not_equal(own[1:], own[:-1], out=begins[1:])
+        begins[starts[:-1][starts[:-1] < starts[-1]] - starts[0]] = True
+        begins &= np.repeat(part.live[first : first + _BLOCK] > 0, np.diff(starts))
+        counts += np.bincount(own[begins], minlength=len(counts))
+    return counts

@@ -28,7 +28,7 @@ from penchant.live.word_writer import WordTasks, WordWriter
 from penchant.service import Services
 from penchant.service.access import AccessControl
 from penchant.service.administration import Administration
-from penchant.service.browsing import SourceBrowser, SourceSearch
+from penchant.service.browsing import SourceBrowser
 from penchant.service.changes import Changes
 from penchant.service.content import Content, Curation
 from penchant.service.health import AudienceHealth, CatalogueHealth
@@ -40,6 +40,7 @@ from penchant.service.lists.serving import Lists
 from penchant.service.measuring import GaugeUpdater
 from penchant.service.people import People
 from penchant.service.rates import NodeCounts, NodeRates
+from penchant.service.search import SourceSearch
 from penchant.service.shares import BodyDecoder, page_shares
 from penchant.service.usage import Usage
 from penchant.settings import (

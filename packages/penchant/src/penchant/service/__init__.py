@@ -12,7 +12,7 @@ from penchant.live.views import Views
 from penchant.live.word_writer import WordTasks
 from penchant.service.access import AccessControl
 from penchant.service.administration import Administration
-from penchant.service.browsing import SourceBrowser, SourceSearch
+from penchant.service.browsing import SourceBrowser
 from penchant.service.changes import Changes
 from penchant.service.content import Content, Curation
 from penchant.service.health import AudienceHealth, CatalogueHealth
@@ -23,6 +23,7 @@ from penchant.service.lists.previews import Previews
 from penchant.service.lists.serving import Lists
 from penchant.service.measuring import GaugeUpdater
 from penchant.service.people import People
+from penchant.service.search import SourceSearch
 from penchant.service.shares import AccountShares, BodyDecoder
 from penchant.service.usage import Usage
 from penchant.settings import CurrentSettings, NodeSettings

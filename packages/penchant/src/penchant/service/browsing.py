@@ -2,267 +2,31 @@
 
 Every answer costs about a page, however large the source: ids come from the table's primary key, keywords from the
 index. Labels are in neither; they are read one after the other, so many at a time.
-
-A search finds pieces by anything that is written in them, and people by their ids: what has an order along it, ids in
-the table, keywords and attributes in the index. All other texts are read piece by piece, a few hundred in a turn of a
-thread, up to a bound of pieces and time; an answer says how far it looked, and the next one goes on from there.
 """
 
 import asyncio
 import bisect
-import enum
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from penchant.clock import SYSTEM_CLOCK, Clock
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View, Views
-from penchant.model import EncodedPiece
 from penchant.service.access import Access
-from penchant.service.people import oldest_kept
-from penchant.storage import InteractionQuery, SourceHead
+from penchant.storage import SourceHead
 from penchant.telemetry import Metrics
-from penchant.wire import (
-    decode_stored_card,
-    decode_stored_extra,
-    decode_stored_label,
-    decode_stored_texts,
-    encode,
-    words_of_piece,
-)
+from penchant.wire import decode_stored_card, decode_stored_extra, decode_stored_label, words_of_piece
 from penchant.words import NO_KEPT_WORDS, WordRule
-from penchant_engine.attributes import AttributeType, MarkSpan, mark_of, numbered
 from penchant_engine.bounded_cache import BoundedCache
-from penchant_engine.index import CategoryCount, TermCount, categories, pieces_having, pieces_marked, terms_beginning
+from penchant_engine.index import pieces_having
 from penchant_engine.model import DAY_MS, Term
-
-MAX_HITS = 50
-"""Pieces that an answer shows, the best of those that were found; and people."""
-NAMED_TERMS = 10
-"""Keywords that an answer names, and whose pieces it looks at."""
-OF_TERM = 10
-"""Pieces of each of these keywords, and of each attribute."""
-LOOK_ROWS = 500
-"""Pieces whose texts are read in one turn of a thread, in 4 to 10 ms."""
-MAX_LOOKED_AT = 20_000
-"""Pieces whose texts are read for an answer at most."""
-LOOK_S = 0.5
-"""How long that may take."""
-NEWEST_PEOPLE = 20_000
-"""Interactions, and preferences, among which people are looked for: 20 ms where there are so many."""
-NEWEST_TO_TRY = 2_000
-"""Interactions by which people are told apart who did much lately from those who did little."""
-FEW_ACTS = 3
-MAX_TO_TRY = 6
-_LAST_CODE_POINT = "\U0010ffff"
-_MARKS = "\"'([{.,:;!?-–—«»„“”‘’"  # noqa: RUF001  # what stands around words
-
-
-class HitPlace(enum.IntEnum):
-    """Where a piece has what was looked for, the best place first."""
-
-    WHOLE_ID = 0
-    ID = 1
-    TITLE_WORDS = 2
-    TITLE = 3
-    KEYWORD = 4
-    TEXT = 5
-    SEVERAL = 6
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class PieceHit:
-    """A piece that was found: where, its id and label, and the text that it was found by."""
-
-    place: HitPlace
-    id: str
-    label: str | None = field(compare=False, default=None)
-    text: str = field(compare=False, default="")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchResult:
-    """What a search found: the best ``hits`` of ``count`` pieces, and the most frequent keywords that begin so.
-
-    ``looked_at`` tells how many pieces were read through; ``after`` is the id that another search goes on from,
-    ``None`` where all were.
-    """
-
-    hits: Sequence[PieceHit]
-    count: int
-    terms: Sequence[TermCount]
-    looked_at: int
-    after: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PeopleToTry:
-    """People whose lists are worth a look: who did most lately, and who did little yet."""
-
-    active: Sequence[str]
-    few: Sequence[str]
-
-
-class SourceSearch:
-    """Searches sources."""
-
-    def __init__(self, database: AsyncStorage, *, clock: Clock = SYSTEM_CLOCK) -> None:
-        self._database = database
-        self._clock = clock
-
-    async def pieces(self, view: View, text: str, *, after: str | None = None) -> SearchResult:
-        """Return the pieces that have a text, or all words of it, anywhere; ``after``: only what is read past an id."""
-        words = _Words.of(text)
-        terms, hits = ([], []) if after is not None else await self._database.in_thread(self._ordered, view, text)
-        best: dict[str, PieceHit] = {}
-        _keep_best(best, hits)
-        looked_at, more = 0, True
-        # Turn by turn, so that other reads get the thread in between; once at least, however busy the machine is.
-        deadline = self._clock.monotonic() + LOOK_S
-        while more and looked_at < MAX_LOOKED_AT and (not looked_at or self._clock.monotonic() < deadline):
-            rows, hits = await self._database.in_thread(self._look, view, words, after)
-            _keep_best(best, hits)
-            looked_at, more = looked_at + len(rows), len(rows) == LOOK_ROWS
-            after = rows[-1] if rows else after
-        return SearchResult(
-            hits=sorted(best.values())[:MAX_HITS],
-            count=len(best),
-            terms=terms,
-            looked_at=looked_at,
-            after=after if more else None,
-        )
-
-    async def people(self, view: View, beginning: str) -> list[str]:
-        """Return people whose id begins so, ascending, of those who did or said something lately; first who is it."""
-        return await self._database.promptly(self._people, view, beginning)
-
-    async def people_to_try(self, view: View) -> PeopleToTry:
-        """Return some people of whom lists show something, of those who did something lately."""
-        counted = await self._database.promptly(self._count_newest, view)
-        few = [user_id for user_id, count in reversed(counted) if count <= FEW_ACTS]
-        active = [user_id for user_id, count in counted if count > FEW_ACTS]
-        return PeopleToTry(active=active[:MAX_TO_TRY], few=few[:MAX_TO_TRY])
-
-    def _count_newest(self, view: View) -> list[tuple[str, int]]:
-        since = oldest_kept(view, self._clock.now_ms())
-        return self._database.storage.people.count_newest(view.head.source_id, since=since, newest=NEWEST_TO_TRY)
-
-    def _people(self, view: View, beginning: str) -> list[str]:
-        people, source = self._database.storage.people, view.head.source_id
-        since = oldest_kept(view, self._clock.now_ms())
-        ids = people.list_beginning(source, beginning, since=since, newest=NEWEST_PEOPLE, limit=MAX_HITS)
-        own = people.read(source, InteractionQuery(user_id=beginning, since=since, limit=1))
-        is_known = bool(own.interactions or own.preferences)
-        return [beginning] * is_known + [each for each in ids if each != beginning]
-
-    def _ordered(self, view: View, text: str) -> tuple[list[TermCount], list[PieceHit]]:
-        """Return keywords that begin so, and pieces by what has an order: ids, keywords and attributes."""
-        name = (view.head.account_id, view.head.name)
-        hits = []
-        with self._database.storage.pieces.open_from(*name, start=text, limit=MAX_HITS) as batches:
-            for row in itertools.chain.from_iterable(batches):
-                # Ids are sorted: the first that begins otherwise ends them.
-                if not row.id.startswith(text):
-                    break
-                place = HitPlace.WHOLE_ID if row.id == text else HitPlace.ID
-                hits.append(PieceHit(place, row.id, decode_stored_label(row.body)))
-        terms = terms_beginning(view.snapshot, spellings(text), limit=NAMED_TERMS)
-        indexed = _indexed(view, text, terms)
-        bodies = self._database.storage.pieces.read_some(*name, list(indexed))
-        for piece_id, body in bodies.items():
-            place, where = indexed[piece_id]
-            hits.append(PieceHit(place, piece_id, decode_stored_label(body), where))
-        return terms, hits
-
-    def _look(self, view: View, words: "_Words", after: str | None) -> tuple[list[str], list[PieceHit]]:
-        """Return the ids of the next pieces past an id, and those of them that have the words."""
-        name = (view.head.account_id, view.head.name)
-        ids, hits = [], []
-        with self._database.storage.pieces.open_from(*name, after=after, limit=LOOK_ROWS) as batches:
-            for row in itertools.chain.from_iterable(batches):
-                ids.append(row.id)
-                hit = words.hit(row)
-                if hit is not None:
-                    hits.append(hit)
-        return ids, hits
-
-
-def spellings(text: str) -> frozenset[str]:
-    """Return ways to write the beginning of a keyword, which the index has as it was submitted."""
-    return frozenset({text, text.lower(), text.upper(), text.capitalize(), text.title()})
-
-
-def _keep_best(best: dict[str, PieceHit], hits: Iterable[PieceHit]) -> None:
-    for hit in hits:
-        best[hit.id] = min(hit, best.get(hit.id, hit))
-
-
-def _indexed(view: View, text: str, terms: Sequence[TermCount]) -> dict[str, tuple[HitPlace, str]]:
-    """Return some pieces that have one of the terms, or a value of an attribute that begins so, and which."""
-    indexed: dict[str, tuple[HitPlace, str]] = {}
-    for number, attribute in enumerate(numbered(view.settings.attributes.values())):
-        if attribute.type not in {AttributeType.KEYWORD, AttributeType.KEYWORDS}:
-            continue
-        for spelling in spellings(text):
-            first = mark_of(number, spelling)
-            span = MarkSpan(first, first + _LAST_CODE_POINT)
-            marked = pieces_marked(view.snapshot, span, limit=OF_TERM)
-            indexed |= dict.fromkeys(marked, (HitPlace.TEXT, attribute.pointer))
-    for each in terms:
-        having = pieces_having(view.snapshot, each.term, after=None, limit=OF_TERM)
-        indexed |= dict.fromkeys(having, (HitPlace.KEYWORD, f"{each.term.category}: {each.term.keyword}"))
-    return indexed
-
-
-@dataclass(frozen=True, slots=True)
-class _Words:
-    """The words that are looked for, without their case, and as they stand in the JSON of a stored piece."""
-
-    plain: Sequence[str]
-    written: Sequence[str]
-
-    @classmethod
-    def of(cls, text: str) -> "_Words":
-        plain = text.casefold().split()
-        return cls(plain, [encode(word).decode()[1:-1] for word in plain])
-
-    def hit(self, piece: EncodedPiece) -> PieceHit | None:
-        """Return a piece as a hit, by the best place that has all words, or all places together."""
-        body = piece.body.decode().casefold()
-        # Most pieces lack a word altogether: these are not decoded.
-        if not all(word in body for word in self.written):
-            return None
-        texts = decode_stored_texts(piece.body)
-        label = (texts.label or "").casefold()
-        if self._are_in(label):
-            words = [word.strip(_MARKS) for word in label.split()]
-            begin = all(any(word.startswith(each) for word in words) for each in self.plain)
-            return PieceHit(HitPlace.TITLE_WORDS if begin else HitPlace.TITLE, piece.id, texts.label)
-        terms = [f"{term.category}: {term.keyword}" for term in texts.terms]
-        for place, written in (
-            (HitPlace.KEYWORD, terms),
-            (HitPlace.TEXT, [f"{key}: {text}" for key, text in texts.extras]),
-        ):
-            for text in written:
-                if self._are_in(text.casefold()):
-                    return PieceHit(place, piece.id, texts.label, text)
-        everything = "\n".join([piece.id, label, *terms, *(text for _, text in texts.extras)]).casefold()
-        return PieceHit(HitPlace.SEVERAL, piece.id, texts.label) if self._are_in(everything) else None
-
-    def _are_in(self, text: str) -> bool:
-        return all(word in text for word in self.plain)
-
 
 PAGE = 50
 """Pieces on a page."""
 MAX_SCANNED = 5_000
 """Pieces whose labels are read for one page, in 30 to 50 ms; the next page goes on from there
 (D61 of docs/decisions.md)."""
-MAX_TERMS = 50
-"""Keywords that a page offers."""
-MAX_CATEGORIES = 200
-"""Categories that a page names."""
 DAYS = 30
 """Days of interactions that are counted."""
 MAX_COUNTED = 100_000
@@ -449,15 +213,6 @@ class SourceBrowser:
     async def by_label(self, view: View, text: str, *, after: str | None = None) -> PiecePage:
         """Return pieces whose label contains a text, ignoring case, ascending; reads `MAX_SCANNED` labels at most."""
         return await self._database.in_thread(self._scan, view, text, after)
-
-    async def keywords(self, view: View, beginning: str) -> list[TermCount]:
-        """Return the terms whose keyword begins so, in small or capital letters, the most frequent first."""
-        # In a thread, since all keywords begin with nothing.
-        return await self._database.in_thread(terms_beginning, view.snapshot, spellings(beginning), limit=MAX_TERMS)
-
-    def categories(self, view: View) -> list[CategoryCount]:
-        """Return the categories of a source, ascending."""
-        return categories(view.snapshot, limit=MAX_CATEGORIES)
 
     async def labels(self, view: View, ids: Sequence[str]) -> dict[str, str]:
         """Return the labels of some pieces, a few hundred at most, that have one."""

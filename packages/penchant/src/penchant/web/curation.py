@@ -1,16 +1,47 @@
-"""A source as a whole: its whitelist, blacklist and settings, its status and removal."""
+"""A source as a whole: its lists and settings, status and removal; what a search finds in it, what it is made of."""
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from penchant.errors import invalid_parameter
+from penchant.live.views import View
 from penchant.model import Feature, ListKind, Scope
 from penchant.service.content import settings_now
+from penchant.service.search import HitPlace
 from penchant.web.administration import ACTOR, AUDIT_LIMIT, BEFORE, audit_answer, audit_query
 from penchant.web.bodies import SETTINGS_BODY
 from penchant.web.content import deletion_answer
-from penchant.web.operations import NOBODY, Answer, Call, Operation, OperationTable
-from penchant.web.parameters import CONFIRM, MIN_VERSION
-from penchant.wire import decode_list, decode_settings, encode, encode_settings
+from penchant.web.operations import NOBODY, About, Answer, Call, Operation, OperationTable
+from penchant.web.parameters import (
+    BEGINNING,
+    CONFIRM,
+    FOUND_LIMIT,
+    KEYWORDS_LIMIT,
+    KIND,
+    LOOK_AFTER,
+    MIN_VERSION,
+    OF_CATEGORY,
+    PAGE_LIMIT,
+    PERSON,
+    PIECE,
+    SEARCHED,
+    SKIP,
+)
+from penchant.web.query import Values
+from penchant.wire import (
+    CategoryListing,
+    CategorySize,
+    KeywordCount,
+    KeywordListing,
+    MatchedPiece,
+    MatchPlace,
+    SearchAnswer,
+    decode_list,
+    decode_settings,
+    encode,
+    encode_settings,
+)
+from penchant_engine.index import TermCount
 
 CURATION = OperationTable(Operation, "curation")
 
@@ -103,6 +134,109 @@ async def put_settings(call: Call) -> Answer:
     settings = await call.decode_body(functools.partial(decode_settings, unread=stored.unread))
     outcome = await call.services.curation.replace_settings(call.access, call.source, settings)
     return Answer(body=encode_settings(settings), version=outcome.version)
+
+
+_FOUND = About(
+    name="everybody",
+    in_request=lambda _, query: [each for each in query.values(KIND.name) if each == PERSON],
+    scope=Scope.PERSONAL,
+)
+"""Whom a search is about: everybody, where people are looked for."""
+_PLACES: Mapping[HitPlace, MatchPlace] = {
+    HitPlace.WHOLE_ID: "id",
+    HitPlace.ID: "id",
+    HitPlace.TITLE_WORDS: "label",
+    HitPlace.TITLE: "label",
+    HitPlace.KEYWORD: "keyword",
+    HitPlace.TEXT: "text",
+    HitPlace.SEVERAL: "several",
+}
+
+
+@CURATION.operation(
+    "GET",
+    "/{source}/search",
+    tag="source",
+    about=_FOUND,
+    scope=Scope.READ,
+    parameters=(SEARCHED, KIND, SKIP, FOUND_LIMIT, LOOK_AFTER, MIN_VERSION),
+    personal=True,
+    answer="SearchAnswer",
+    errors=("overloaded",),
+)
+async def search(call: Call) -> Answer:
+    """Find pieces by anything written in them, people by their id, or keywords by their beginning."""
+    values = call.values()
+    if values[SEARCHED.name] is None:
+        raise invalid_parameter(SEARCHED.name, "The parameter is missing; a text to look for is needed.")
+    view = await call.view()
+    async with call.services.page_shares.turn(call.access.account_id):
+        found = await _found(call, view, values)
+    return Answer(body=encode(found), version=view.head.version)
+
+
+async def _found(call: Call, view: View, values: Values) -> SearchAnswer:
+    search, kind = call.services.search, values[KIND.name]
+    text, skip, limit = values[SEARCHED.name], values[SKIP.name], values[FOUND_LIMIT.name]
+    if kind == PERSON:
+        people = await search.people_beginning(view, text, skip=skip, limit=limit)
+        return SearchAnswer(kind=kind, count=people.count, complete=people.is_complete, users=people.people)
+    if kind == PIECE:
+        pieces = await search.pieces(view, text, after=values[LOOK_AFTER.name], skip=skip, limit=limit)
+        content = [
+            MatchedPiece(id=hit.id, label=hit.label, place=_PLACES[hit.place], text=hit.text) for hit in pieces.hits
+        ]
+        is_complete = pieces.after is None
+        return SearchAnswer(kind=kind, count=pieces.count, complete=is_complete, after=pieces.after, content=content)
+    terms = await search.keywords(view, text, skip=skip, limit=limit)
+    return SearchAnswer(kind=kind, count=terms.total, complete=True, keywords=keyword_counts(terms.terms))
+
+
+def keyword_counts(terms: Sequence[TermCount]) -> list[KeywordCount]:
+    """Return counted terms as answers have them."""
+    return [KeywordCount(category=each.term.category, keyword=each.term.keyword, pieces=each.pieces) for each in terms]
+
+
+@CURATION.operation(
+    "GET",
+    "/{source}/categories",
+    tag="source",
+    about=NOBODY,
+    scope=Scope.READ,
+    parameters=(SKIP, PAGE_LIMIT, MIN_VERSION),
+    answer="CategoryListing",
+)
+async def list_categories(call: Call) -> Answer:
+    """List the categories, ascending, with how many keywords they have and how many pieces have one."""
+    values, view = call.values(), await call.view()
+    found = await call.services.search.categories(view)
+    skip, limit = values[SKIP.name], values[PAGE_LIMIT.name]
+    page = found[skip:] if limit is None else found[skip : skip + limit]
+    categories = [CategorySize(category=each.name, keywords=each.keywords, pieces=each.pieces) for each in page]
+    return Answer(body=encode(CategoryListing(count=len(found), categories=categories)), version=view.head.version)
+
+
+@CURATION.operation(
+    "GET",
+    "/{source}/keywords",
+    tag="source",
+    about=NOBODY,
+    scope=Scope.READ,
+    parameters=(OF_CATEGORY, BEGINNING, SKIP, KEYWORDS_LIMIT, MIN_VERSION),
+    answer="KeywordListing",
+)
+async def list_keywords(call: Call) -> Answer:
+    """List the keywords of a category, or of all, with how many pieces have them, the most frequent first."""
+    values, view = call.values(), await call.view()
+    page = await call.services.search.keywords(
+        view,
+        values[BEGINNING.name],
+        category=values[OF_CATEGORY.name],
+        skip=values[SKIP.name],
+        limit=values[KEYWORDS_LIMIT.name],
+    )
+    listing = KeywordListing(count=page.total, keywords=keyword_counts(page.terms))
+    return Answer(body=encode(listing), version=view.head.version)
 
 
 @CURATION.operation(

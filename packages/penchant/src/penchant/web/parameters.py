@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 
+from penchant.model import MAX_ID_LENGTH
 from penchant.web.query import Parameter, QueryParameters, integer
 from penchant.wire import (
     MAX_DAYS,
@@ -21,6 +22,10 @@ MAX_LISTED_INTERACTIONS = 1_000
 """Interactions in one page of a listing (interface, section 6)."""
 MAX_LISTED_PEOPLE = 10_000
 """People in one list of people: as many as a mailing takes in some requests to who sends it."""
+MAX_FOUND = 100
+"""Hits in one page of a search: as many as a person looks through."""
+MAX_LISTED_KEYWORDS = 1_000
+"""Keywords in one page of a listing: those of most categories."""
 MAX_EXCLUDED = 1_000
 """Ids that one request leaves out: some pages of lists that a person has been shown."""
 MAX_CHANGE_WAIT_S = 25
@@ -131,6 +136,13 @@ def _read_form(text: str) -> str:
     return text
 
 
+def _read_kind(text: str) -> str:
+    kinds = KIND.schema["enum"]
+    if text not in kinds:
+        raise ValueError(f"Found another kind; accepted are {', '.join(kinds)}.")
+    return text
+
+
 def _read_share(text: str) -> float:
     if not _SHARE.fullmatch(text) or float(text) > 1:
         raise ValueError("Found another value; a number from 0 to 1 is accepted.")
@@ -166,6 +178,17 @@ def _bounds(what: str, *, most: int, default: int) -> tuple[Parameter, Parameter
         read=lambda text: integer(text, least=1, most=most),
     )
     return limit, _old_take(limit.read, default)
+
+
+def _limit(what: str, *, most: int, default: int) -> Parameter:
+    """Return the parameter of how many of something a page has."""
+    return Parameter(
+        name="limit",
+        description=f"How many {what} to return, 1 to {most:,}; more counts as {most:,}.",
+        schema={"type": "integer", "minimum": 1, "default": default},
+        read=lambda text: integer(text, least=1, most=most),
+        default=default,
+    )
 
 
 VERSION_SCHEMA = {"type": "integer", "format": "int64", "minimum": 0}
@@ -472,6 +495,42 @@ AFTER = Parameter(
     "(`take`, `limit`, `include` and `explain` may differ).",
     schema={"type": "string"},
 )
+PIECE, PERSON = "piece", "person"
+"""Kinds of what a search looks for, and keywords."""
+KIND = Parameter(
+    name="kind",
+    description="What to look for: `piece`, `person` (needs the scope `personal`) or `keyword`.",
+    schema={"type": "string", "enum": [PIECE, PERSON, "keyword"], "default": PIECE},
+    read=_read_kind,
+    default=PIECE,
+)
+SEARCHED = Parameter(
+    name="q",
+    description="What to look for: words of a piece, or the beginning of a person's id or of a keyword; needed.",
+    schema={"type": "string", "maxLength": MAX_ID_LENGTH},
+    read=_read_id,
+)
+LOOK_AFTER = Parameter(
+    name="after",
+    description="Only what is found among pieces past this id: the `after` of an answer that is not complete.",
+    schema={"type": "string"},
+    read=_read_id,
+)
+OF_CATEGORY = Parameter(
+    name="category",
+    description="Only keywords of this category, by its whole name.",
+    schema={"type": "string"},
+    read=_read_name,
+)
+BEGINNING = Parameter(
+    name="q",
+    description="Only keywords that begin so, in small or capital letters.",
+    schema={"type": "string", "maxLength": MAX_ID_LENGTH},
+    read=_read_id,
+    default="",
+)
+FOUND_LIMIT = _limit("hits", most=MAX_FOUND, default=20)
+KEYWORDS_LIMIT = _limit("keywords", most=MAX_LISTED_KEYWORDS, default=50)
 PLAIN = (LIMIT, OLD_TAKE, CATALOGS, FILTER, BOOST, AT, EXCLUDE, INCLUDE)
 """What narrows any list."""
 PERSONAL = (

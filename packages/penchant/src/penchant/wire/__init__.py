@@ -50,6 +50,15 @@ from penchant.wire.answers import (
     UserExport,
 )
 from penchant.wire.attributes import decode_stored_extra, decode_stored_marks
+from penchant.wire.catalogue_answers import (
+    CategoryListing,
+    CategorySize,
+    KeywordCount,
+    KeywordListing,
+    MatchedPiece,
+    MatchPlace,
+    SearchAnswer,
+)
 from penchant.wire.drafts.answers import (
     DraftEffect,
     DraftEvent,

@@ -91,6 +91,18 @@ SAMPLES: Mapping[str, Any] = {
     },
     "Removal": {"removed": 1},
     "BulkReceipt": {"accepted": 1, "duplicates": 1},
+    "CategoryListing": {"count": 1, "categories": [{"category": "genre", "keywords": 3, "pieces": 2}]},
+    "KeywordListing": {"count": 1, "keywords": [{"category": "genre", "keyword": "horror", "pieces": 2}]},
+    "SearchAnswer": {
+        "kind": "piece",
+        "count": 2,
+        "complete": False,
+        "after": "gravity",
+        "content": [
+            {"id": "alien", "label": "Alien", "place": "label"},
+            {"id": "gravity", "place": "text", "text": "description: An alien planet."},
+        ],
+    },
     "ContentList": {"source": "films", "timestamp": MOMENT, "content": [_PIECE]},
     "PiecesById": {"content": [_PIECE], "missing": ["gone"]},
     "Draft": {"categories": {"genre": ["noir", "crime"]}},

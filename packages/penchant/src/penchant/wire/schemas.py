@@ -17,7 +17,7 @@ from penchant.model import (
     MAX_INTERACTIONS_PER_REQUEST,
     MAX_PIECES_PER_SUBMISSION,
 )
-from penchant.wire import administration, answers, explanations, pieces
+from penchant.wire import administration, answers, catalogue_answers, explanations, pieces
 from penchant.wire.fields import ID_SCHEMA, Json, ref
 from penchant.wire.lists import RANK_WISH
 from penchant.wire.pieces import TEXTS, piece_schemas
@@ -66,6 +66,9 @@ _ANSWERS = (
     administration.IssuedKeyAnswer[TimeText],
     administration.SigningSecret,
     administration.UsageReport,
+    catalogue_answers.SearchAnswer,
+    catalogue_answers.CategoryListing,
+    catalogue_answers.KeywordListing,
     pieces.IdList,
     pieces.PiecesById,
     pieces.ContentList[TimeText],

@@ -6,13 +6,18 @@ from typing import Any
 from penchant.errors import invalid_parameter
 from penchant.live.views import View
 from penchant.model import Feature
-from penchant.service.browsing import MAX_SCANNED, NEWEST_PEOPLE, HitPlace, PiecePage
+from penchant.service.browsing import MAX_SCANNED, PiecePage
 from penchant.service.desk import title_of
 from penchant.service.rows import row_services
+from penchant.service.search import NEWEST_PEOPLE, HitPlace
 from penchant.web.dashboard.site import PageAnswer, Visit, section
 from penchant.wire import PlacementVersion, id_problem
 from penchant_engine.model import Term
 
+MAX_TERMS = 50
+"""Keywords that a page offers."""
+MAX_CATEGORIES = 200
+"""Categories that a page names."""
 PLACES = {
     HitPlace.WHOLE_ID: "the id",
     HitPlace.ID: "beginning of the id",
@@ -96,7 +101,9 @@ async def _found(visit: Visit, view: View, way: str, query: str) -> tuple[PieceP
         if visit.text("category"):
             term = Term(visit.text("category"), visit.text("keyword"))
             return await browsing.by_keyword(view, term, after=after), more | {"term": term}
-        more |= {"terms": await browsing.keywords(view, query), "categories": browsing.categories(view)}
+        found = visit.services.search
+        terms = (await found.keywords(view, query, limit=MAX_TERMS)).terms
+        more |= {"terms": terms, "categories": (await found.categories(view))[:MAX_CATEGORIES]}
         return None, more
     if way == "label" and query:
         return await browsing.by_label(view, query, after=after), more

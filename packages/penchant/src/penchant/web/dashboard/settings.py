@@ -229,7 +229,7 @@ async def _page(visit: Visit, view: View, given: Mapping[str, Any], *, status: i
     """Show settings as a form: those given, over the defaults, with a field for every category that there is."""
     defaults = _fields(SourceSettings())
     weights = given["categoryWeights"]
-    known = [each.name for each in visit.services.browsing.categories(view)]
+    known = [each.name for each in await visit.services.search.categories(view)]
     names = [*weights, *(name for name in known if name not in weights)][: max(MAX_CATEGORIES, len(weights))]
     rule = encode_word_setting(WordRule())
     values: dict[str, Any] = {

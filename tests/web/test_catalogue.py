@@ -1,0 +1,150 @@
+"""A source as a catalogue: what a search finds, categories and keywords, against a look at every piece."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from factories import piece
+from penchant.model import Scope
+from serving import Service
+
+
+def answer(service: Service, path: str, **query: Any) -> Any:
+    found = service.get(path, params=query or None)
+    assert found.status_code == 200, found.text
+    return found.json()
+
+
+def play(service: Service, user: str) -> None:
+    assert service.post(f"/s/users/{user}/interactions/Play/content/alien").status_code == 200
+
+
+def found_ids(service: Service, q: str, **query: Any) -> list[str]:
+    return [each["id"] for each in answer(service, "/s/search", q=q, **query).get("content", [])]
+
+
+@pytest.fixture
+def filled(service: Service) -> Service:
+    service.submit(
+        "s",
+        piece("alien", "horror", "Space", label="Alien"),
+        piece("a2", "horror", label="Aliens"),
+        piece("b", "alien life", label="Solaris"),
+        piece("c", "drama", label="Contact", extras={"text": "No alien at all"}),
+        piece("d", "drama", label="Gravity"),
+    )
+    return service
+
+
+def test_pieces_are_found_by_id_label_keyword_and_text_in_this_order(filled: Service) -> None:
+    found = answer(filled, "/s/search", q="alien")
+
+    assert [(each["id"], each["place"]) for each in found["content"]] == [
+        ("alien", "id"), ("a2", "label"), ("b", "keyword"), ("c", "text")
+    ]  # fmt: skip
+    assert found["content"][1:3] == [
+        {"id": "a2", "label": "Aliens", "place": "label"},
+        {"id": "b", "label": "Solaris", "place": "keyword", "text": "genre: alien life"},
+    ]
+    assert (found["kind"], found["count"], found["complete"]) == ("piece", 4, True)
+
+
+def test_hits_come_page_by_page(filled: Service) -> None:
+    assert found_ids(filled, "alien", limit=2) + found_ids(filled, "alien", skip=2, limit=2) == [
+        "alien",
+        "a2",
+        "b",
+        "c",
+    ]
+    assert answer(filled, "/s/search", q="alien", skip=9) == {
+        "kind": "piece",
+        "count": 4,
+        "complete": True,
+        "content": [],
+    }
+
+
+def test_the_next_request_finds_what_was_just_stored_and_nothing_deleted(filled: Service) -> None:
+    filled.submit("s", piece("new", "alien life"))
+    filled.delete("/s/content/b")
+
+    assert found_ids(filled, "alien life") == ["new"]
+    assert answer(filled, "/s/keywords", q="alien")["keywords"] == [
+        {"category": "genre", "keyword": "alien life", "pieces": 1}
+    ]
+    assert answer(filled, "/s/categories")["categories"] == [{"category": "genre", "keywords": 4, "pieces": 5}]
+
+
+def test_people_are_found_by_the_beginning_of_their_id_first_who_is_it(filled: Service) -> None:
+    for user in ("kimberly", "kim", "lee"):
+        play(filled, user)
+
+    assert answer(filled, "/s/search", q="kim", kind="person") == {
+        "kind": "person", "count": 2, "complete": True, "users": ["kim", "kimberly"]
+    }  # fmt: skip
+    assert answer(filled, "/s/search", q="kim", kind="person", skip=1)["users"] == ["kimberly"]
+    filled.delete("/s/users/kim")
+    assert answer(filled, "/s/search", q="kim", kind="person")["users"] == ["kimberly"]
+
+
+def test_people_are_for_keys_that_may_ask_for_people(filled: Service) -> None:
+    play(filled, "kim")
+    reading = filled.new_key(scopes=[Scope.READ])
+
+    assert filled.get("/s/search?q=kim", key=reading).status_code == 200
+    refused = filled.get("/s/search?q=kim&kind=person", key=reading)
+    assert (refused.status_code, refused.json()["code"]) == (403, "outside-scope")
+
+
+def test_keywords_are_found_by_their_beginning_whatever_their_case(filled: Service) -> None:
+    found = answer(filled, "/s/search", q="SPACE", kind="keyword")
+
+    assert found["keywords"] == [{"category": "genre", "keyword": "Space", "pieces": 1}]
+
+
+def test_keywords_come_by_how_many_pieces_have_them(filled: Service) -> None:
+    filled.submit("s", {"id": "e", "categories": {"other": ["drama"], "genre": ["drama"]}})
+
+    found = answer(filled, "/s/keywords", category="genre")
+
+    counts = [(each["keyword"], each["pieces"]) for each in found["keywords"]]
+    assert counts == [("drama", 3), ("horror", 2), ("Space", 1), ("alien life", 1)]
+    assert found["count"] == 4
+    assert answer(filled, "/s/keywords", skip=1, limit=2)["keywords"] == found["keywords"][1:3]
+    assert answer(filled, "/s/keywords", category="none") == {"count": 0, "keywords": []}
+
+
+def test_keywords_that_the_vocabulary_joins_count_as_one(filled: Service) -> None:
+    vocabulary = {"aliases": [{"from": ["genre/alien life"], "to": "genre/horror"}], "ignore": ["genre/Space"]}
+    filled.put("/s/settings", json={"vocabulary": vocabulary})
+
+    counts = Counter({each["keyword"]: each["pieces"] for each in answer(filled, "/s/keywords")["keywords"]})
+    assert counts == {"horror": 3, "drama": 2}
+
+
+@pytest.mark.parametrize(
+    ("path", "parameter"),
+    (
+        ("/s/search", "q"),
+        ("/s/search?q=", "q"),
+        ("/s/search?q=" + "x" * 501, "q"),
+        ("/s/search?q=x&kind=keywords", "kind"),
+        ("/s/search?q=x&limit=0", "limit"),
+        ("/s/search?q=x&skip=-1", "skip"),
+        ("/s/keywords?category=", "category"),
+        ("/s/keywords?limit=no", "limit"),
+        ("/s/categories?skip=-1", "skip"),
+    ),
+)
+def test_what_cannot_be_looked_for_is_named(filled: Service, path: str, parameter: str) -> None:
+    refused = filled.get(path)
+
+    assert refused.status_code == 422
+    assert refused.json()["errors"][0]["parameter"] == parameter
+
+
+def test_spaces_alone_find_an_id_and_no_text(filled: Service) -> None:
+    filled.submit("s", piece(" ", "x"))
+
+    assert found_ids(filled, " ") == [" "]
