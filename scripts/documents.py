@@ -3,7 +3,7 @@
 The documents are written to be read in the repository as well: their links lead to files of the project, wherever
 these lie, and here become links of the site. A page is made for each format of imports and for each page of the
 interface; where a document has the line `<!-- made of the code: NAME -->`, a table of `TABLES` stands in its place.
-To add one (of hooks, say), add a function there.
+To add one, add a function there.
 """
 
 import ast
@@ -25,6 +25,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 from penchant import cli, settings
+from penchant.hooks import Hooks
 from penchant.telemetry import Metrics
 from penchant.web.documents import INTERFACE, OpenApiDocument
 from penchant.web.problems import KINDS
@@ -385,7 +386,15 @@ def _commands(command: click.Command, context: click.Context) -> Iterator[str]:
     yield "\n".join(_table(("option", ""), rows)) if rows else ""
 
 
+def hooks_table() -> str:
+    """Return the hooks by which packages bring things, with what each is to return."""
+    described = {name: inspect.getdoc(each) or "" for name, each in vars(Hooks).items() if inspect.isfunction(each)}
+    rows = [(f"`{name}`", " ".join(text.split())) for name, text in described.items()]
+    return "\n".join(_table(("hook", ""), rows))
+
+
 TABLES: Mapping[str, Callable[[], str]] = {
+    "hooks": hooks_table,
     "settings": settings_table,
     "plans": plans_table,
     "groups": groups_table,
