@@ -1,5 +1,6 @@
 """The service under test, and how it is asked."""
 
+import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -17,6 +18,10 @@ from penchant.cli.keys import make_key
 from penchant.service.administration import roll_secret
 from penchant.settings import NodeSettings
 from penchant.storage import Storage
+
+if sys.modules.get("httpx2", ...) is None:
+    # Starlette's test client is imported, by httpx: what serves agents may have the other one (`conftest.py`).
+    del sys.modules["httpx2"]
 
 
 class Service:

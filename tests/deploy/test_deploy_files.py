@@ -178,9 +178,8 @@ def test_the_containerfile_builds_from_what_is_there() -> None:
             assert any(fnmatch.fnmatch(origin, pattern) or origin.startswith(f"{pattern}/") for pattern in sent)
     installs = re.findall(r"pip (?:--python \S+ )?(?:install|wheel) [^&]*", " && ".join(words_of("RUN")))
     assert len(installs) == 4
-    # The commands that others bring are there as well.
-    names = ("penchant-engine", "penchant-import", "penchant", "penchant-batch", "penchant-lab")
-    assert all(f"packages/{name}" in installs[2] for name in names)
+    # The commands that others bring are there as well, and what the setting `mcp` needs.
+    assert all(f"packages/{path.name} " in installs[2] for path in (ROOT / "packages").iterdir())
     for install in installs:
         assert "--require-hashes" in install or "--no-deps" in install
 

@@ -14,10 +14,11 @@ from typing import Any
 import pytest
 
 from factories import piece
+from penchant.errors import BrokenPackage
 from penchant.model import Feature, Scope
 from penchant.settings import NodeSettings, PlanSettings
-from penchant.web.agents.messages import HANDSHAKE_VERSIONS, MAX_BATCH, STATELESS_VERSION
-from penchant.web.agents.results import CLOSE, MARK, MAX_TEXT, OPEN, result_of
+from penchant.web.mounts import mounting
+from penchant_mcp.results import CLOSE, MARK, MAX_TEXT, OPEN, result_text
 from serving import Service
 from web.test_whom import SHOP, Page
 
@@ -37,6 +38,8 @@ CALLS: Mapping[str, dict[str, Any]] = {
 """A call of every tool."""
 FEATURES = (Feature.PERSONALIZED, Feature.PLACEMENTS, Feature.LISTS)
 COUNTED = ("similar", "recommend", "rank", "preview", "placements")
+STATELESS_VERSION = "2026-07-28"
+HANDSHAKE_VERSIONS = ("2025-03-26", "2025-06-18", "2025-11-25")
 MODES = ("legacy", STATELESS_VERSION, "auto")
 
 
@@ -124,18 +127,21 @@ async def test_the_official_client_is_told_what_is_wrong(
     assert data_of(wrong.content[0].text)["code"] == "invalid-input"
 
 
+CLIENT = {"capabilities": {}, "clientInfo": {"name": "by hand", "version": "1"}}
+
+
 def test_a_client_gets_the_version_that_it_asks_for_or_the_newest(service: Service) -> None:
     for version in ("2025-03-26", "2025-06-18", "2025-11-25"):
-        begun = post(service, asked("initialize", protocolVersion=version, capabilities={}, clientInfo={}))
+        begun = post(service, asked("initialize", protocolVersion=version, **CLIENT))
 
         assert begun.json()["result"]["protocolVersion"] == version
         assert post(service, asked("ping"), mcp_protocol_version=version).json()["result"] == {}
-    begun = post(service, asked("initialize", protocolVersion="2099-01-01"))
+    begun = post(service, asked("initialize", protocolVersion="2099-01-01", **CLIENT))
     assert begun.json()["result"]["protocolVersion"] == HANDSHAKE_VERSIONS[-1]
 
 
 META = {"io.modelcontextprotocol/protocolVersion": STATELESS_VERSION, "io.modelcontextprotocol/clientCapabilities": {}}
-NEW = {"mcp_protocol_version": STATELESS_VERSION}
+NEW, PING = {"mcp_protocol_version": STATELESS_VERSION}, {"mcp_method": "ping"}
 
 
 @pytest.mark.parametrize(
@@ -143,16 +149,14 @@ NEW = {"mcp_protocol_version": STATELESS_VERSION}
     (
         ("{", {}, 400, -32700),
         ("[" * 100_000, {}, 400, -32700),
-        ("7", {}, 400, -32600),
-        ("[]", {}, 400, -32600),
-        ([asked("ping")] * (MAX_BATCH + 1), {}, 400, -32600),
-        ([asked("ping")], {"mcp_protocol_version": "2025-06-18"}, 400, -32600),
-        ({"id": 1, "method": "ping"}, {}, 400, -32600),
-        (asked("ping", number=None), {}, 400, -32600),
-        (asked("ping", number=True), {}, 400, -32600),
-        ({"jsonrpc": "2.0", "id": 1, "method": "ping", "params": []}, {}, 400, -32600),
-        ({"jsonrpc": "2.0", "id": 1, "method": 5}, {}, 400, -32600),
-        (asked("ping"), {"mcp_protocol_version": "1999-01-01"}, 400, -32022),
+        ("7", {}, 400, -32602),
+        ("[]", {}, 400, -32602),
+        ([asked("ping")], {}, 400, -32602),
+        ({"id": 1, "method": "ping"}, {}, 400, -32602),
+        ({"jsonrpc": "2.0", "id": 1, "method": "ping", "params": []}, {}, 400, -32602),
+        ({"jsonrpc": "2.0", "id": 1, "method": 5}, {}, 400, -32602),
+        (asked("ping"), {"mcp_protocol_version": "1999-01-01"}, 400, -32602),
+        (asked("ping", _meta=META | {next(iter(META)): "1"}), {"mcp_protocol_version": "1"} | PING, 400, -32022),
         (asked("resources/list"), {}, 200, -32601),
         (asked("server/discover"), {}, 200, -32601),
         (asked("tools/list", cursor="next"), {}, 200, -32602),
@@ -180,27 +184,23 @@ def test_notifications_and_answers_are_taken_in_silence(service: Service) -> Non
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
         {"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "draft", "arguments": {"source": "s"}}},
         {"jsonrpc": "2.0", "id": 1, "result": {}},
-        [{"jsonrpc": "2.0", "method": "notifications/cancelled"}] * 2,
+        {"jsonrpc": "2.0", "method": "notifications/cancelled"},
+        asked("ping", number=None),
     ):
         answer = post(service, body)
 
         assert (answer.status_code, answer.content) == (202, b"")
 
 
-def test_the_messages_of_a_batch_are_answered_together(filled: Service) -> None:
-    call = asked("tools/call", number="two", name="similar", arguments={"source": "s", "id": "a"})
+def test_each_message_counts_once_as_a_request(filled: Service) -> None:
+    key = filled.new_key(plan="slow")
 
-    answer = post(filled, [asked("ping"), {"jsonrpc": "2.0", "method": "x"}, call, 7])
+    statuses = [post(filled, asked("ping"), key=key).status_code for _ in range(2)]
+    called(filled, "similar", key=key)
+    refused = post(filled, asked("ping"), key=key)
 
-    assert answer.status_code == 200
-    assert [(each["id"], "error" in each) for each in answer.json()] == [(1, False), ("two", False), (None, True)]
-
-
-def test_each_message_of_a_batch_counts_as_a_request(service: Service) -> None:
-    answer = post(service, [asked("ping")] * 5, key=service.new_key(account="slow", plan="slow"))
-
-    assert (answer.status_code, answer.json()["code"]) == (429, "rate-exceeded")
-    assert answer.headers["retry-after"] == "1"
+    assert statuses == [200, 200]
+    assert (refused.status_code, refused.json()["code"], refused.headers["retry-after"]) == (429, "rate-exceeded", "1")
 
 
 def test_without_sessions_there_is_nothing_to_stream_or_to_end(service: Service) -> None:
@@ -214,6 +214,13 @@ def test_without_sessions_there_is_nothing_to_stream_or_to_end(service: Service)
 def test_tools_are_off_unless_they_are_turned_on(applications: Any, tmp_path: Path) -> None:
     with applications.service(NodeSettings(data=str(tmp_path / "data"))) as plain:
         assert post(plain, asked("ping")).status_code == 404
+
+
+def test_tools_without_their_package_are_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mounting, "entry_points", lambda **_: ())
+
+    with pytest.raises(BrokenPackage, match=r"pip install penchant\[mcp\]"):
+        mounting.mounted.__wrapped__("mcp")
 
 
 # Keys
@@ -392,6 +399,18 @@ def test_no_tool_writes_over_what_somebody_else_drafted(filled: Service) -> None
     assert filled.get("/s/drafts/d").json()["title"] == "By people"
 
 
+def test_an_unknown_source_is_answered_by_those_that_there_are(filled: Service) -> None:
+    filled.submit("films")
+    page = Page(filled)
+
+    near = called(filled, "health", source="flims")
+    blind = called(filled, "similar", key=filled.new_key(scopes=[Scope.WRITE]), source="flims", id="a")
+    public = called(filled, "similar", key=page.key, source="flims", id="a", headers=page.headers())
+
+    assert (near["code"], near["nearest"], near["sources"]) == ("unknown-source", ["films"], ["films", "s"])
+    assert not [each for each in (blind, public) if "sources" in each]
+
+
 def test_what_somebody_may_like_is_previewed(filled: Service) -> None:
     assert called(filled, "preview", liked=["a"], take=1)["content"][0]["label"]
 
@@ -432,7 +451,7 @@ def test_no_character_that_nobody_sees_reaches_an_agent_as_it_is() -> None:
     for begin in range(0, len(everything), 150):
         text = "".join(everything[begin : begin + 150])
 
-        content = result_of({"label": text})["content"][0]["text"].split("\n")[2]
+        content = result_text({"label": text}).split("\n")[2]
 
         assert json.loads(content) == {"label": text}
         unseen = {"Cc", "Cf", "Cn", "Co", "Zl", "Zp"}

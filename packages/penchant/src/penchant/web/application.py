@@ -26,6 +26,7 @@ from penchant.web.bodies import BodyReceiver, announces_body
 from penchant.web.compression import Compression
 from penchant.web.documents import DOCS_PATH, DocumentSite
 from penchant.web.exchange import REQUEST_ID_HEADER, RequestExchange, request_id_of
+from penchant.web.mounts.mounting import Mount, mounted
 from penchant.web.operations import Operation
 from penchant.web.problems import PROBLEM_MEDIA_TYPE, problem_body, status_of
 from penchant.web.query import RESERVED_SEGMENT, decode_component, is_plain, parse_query
@@ -66,6 +67,8 @@ class Application:
         self._opening = opening
         self._base_path = settings.base_path
         operations = served_operations(settings)
+        if settings.mcp:
+            operations += (Mount(mounted("mcp"), self._serve).operation(),)
         self._routes = _routes(operations, settings.base_path)
         self._documents = DocumentSite(settings.base_path)
         self.services: Services | None = None

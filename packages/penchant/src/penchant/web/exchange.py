@@ -40,6 +40,8 @@ from penchant.web.problems import PROBLEM_MEDIA_TYPE, address_hint, problem_body
 from penchant.web.query import Values, headers_of
 
 REQUEST_ID_HEADER = b"x-request-id"
+LET_IN = "penchant.let_in"
+"""Where the scope of a request that is part of another one has who sent it, who was let in then."""
 NO_ROUTE = "(none)"
 """What requests are counted under that were not led to a route."""
 CAME_AT = "penchant.came_at"
@@ -93,8 +95,8 @@ class RequestExchange:
         self.status = 0
         self.is_stale = False
         self.rate: RateState | None = None
-        self.browser_key: str | None = None
-        self.access: Access | None = None
+        self.access: Access | None = scope.get(LET_IN)
+        self.browser_key = self.access.key_id if self.access is not None and self.access.is_browser else None
         self.view: View | None = None
         self.values: Values | None = None
         self.challenge = 'ApiKey realm="penchant", header="x-api-key"'

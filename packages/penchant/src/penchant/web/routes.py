@@ -8,12 +8,12 @@ from dataclasses import replace
 from penchant.hooks import packages
 from penchant.settings import NodeSettings
 from penchant.web.administration import ADMINISTRATION
-from penchant.web.agents import agent_operations
 from penchant.web.content import CONTENT
 from penchant.web.curation import CURATION
 from penchant.web.dashboard import dashboard_operations
 from penchant.web.documents import OpenApiDocument
 from penchant.web.explanations import EXPLANATIONS
+from penchant.web.mounts.catalogue import CATALOGUE
 from penchant.web.operations import Operation
 from penchant.web.people import PEOPLE
 from penchant.web.recommendations import PLAIN_LISTS, RECOMMENDATIONS
@@ -66,6 +66,6 @@ def served_operations(settings: NodeSettings) -> tuple[Operation, ...]:
         COVER,
         ELEMENTS,
         *(dashboard_operations(base_path) if settings.dashboard else ()),
-        *(agent_operations(interface) if settings.mcp else ()),
+        *(CATALOGUE if settings.mcp else ()),
         *(LEGACY_OPERATIONS if settings.legacy_paths else ()),
     )

@@ -1,4 +1,4 @@
-"""Operations for tools alone: pieces found by their texts, and the health of a catalogue; they have no address."""
+"""Operations for tools of agents, in no document yet: pieces found by their texts, and the health of a catalogue."""
 
 from collections.abc import Sequence
 
@@ -27,7 +27,7 @@ _TEXT = Parameter(name="q", description="What to find.", schema={"type": "string
 _EXAMPLES = 10
 
 
-@CATALOGUE.operation("GET", "/{source}/find", about=NOBODY, scope=Scope.READ, parameters=(_TEXT, AFTER))
+@CATALOGUE.operation("GET", "/{source}/search", about=NOBODY, scope=Scope.READ, parameters=(_TEXT, AFTER))
 async def find_content(call: Call) -> Answer:
     """Pieces that have a text, or all words of it, anywhere."""
     values = call.values()

@@ -1,0 +1,1 @@
+"""Mounts: applications that packages serve below ``/-/``, and what only their tools ask for."""
