@@ -26,14 +26,14 @@ MAX_RSS_MIB = 300
 
 
 def write_rows(path: Path, rows: int) -> Path:
-    """Write films and ratings as MovieLens does: rows of a thousand people on 2,000 films."""
+    """Write films and ratings as tables: rows of a thousand people on 2,000 films."""
     path.mkdir()
     chance = random.Random(7)
     with (path / "movies.csv").open("w") as file:
-        file.write("movieId,title,genres\n")
+        file.write("id,title,genres\n")
         file.writelines(f"{n},Film {n} ({1950 + n % 70}),G{n % 20}|G{n % 7}\n" for n in range(2_000))
     with (path / "ratings.csv").open("w") as file:
-        file.write("userId,movieId,rating,timestamp\n")
+        file.write("user,item,rating,timestamp\n")
         now = int(time.time())
         file.writelines(
             f"{1 + n % 1_000},{chance.randrange(2_000)},{chance.randrange(1, 11) / 2},{now - rows + n}\n"
@@ -55,7 +55,7 @@ def start(*words: str) -> subprocess.Popen[str]:
 @pytest.mark.stress
 def test_an_import_that_was_killed_goes_on_where_it_was_and_stores_nothing_twice(tmp_path: Path) -> None:
     files = write_rows(tmp_path / "files", 40_000)
-    words = ("--data", str(tmp_path / "data"), "--from", "movielens", "--source", "s", str(files), "--json")
+    words = ("--data", str(tmp_path / "data"), "--from", "csv", "--source", "s", str(files), "--json")
     killed = start(*words)
     checkpoints = tmp_path / "data" / "imports"
     deadline = time.monotonic() + PATIENCE_S
@@ -137,7 +137,7 @@ def high_water_mib(process: int) -> float:
 @pytest.mark.stress
 def test_a_large_import_takes_no_more_memory_than_a_batch(tmp_path: Path) -> None:
     files = write_rows(tmp_path / "files", ROWS)
-    words = ("--data", str(tmp_path / "data"), "--from", "movielens", "--source", "s", str(files), "--json")
+    words = ("--data", str(tmp_path / "data"), "--from", "csv", "--source", "s", str(files), "--json")
     with start(*words) as process:
         assert process.stdout is not None
         most_mib = 0.0

@@ -116,4 +116,4 @@ def test_where_another_account_has_a_source_of_the_name_it_is_told(service: Serv
 
 def test_every_command_is_named_once() -> None:
     assert sorted(places()) == sorted(name for group in groups().values() for name in group)
-    assert len(places()) == 22
+    assert len(places()) == 23

@@ -173,7 +173,7 @@ def test_options_that_a_format_has_no_use_for_are_refused(folder: Folder, tell: 
 def test_each_format_says_which_options_it_uses() -> None:
     strange = Options(decimal=",", columns=("a",), rating_scale=7, keywords=(KeywordColumn(column="b", category="a"),))
 
-    assert [name for name in FORMATS if not unused_options(name, strange)] == ["csv", "recbole"]
+    assert [name for name in FORMATS if not unused_options(name, strange)] == ["csv"]
 
 
 @pytest.mark.parametrize("name", ("shopify", "gorse", "recombee", "metarank"))
@@ -234,14 +234,12 @@ WITH_TEXTS = {
         "a.jsonl",
         '{{"event":"item","item":"{0}","fields":[{{"name":"plot","value":"{1}"}},{{"name":"a:b","value":"c/{0}"}}]}}',
     ),
-    "tmdb": ("movies.csv", "{0},N{0},[],{1}"),
 }
 HEADINGS = {
     "csv": "id,title,the plot,Made: of",
     "shopify": "Handle,Title,Body (HTML),Vendor",
     "woocommerce": "ID,Name,Description,Brands,Published,Type",
     "merchant": "id\ttitle\tdescription\tbrand",
-    "tmdb": "id,title,genres,overview",
 }
 
 

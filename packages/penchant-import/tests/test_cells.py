@@ -80,20 +80,15 @@ def test_columns_that_are_chosen_are_read_by_their_brackets_whatever_parts_them(
 @pytest.mark.parametrize(
     ("name", "file", "heading", "row", "category"),
     (
-        ("movielens", "movies.csv", "movieId,title,genres", "1,Rope (1948),{}", "genre"),
-        ("goodbooks", "books.csv", "book_id,title,authors", "1,Rope,{}", "author"),
         ("gorse", "items.csv", "item_id,labels", "1,{}", "label"),
         ("recombee", "items.csv", "itemId,genres", "1,{}", "genres"),
-        ("recbole", "a.item", "item_id:token\tgenres:token_seq", "1\t{}", "genres"),
-        ("tmdb", "movies.csv", "id,title,genres", "1,Rope,{}", "genre"),
-        ("imdb", "title.basics.tsv", "tconst\tprimaryTitle\tgenres", "1\tRope\t{}", "genre"),
     ),
 )
 def test_lists_in_cells_are_lists_in_every_format_of_tables(
     folder: Folder, name: str, file: str, heading: str, row: str, category: str
 ) -> None:
     for notation in (PYTHON, OBJECTS, NOTATIONS[0], NOTATIONS[2]):
-        folder.write(file, heading, row.format(notation if name == "imdb" else in_csv(notation)))
+        folder.write(file, heading, row.format(in_csv(notation)))
 
         (piece,) = folder.read(name)
 

@@ -14,97 +14,6 @@ from penchant_import.options import KeywordColumn
 from penchant_import.pieces import NOTHING
 from penchant_import.placeholders import is_never, is_nobody
 
-
-def test_movielens_films_have_genres_year_and_counted_tags(folder: Folder) -> None:
-    folder.write(
-        "movies.csv", "movieId,title,genres", '7,"Lamp, The (1991)",Drama|War', "8,Nameless,(no genres listed)"
-    )
-    folder.write("tags.csv", "userId,movieId,tag,timestamp", "1,7,slow,1", "1,7,slow,2", "2,7,slow,3", "2,7,blue,4")
-    folder.write("links.csv", "movieId,imdbId,tmdbId", "7,1,2")
-
-    lamp, nameless = folder.read("movielens")
-
-    assert lamp == drafted(
-        "7",
-        "Lamp, The",
-        genre=["Drama", "War"],
-        tag=[{"key": "slow", "weight": 2}, {"key": "blue", "weight": 1}],
-        extras={"year": 1991},
-    )
-    assert nameless == drafted("8", "Nameless")
-    assert folder.left_out()["movies.csv", "genres"] == ("no genre", 1, 3)
-    assert folder.left_out()["links.csv", "(the whole file)"][1] == 1
-    assert folder.left_out()["tags.csv", "userId"][1:] == (4, 2)
-    assert folder.mapped()["movies.csv", "movieId"] == ("id", 2)
-
-
-def test_movielens_ratings_become_likes_dislikes_and_views(folder: Folder) -> None:
-    folder.write(
-        "ratings.csv.gz",
-        "userId,movieId,rating,timestamp",
-        "1,7,4.0,1000000000",
-        "1,8,2.0,1000000001.5",
-        "2,7,3.5,1000000002",
-        "2,8,x,1",
-        "2,9,5.5,1",
-    )
-
-    like, dislike, watch, letter, beyond = folder.read("movielens")
-
-    assert like == {"userId": "1", "type": "RateLike", "contentId": "7", "timestamp": "2001-09-09T01:46:40.000Z"}
-    assert dislike["type"] == "RateDislike"
-    assert dislike["timestamp"] == "2001-09-09T01:46:41.500Z"
-    assert watch["type"] == "Watch"
-    assert letter == ("rating", "Found 'x', which is no number.")
-    assert "a rating from 0 to 5 is accepted" in beyond.detail
-
-
-def test_movielens_of_old_is_separated_by_colons_and_may_be_latin(folder: Folder) -> None:
-    folder.write("movies.dat", "3::Café, Le (1995)::Comedy|Romance", encoding="latin-1")
-    folder.write("ratings.dat", "6::3::5::978300760", "6::3::5")
-    folder.write("users.dat", "6::F::1::10::48067")
-
-    film, rating, short = folder.read("movielens")
-
-    assert film["label"] == "Café, Le"
-    assert film["categories"] == {"genre": ["Comedy", "Romance"]}
-    assert rating["type"] == "RateLike"
-    assert short.detail == "Found 3 columns; 4 are accepted."
-    assert ("users.dat", "(the whole file)") in folder.left_out()
-
-
-def test_goodbooks_have_authors_and_shelves_by_their_share(folder: Folder) -> None:
-    columns = "book_id,goodreads_book_id,isbn,authors,original_publication_year,title,language_code,ratings_count"
-    folder.write("books.csv", columns, '1,900,12X,"Ann Bee, Cee  Dee",1999.0,A Book,eng,55', "2,901,,Ann Bee,,Other,,1")
-    folder.write("tags.csv", "tag_id,tag_name", "5,to-read", "6,sea", "7,storms")
-    folder.write(
-        "book_tags.csv", "goodreads_book_id,tag_id,count", "900,5,800", "900,6,200", "900,7,1", "900,9,1", "901,7,-1"
-    )
-    folder.write("ratings.csv", "user_id,book_id,rating", "1,2,5", "1,1,1")
-    folder.write("to_read.csv", "user_id,book_id", "3,1")
-
-    book, other, like, dislike, wish = folder.read("goodbooks")
-
-    assert book == drafted(
-        "1",
-        "A Book",
-        author=["Ann Bee", "Cee Dee"],
-        shelf=[{"key": "sea", "weight": 100}, {"key": "storms", "weight": 1}],
-        extras={"isbn": "12X", "year": 1999, "language": "eng"},
-    )
-    assert other["categories"] == {"author": ["Ann Bee"]}
-    assert like == {"userId": "1", "type": "RateLike", "contentId": "2"}
-    assert dislike["type"] == "RateDislike"
-    assert wish == {"userId": "3", "type": "Bookmark", "contentId": "1"}
-    reasons = {(each.reason, each.line) for each in folder.notes.all_left_out() if each.file == "book_tags.csv"}
-    assert reasons == {
-        ("a shelf that says nothing of the book", 2),
-        ("no name in tags.csv", 5),
-        ("no count above 0", 6),
-    }
-    assert folder.left_out()["books.csv", "ratings_count"][1] == 2
-
-
 GORSE_ITEM = {
     "ItemId": "vue",
     "IsHidden": True,
@@ -287,9 +196,6 @@ def test_metarank_interactions_keep_their_event_ids(folder: Folder) -> None:
     (
         ("csv", "a.csv", ("x,y", "1,2")),
         ("csv", "a.csv", ("user,id", "1,2")),
-        ("movielens", "x.csv", ("a", "1")),
-        ("movielens", "movies.csv", ("movieId,title", "1,2")),
-        ("goodbooks", "x.csv", ("a",)),
         ("gorse", "x.jsonl", ("{}",)),
         ("recombee", "x.json", ("{}",)),
         ("recombee", "items.json", ("[{", "}")),
@@ -350,13 +256,10 @@ def test_people_are_told_from_words_for_nobody() -> None:
 
 
 @pytest.mark.parametrize("word", ("", "null", "undefined", "(not set)", "false", "0", "None", "NaN", "anonymous", "NA"))
-@pytest.mark.parametrize("format_name", ("csv", "recbole", "movielens", "goodbooks", "gorse", "recombee", "metarank"))
+@pytest.mark.parametrize("format_name", ("csv", "gorse", "recombee", "metarank"))
 def test_a_placeholder_is_no_person_in_any_format(folder: Folder, format_name: str, word: str) -> None:
     rows = {
         "csv": ("a.csv", "user,item,event,time", '"{}",1,view,2026-11-01'),
-        "recbole": ("a.inter", "user_id:token\titem_id:token\trating:float\ttimestamp:float", "{}\t1\t5\t1793527200"),
-        "movielens": ("ratings.csv", "userId,movieId,rating,timestamp", "{},1,5,1793527200"),
-        "goodbooks": ("ratings.csv", "user_id,book_id,rating", "{},1,5"),
         "gorse": ("feedback.jsonl", '{{"FeedbackType":"like","UserId":"{}","ItemId":"1"}}'),
         "recombee": ("purchases.csv", "user_id,item_id,timestamp", "{},1,2026-11-01"),
         "metarank": (
@@ -379,7 +282,6 @@ PLACEHOLDERS = ("null", "undefined", "(not set)", "nan", "None", "N/A", "NA", r"
     ("format_name", "name", "lines"),
     (
         ("csv", "a.csv", ("id,title,authors,brand,tags,catalogs", "1,A,{0},{0},{0}|b,{0}")),
-        ("recbole", "a.item", ("item_id:token\ttitle:token\tbrand:token", "1\tA\t{}")),
         ("gorse", "items.jsonl", ('{{"ItemId":"1","Labels":{{"brand":"{0}","tags":["{0}"]}}}}',)),
         ("shopify", "products.csv", ("Handle,Title,Vendor,Tags", "1,A,{0},{0}")),
         ("feed", "a.rss", ("<rss><item><guid>1</guid><category>{0}</category><author>{0}</author></item></rss>",)),

@@ -168,7 +168,7 @@ def test_shifted_times_end_now(imported: Run, tmp_path: Path) -> None:
         (),
         ("FILE", "--source", "-"),
         ("FILE", "--source", ""),
-        ("FILE", "--from", "movielens", "--pieces", "FILE"),
+        ("FILE", "--from", "gorse", "--pieces", "FILE"),
         ("FILE", "--delimiter", "ab"),
         ("FILE", "--encoding", "klingon"),
         ("FILE", "--decimal", "x"),

@@ -12,7 +12,6 @@ from penchant.errors import InvalidInput, Refused
 from penchant.importing import StoredTarget
 from penchant_engine.model import InteractionType
 from penchant_import.checkpoint import checkpoint_name, fingerprint
-from penchant_import.drafts import RowProblem
 from penchant_import.options import KeywordColumn, parse_column, parse_type
 from penchant_import.report import MAX_ENTRIES
 
@@ -98,20 +97,10 @@ def test_windows_that_are_no_times_are_left_out(folder: Folder) -> None:
 
 
 def test_rows_of_other_lengths_than_their_heading_are_problems_wherever_they_are(folder: Folder) -> None:
-    folder.write("movies.csv", "movieId,title,genres", "1,x")
-    folder.write("tags.csv", "userId,movieId,tag,timestamp", "1")
-    folder.write("books.csv", "book_id,title,authors", "1,x,y,z")
-    folder.write(
-        "ratings.csv", "user_id,book_id,rating,userId,movieId,timestamp", "1", "1,1,9,1,1,1", "1,1,1,1,1,never"
-    )
     folder.write("items.csv", "item_id,labels", "1", "2,a|b")
     folder.write("feedback.csv", "feedback_type,item_id,user_id", "1")
     folder.write("a.csv", "id,user,rating", "1")
 
-    assert [each.detail[:17] for each in folder.read("movielens")] == [
-        *("Found 2 columns; ", "Found 1 columns; ", "Found 9; a rating", "Found 'never', wh")
-    ]
-    assert {type(each) for each in folder.read("goodbooks")[:2]} == {RowProblem}
     wrong, item, feedback = folder.read("gorse")
     assert item["categories"] == {"label": ["a", "b"]}
     assert (wrong.detail, feedback.detail) == ("Found 1 columns; 2 are accepted.", "Found 1 columns; 3 are accepted.")
@@ -194,12 +183,3 @@ def test_answers_in_another_encoding_are_refused_with_what_helps(folder: Folder,
 
     with pytest.raises(Refused, match=r"not UTF-8: .* Write it in UTF-8"):
         folder.read(format_name)
-
-
-def test_titles_of_imdb_in_another_encoding_are_refused(folder: Folder) -> None:
-    folder.write(
-        "title.basics.tsv", "tconst\ttitleType\tprimaryTitle\tgenres", "tt1\tmovie\tCafé\tx", encoding="latin-1"
-    )
-
-    with pytest.raises(Refused, match=r"title.basics.tsv, line 2, column 14: not UTF-8. Write it in UTF-8"):
-        folder.read("imdb")

@@ -11,11 +11,9 @@ from typing import Any
 import pytest
 
 from acceptance.test_goldens import folder_of
-from import_folders import Folder, run
 from penchant.importing import ExportParts, StoredTarget, export_lines
 from penchant.storage import Storage
 from penchant_import.files import Files, InputFile
-from penchant_import.formats.research import PERSONAL_SHELVES
 from penchant_import.options import ImportOptions
 from penchant_import.running import Import
 
@@ -60,59 +58,3 @@ def test_no_row_of_a_real_set_is_left_out(name: str, storage: Storage, target: S
     given = {piece["id"]: {"filters": {}, "extras": {}} | piece for piece in objects(name, "pieces.ndjson.gz")}
     assert pieces_of(storage) == given
     assert checked.tally.interactions == sum(1 for _ in objects(name, "interactions.ndjson.gz"))
-
-
-def test_movielens_as_it_is_published_gives_the_set(folder: Folder, storage: Storage, target: StoredTarget) -> None:
-    given = list(objects("movielens-small", "pieces.ndjson.gz"))
-    films = (
-        (each["id"], f"{each['label']} (1999)", "|".join(each["categories"].get("genre", [])) or "(no genres listed)")
-        for each in given
-    )
-    write(folder.path / "movies.csv", ("movieId", "title", "genres"), films)
-    tags = (
-        (user, each["id"], tag["key"], 1_445_714_994)
-        for each in given
-        for tag in each["categories"].get("tag", [])
-        for user in range(tag["weight"])
-    )
-    write(folder.path / "tags.csv", ("userId", "movieId", "tag", "timestamp"), tags)
-    ratings = (
-        (each["userId"], each["contentId"], RATINGS[each["type"]], 1_445_714_835)
-        for each in objects("movielens-small", "interactions.ndjson.gz")
-    )
-    write(folder.path / "ratings.csv", ("userId", "movieId", "rating", "timestamp"), ratings)
-
-    work = run("movielens", folder, None)
-    (folder.path / "ratings.csv").unlink()
-    run("movielens", folder, target)
-
-    assert (work.tally.pieces, work.tally.interactions, work.tally.invalid_rows) == (9_742, 100_836, 0)
-    found = pieces_of(storage)
-    assert {each["id"]: each["categories"] for each in given} == {
-        piece_id: piece["categories"] for piece_id, piece in found.items()
-    }
-
-
-def test_goodbooks_as_they_are_published_give_the_set_s_shelves(
-    folder: Folder, storage: Storage, target: StoredTarget
-) -> None:
-    given = list(objects("goodbooks", "pieces.ndjson.gz"))
-    shelves = {each["id"]: shelf_weights(each) for each in given}
-    names = sorted({name for found in shelves.values() for name in found})
-    columns = ("book_id", "goodreads_book_id", "authors", "title")
-    write(folder.path / "books.csv", columns, ((each["id"], f"9{each['id']}", "A", each["label"]) for each in given))
-    write(folder.path / "tags.csv", ("tag_id", "tag_name"), ((number, name) for number, name in enumerate(names)))
-    counts = (
-        (f"9{book}", names.index(name), weight * 7) for book, found in shelves.items() for name, weight in found.items()
-    )
-    write(folder.path / "book_tags.csv", ("goodreads_book_id", "tag_id", "count"), counts)
-
-    work = run("goodbooks", folder, target)
-
-    assert (work.tally.pieces, work.tally.invalid_rows) == (10_000, 0)
-    found = pieces_of(storage)
-    expected = {
-        book: {name: weight for name, weight in weights.items() if name not in PERSONAL_SHELVES}
-        for book, weights in shelves.items()
-    }
-    assert expected == {book: shelf_weights(piece) for book, piece in found.items()}

@@ -260,12 +260,12 @@ def test_large_pieces_come_in_smaller_batches(folder: Folder, storage: Storage, 
 
 
 def test_postgresql_takes_the_same(folder: Folder, postgresql: str, tmp_path: Path) -> None:
-    folder.write("movies.csv", "movieId,title,genres", "7,Lamp (1991),Drama|War", "8,Sea (1992),War")
-    folder.write("ratings.csv", "userId,movieId,rating,timestamp", "1,7,4.0,1000000000", "1,8,2.0,1000000001")
+    folder.write("movies.csv", "id,title,genres", "7,Lamp,Drama|War", "8,Sea,War")
+    folder.write("ratings.csv", "user,item,rating,timestamp", "1,7,4.0,1000000000", "1,8,2.0,1000000001")
     opened = open_storage(folder=tmp_path / "data", database_url=new_database(postgresql))
 
     for _ in range(2):
-        work = run("movielens", folder, StoredTarget(opened, account="default", source="s", actor="me"))
+        work = run("csv", folder, StoredTarget(opened, account="default", source="s", actor="me"))
 
     assert (work.tally.replaced, work.tally.duplicates) == (2, 2)
     assert len(recorded(opened, "1")) == 2

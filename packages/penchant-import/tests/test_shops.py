@@ -240,7 +240,6 @@ def test_markup_that_is_broken_or_holds_entities_says_where(folder: Folder, line
         ("shopify", "Title,Vendor", None, "no column Handle"),
         ("woocommerce", "Titel,Kind", None, "no columns Type and Name"),
         ("merchant", "title,price", None, "no column id in line 1"),
-        ("tmdb", "title,price", None, "no table with the columns id, title and genres"),
         ("shopify", "Handle,Type", "Code", "the column Code is missing; found are Handle, Type"),
         ("woocommerce", "ID,Type,Name", "Code", "the column Code is missing; found are ID, Type, Name"),
     ),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from penchant_import.drafts import Draft, DraftKind
 from penchant_import.files import Files, InputFile, UnreadableFile, gather
-from penchant_import.formats import read_drafts
+from penchant_import.formats import Reader, read_drafts
 from penchant_import.options import ImportOptions
 from penchant_import.report import Notes
 
@@ -17,16 +17,18 @@ def read_lines(
     *,
     notes: Notes | None = None,
     refuse: Callable[[Draft], None] | None = None,
+    reader: Reader | None = None,
 ) -> Iterator[bytes]:
     """Yield what files of a format hold; ``notes`` tell what became of each field.
 
-    ``refuse`` is given the draft of each row that becomes nothing, with its problem.
+    ``refuse`` is given the draft of each row that becomes nothing, with its problem; a ``reader`` of its own may stand
+    for that of the format.
 
     Raises:
         UnreadableFile: a file is not of the format, or without ``refuse`` a row becomes nothing.
     """
     inputs = [file for each in files for file in (gather([each]) if isinstance(each, Path) else [each])]
-    for draft in read_drafts(name, Files(inputs), options or ImportOptions(), notes or Notes()):
+    for draft in read_drafts(name, Files(inputs), options or ImportOptions(), notes or Notes(), reader):
         if draft.problem is None:
             yield _line(draft)
         elif refuse is None:

@@ -169,14 +169,14 @@ class JoinedCategory:
     count: int
 
 
-class _IdentifiedRow(msgspec.Struct):
+class _IdentityOnly(msgspec.Struct):
     id: str
 
 
 def has_id(body: bytes) -> bool:
     """Return whether a piece can be told by its id: all that is known without the service."""
     try:
-        return not id_problem(msgspec.json.decode(body, type=_IdentifiedRow).id)
+        return not id_problem(msgspec.json.decode(body, type=_IdentityOnly).id)
     except UNREADABLE:
         return False
 

@@ -37,6 +37,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _NUL = re.compile("\\x00")
 _LONG_NUMBER = re.compile(r"(?<=&#)[0-9]{20,}")
 _AT_BYTE = re.compile(r" \(byte (\d+)\)")
+_CONSTANT = re.compile(rb"-?(NaN|Infinity)")
 _encoder = msgspec.json.Encoder()
 
 
@@ -96,8 +97,15 @@ def syntax_problem(text: bytes) -> str | None:
         match = _AT_BYTE.search(str(error))
         if match is None:
             return f"The body is not JSON: it ends before its end at {_place(text, len(text))}."
+        at = int(match[1])
+        # The byte is that of the letter: in -Infinity it is behind the minus.
+        constant = _CONSTANT.match(text, at - 1) or _CONSTANT.match(text, at)
+        if constant is not None:
+            return (
+                f"The body is not JSON: {constant[0].decode()} is no JSON number, at {_place(text, constant.start())}."
+            )
         detail = str(error)[: match.start()].removeprefix("JSON is malformed: ")
-        return f"The body is not JSON: {detail} at {_place(text, int(match[1]))}."
+        return f"The body is not JSON: {detail} at {_place(text, at)}."
     return None
 
 

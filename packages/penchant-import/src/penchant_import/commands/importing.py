@@ -25,7 +25,7 @@ from penchant_import.checking import PlainChecks
 from penchant_import.checkpoint import CheckpointFile, checkpoint_name, fingerprint
 from penchant_import.drafts import DraftKind
 from penchant_import.files import Files, InputFile, amount, gather, printable, save_standard_input
-from penchant_import.formats import FORMATS, unused_options
+from penchant_import.formats import DATASETS, FORMATS, unused_options
 from penchant_import.hosting import DataPlace, RequestChecks, ServiceHost, StoredSource, Target
 from penchant_import.options import ImportOptions, parse_column, parse_type
 from penchant_import.remote import RemoteTarget
@@ -59,6 +59,18 @@ class NearChoice(click.Choice[str]):
         return super().convert(names.get(given, value), param, ctx)
 
 
+class _FormatChoice(NearChoice):
+    """The name of a format; of one that is a data set of research it is told what reads it."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name as it is written."""
+        name = str(value).lower()
+        if name in DATASETS and name not in self.choices:
+            how = f"penchant dataset {name} FILES | penchant import --source SOURCE -"
+            self.fail(f"{name} is a data set of research, which penchant-lab reads: {how}", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportArguments:
     """The arguments of an import."""
@@ -84,7 +96,7 @@ _OF_EVERY_IMPORT = (
     click.argument(
         "paths", nargs=-1, type=click.Path(exists=True, allow_dash=True, path_type=Path), metavar="[FILE|FOLDER|-]..."
     ),
-    click.option("--from", "format_name", type=NearChoice(tuple(FORMATS)), default="ndjson", help="Format."),
+    click.option("--from", "format_name", type=_FormatChoice(tuple(FORMATS)), default="ndjson", help="Format."),
     click.option("--account", help="Account of the source (default: the only one that has keys)."),
     click.option("--pieces", type=existing_file, help="File of pieces (ndjson, csv)."),
     click.option("--interactions", type=existing_file, help="File of interactions (ndjson, csv)."),
@@ -284,13 +296,13 @@ def _read_columns(text: str | None) -> tuple[str, ...]:
     return tuple(names)
 
 
-def require_used(name: str, options: ImportOptions) -> ImportOptions:
+def require_used(name: str, options: ImportOptions, uses: str | None = None) -> ImportOptions:
     """Return options of which a format uses all.
 
     Raises:
         click.UsageError: it has no use for one that was given.
     """
-    unused = unused_options(name, options)
+    unused = unused_options(name, options, uses)
     if unused:
         raise click.UsageError(f"{', '.join(unused)}: the format {name} has no use for this.")
     return options

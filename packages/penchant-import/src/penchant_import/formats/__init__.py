@@ -15,7 +15,6 @@ from penchant_import.formats import (
     books,
     broadcasts,
     feeds,
-    films,
     gorse,
     harvests,
     interface,
@@ -23,7 +22,6 @@ from penchant_import.formats import (
     libraries,
     metarank,
     recombee,
-    research,
     schema_org,
     shops,
     tables,
@@ -55,16 +53,11 @@ FORMATS: MutableMapping[str, Reader] = {
     "marcxml": libraries.read_marcxml,
     "oai_dc": harvests.read,
     "xmltv": broadcasts.read_xmltv,
-    "movielens": research.read_movielens,
-    "goodbooks": research.read_goodbooks,
     "gorse": gorse.read,
     "recombee": recombee.read,
     "metarank": metarank.read,
     "ga4": analytics.read_ga4,
     "matomo": analytics.read_matomo,
-    "recbole": research.read_recbole,
-    "imdb": films.read_imdb,
-    "tmdb": films.read_tmdb,
     "goodreads": books.read_goodreads,
     "storygraph": books.read_storygraph,
     "calibre": books.read_calibre,
@@ -73,24 +66,24 @@ FORMATS: MutableMapping[str, Reader] = {
     "jellyfin": jellyfin.read,
 }
 
-WINDOWED = frozenset({"feed", "xmltv", "trakt", "jellyfin"})
-"""Formats whose files mostly hold what is newest or one page: what is not in one of them is not gone."""
+DATASETS = ("movielens", "goodbooks", "recbole", "imdb", "tmdb")
+"""Formats of before that are data sets of the package penchant-lab."""
 _PERSONAL = "user time_format without_times"
-_TABLE = "delimiter encoding"
-_ANY_TABLE = (
+TABLE = "delimiter encoding"
+ANY_TABLE = (
     f"{_PERSONAL} id_column label_column keywords catalogs user_column type_column rating_column time_column types"
     " rating_scale decimal"
 )
 _OPTIONS: MutableMapping[str, str] = {
     "ndjson": "",
     "specification": "",
-    "csv": f"{_ANY_TABLE} {_TABLE} columns",
-    "parquet": _ANY_TABLE,
-    "shopify": f"{_TABLE} id_column keywords",
-    "woocommerce": f"{_TABLE} id_column keywords",
-    "magento": f"{_TABLE} id_column keywords",
-    "prestashop": f"{_TABLE} id_column keywords",
-    "merchant": f"{_TABLE} id_column time_format",
+    "csv": f"{ANY_TABLE} {TABLE} columns",
+    "parquet": ANY_TABLE,
+    "shopify": f"{TABLE} id_column keywords",
+    "woocommerce": f"{TABLE} id_column keywords",
+    "magento": f"{TABLE} id_column keywords",
+    "prestashop": f"{TABLE} id_column keywords",
+    "merchant": f"{TABLE} id_column time_format",
     "schema.org": "id_column time_format",
     "feed": "encoding",
     "wxr": "encoding id_column label_column keywords catalogs",
@@ -98,29 +91,24 @@ _OPTIONS: MutableMapping[str, str] = {
     "marcxml": "encoding id_column",
     "oai_dc": "encoding id_column",
     "xmltv": "encoding id_column",
-    "movielens": "rating_scale time_format without_times",
-    "goodbooks": "rating_scale",
     "gorse": "keywords catalogs label_column types time_format without_times",
     "recombee": "id_column label_column keywords catalogs time_format without_times",
     "metarank": "label_column keywords catalogs types time_format without_times",
     "ga4": "id_column user_column types without_times",
     "matomo": "id_column user_column types time_format without_times",
-    "recbole": f"{_ANY_TABLE} {_TABLE} columns",
-    "imdb": "",
-    "tmdb": _TABLE,
-    "goodreads": f"{_PERSONAL} {_TABLE} types",
-    "storygraph": f"{_PERSONAL} {_TABLE} types",
+    "goodreads": f"{_PERSONAL} {TABLE} types",
+    "storygraph": f"{_PERSONAL} {TABLE} types",
     "calibre": f"{_PERSONAL} id_column",
-    "letterboxd": f"{_PERSONAL} {_TABLE}",
+    "letterboxd": f"{_PERSONAL} {TABLE}",
     "trakt": f"{_PERSONAL} id_column",
     "jellyfin": f"{_PERSONAL} encoding",
 }
 """What of `ImportOptions` each format uses, beside words and their language, which are for all."""
 
 
-def unused_options(name: str, options: ImportOptions) -> list[str]:
-    """Return the options that were given and that a format has no use for, as they are written."""
-    used = {*_OPTIONS.get(name, _ANY_TABLE + _TABLE).split(), "words", "language"}
+def unused_options(name: str, options: ImportOptions, uses: str | None = None) -> list[str]:
+    """Return the options that were given and that a format, or what ``uses`` others, has no use for, as written."""
+    used = {*(_OPTIONS.get(name, ANY_TABLE + TABLE) if uses is None else uses).split(), "words", "language"}
     default = ImportOptions()
     given = (each.name for each in fields(ImportOptions) if getattr(options, each.name) != getattr(default, each.name))
     return [f"--{'type' if each == 'types' else each.replace('_', '-')}" for each in given if each not in used]
@@ -134,15 +122,18 @@ MAX_LOOKED_AT = 10 * MAX_TEXTS
 """Pieces that are read for the first texts."""
 
 
-def read_drafts(name: str, files: Files, options: ImportOptions, notes: Notes) -> Iterator[Draft]:
-    """Yield what the files of a format hold; note the files that it does not know.
+def read_drafts(
+    name: str, files: Files, options: ImportOptions, notes: Notes, reader: Reader | None = None
+) -> Iterator[Draft]:
+    """Yield what the files of a format, or what a reader of its own takes, hold; note the files that it does not know.
 
     Where descriptions are met the files are begun once more, to find out what stands in most of these.
     """
+    reader = FORMATS[name] if reader is None else reader
     files.encoding = options.encoding
-    notes.boilerplate = Boilerplate(lambda: _descriptions(name, files, options))
+    notes.boilerplate = Boilerplate(lambda: _descriptions(reader, files, options))
     omitted: Counter[tuple[str, str]] = Counter()
-    for draft in FORMATS[name](files, options, notes):
+    for draft in reader(files, options, notes):
         untimed_by = draft.untimed_by if options.without_times else None
         if untimed_by is not None:
             notes.left_out(draft.file, untimed_by, NOW, draft.line)
@@ -166,14 +157,14 @@ def read_drafts(name: str, files: Files, options: ImportOptions, notes: Notes) -
         notes.left_out(shown, "(the whole file)", f"no file of {name} that is taken", 1)
 
 
-def _descriptions(name: str, files: Files, options: ImportOptions) -> Iterator[str]:
+def _descriptions(reader: Reader, files: Files, options: ImportOptions) -> Iterator[str]:
     """Yield the descriptions of the first pieces, as many as boilerplate is found by."""
     count = 0
     # A file that cannot be read to its end says so where its pieces are read.
     with contextlib.suppress(PenchantError):
         others = Files(files.all)
         others.encoding = options.encoding
-        for draft in islice(FORMATS[name](others, options, Notes()), MAX_LOOKED_AT):
+        for draft in islice(reader(others, options, Notes()), MAX_LOOKED_AT):
             if draft.kind is not DraftKind.PIECE or count >= MAX_TEXTS:
                 return
             if draft.problem is None and isinstance(text := extras_of(draft.body).get("description"), str):

@@ -11,7 +11,6 @@ from typing import Any
 
 from penchant_import.drafts import Draft, DraftKind, problem_draft
 from penchant_import.files import MAX_LINE_BYTES, Files, InputFile, TableRow, UnreadableFile, printable
-from penchant_import.formats.research import OF_THE_OWNER, PERSONAL_SHELVES
 from penchant_import.moments import shown
 from penchant_import.opinions import Attitude, Opinions
 from penchant_import.options import ImportOptions
@@ -20,6 +19,15 @@ from penchant_import.placeholders import is_never
 from penchant_import.report import Notes
 from penchant_import.texts import plain_text
 
+_PERSONAL_NAMES = """
+to-read currently-reading read owned owned-books own i-own books-i-own own-it my-books
+my-library library default favorites favourites favourite favorite favorite-books
+all-time-favorites wish-list wishlist to-buy maybe finished have abandoned did-not-finish dnf
+re-read reread kindle ebook ebooks e-book e-books audiobook audiobooks audio-books
+"""
+PERSONAL_SHELVES = frozenset(_PERSONAL_NAMES.split())
+"""Shelves that tell of their owner, not of the book."""
+OF_THE_OWNER = "a shelf that says nothing of the book"
 STARS = 5.0
 """The best rating of both: Calibre counts half stars."""
 _BOOK_ID = "Book Id"

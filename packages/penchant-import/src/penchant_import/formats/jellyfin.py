@@ -14,7 +14,6 @@ import msgspec
 
 from penchant_import.drafts import Draft, DraftKind, problem_draft, share_of
 from penchant_import.files import AnswerEntry, Files, InputFile, UnreadableFile, read_answer
-from penchant_import.formats.films import ACTORS
 from penchant_import.markup import local_name, read_items, text_of
 from penchant_import.opinions import Attitude, Opinions
 from penchant_import.options import ImportOptions
@@ -34,6 +33,8 @@ from penchant_import.pieces import (
 from penchant_import.report import Notes
 from penchant_import.texts import plain_text
 
+ACTORS = 5
+"""Actors of a film that are taken: those named first."""
 BEST = 10.0
 """The best rating that a person can give, in both."""
 _KINDS = ("Movie", "Series", "MusicAlbum", "MusicVideo", "AudioBook", "Book", "Video")

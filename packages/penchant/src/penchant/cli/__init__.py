@@ -28,6 +28,7 @@ _HEADINGS: Mapping[str, Mapping[str, str]] = {
     "Bring in and write out": {
         "import": "importing:import_files",
         "keywords": _ELSEWHERE,
+        "dataset": _ELSEWHERE,
         "export": "upkeep:export_source",
         "recommend": _ELSEWHERE,
     },

@@ -5,6 +5,7 @@ from typing import Any
 
 from penchant_import.drafts import Draft, DraftKind, problem_draft
 from penchant_import.files import Files, InputFile, TableRow, UnreadableFile
+from penchant_import.formats.jellyfin import ACTORS
 from penchant_import.options import ImportOptions
 from penchant_import.pieces import (
     DESCRIPTION,
@@ -69,8 +70,6 @@ def _title(row: TableRow, file: str, options: ImportOptions, notes: Notes) -> Dr
     return builder.draft()
 
 
-ACTORS = 5
-"""Actors of a film that are taken: those named first."""
 _Credits = Mapping[str, Mapping[str, list[str]]]
 """Actors and directors by film."""
 

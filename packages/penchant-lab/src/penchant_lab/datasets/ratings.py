@@ -22,6 +22,7 @@ from penchant_import.drafts import (
     type_of_rating,
 )
 from penchant_import.files import Files, InputFile, TableForm, TableRow, UnreadableFile
+from penchant_import.formats.books import OF_THE_OWNER, PERSONAL_SHELVES
 from penchant_import.formats.tables import Table, find_roles, note_values, read_interactions
 from penchant_import.options import ImportOptions
 from penchant_import.pieces import PieceBuilder, merge_rows, parts
@@ -130,15 +131,6 @@ def _film(row: TableRow, file: str, tags: _Tags, notes: Notes) -> Draft:
 
 FULL_WEIGHT = 100
 """The weight of the shelf that a book stands on most often."""
-_PERSONAL_NAMES = """
-to-read currently-reading read owned owned-books own i-own books-i-own own-it my-books
-my-library library default favorites favourites favourite favorite favorite-books
-all-time-favorites wish-list wishlist to-buy maybe finished have abandoned did-not-finish dnf
-re-read reread kindle ebook ebooks e-book e-books audiobook audiobooks audio-books
-"""
-PERSONAL_SHELVES = frozenset(_PERSONAL_NAMES.split())
-"""Shelves that tell of their owner, not of the book."""
-OF_THE_OWNER = "a shelf that says nothing of the book"
 _BOOK_COLUMNS = ("book_id", "title", "authors")
 _BOOK_EXTRAS = {
     "original_publication_year": "year",
