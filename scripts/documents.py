@@ -30,6 +30,7 @@ from penchant.telemetry import Metrics
 from penchant.web.documents import INTERFACE, OpenApiDocument
 from penchant.web.problems import KINDS
 from penchant.web.routes import interface_operations
+from penchant_client.methods import Methods
 
 OPERATIONS = interface_operations()
 
@@ -393,6 +394,13 @@ def hooks_table() -> str:
     return "\n".join(_table(("hook", ""), rows))
 
 
+def client_table() -> str:
+    """Return the methods of the Python client."""
+    methods = inspect.getmembers(Methods, inspect.isfunction)
+    rows = [(f"`{name}`", (inspect.getdoc(each) or "").partition("\n")[0].replace("``", "`")) for name, each in methods]
+    return "\n".join(_table(("method", ""), rows))
+
+
 TABLES: Mapping[str, Callable[[], str]] = {
     "hooks": hooks_table,
     "settings": settings_table,
@@ -401,5 +409,6 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "metrics": metrics_table,
     "errors": errors_table,
     "commands": commands_table,
+    "client": client_table,
 }
 """What is made of the code, by the name in the documents."""
