@@ -209,7 +209,8 @@ def operations_page(text: str) -> str:
     """Return a page of the interface with what the operations say themselves below each section."""
     document = OpenApiDocument(OPERATIONS, "").document
     head, *parts = _SECTION.split(text)
-    sections = [head]
+    # In the navigation they stand under "Operations".
+    sections = [re.sub(r"^# The interface: (.)", lambda title: f"# {title[1].upper()}", head)]
     for heading, body in zip(parts[::2], parts[1::2], strict=True):
         words = re.split(r"[ ,?]+", heading)
         found = [
