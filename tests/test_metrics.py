@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from prometheus_client import CollectorRegistry
@@ -16,7 +17,7 @@ from databases import prepared_database
 from factories import piece
 from penchant.model import EncodedPiece
 from penchant.settings import METRICS_VARIABLE, counting_alone
-from penchant.storage import Command, Outcome, SubmitPieces, open_storage
+from penchant.storage import Command, SubmitPieces, open_storage
 from penchant.storage.group_commit import Lane
 from penchant.telemetry import Metrics
 from serving import Service
@@ -36,12 +37,12 @@ def test_a_lane_tells_what_waits_and_how_long_it_did() -> None:
     metrics = Metrics()
     held, may_go_on = threading.Event(), threading.Event()
 
-    def carry_out(commands: Sequence[Command]) -> list[Outcome]:
+    def carry_out(commands: Sequence[Command[Any]]) -> list[Any]:
         held.set()
         assert may_go_on.wait(60)
-        return [Outcome() for _ in commands]
+        return [None for _ in commands]
 
-    lane = Lane("content", carry_out, metrics)  # type: ignore[arg-type]
+    lane = Lane("content", carry_out, metrics)
     futures = [lane.enqueue(submission())]
     assert held.wait(60)
     futures += [lane.enqueue(submission(body=b"x" * 100)) for _ in range(3)]

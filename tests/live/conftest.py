@@ -81,7 +81,7 @@ class Sources:
         """Replace the settings of a source."""
         self.do(ReplaceSettings(account_id=self.account, source=source, settings=encode_settings(settings)))
 
-    def do(self, command: Command) -> None:
+    def do(self, command: Command[Any]) -> None:
         """Carry a command out."""
         self.storage.submit(command).result(timeout=120)
 

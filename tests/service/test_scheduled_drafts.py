@@ -21,7 +21,7 @@ from penchant.service.access import KEY_LIFE_S, Access
 from penchant.service.grants import grants_of, person_session
 from penchant.service.rows import row_services
 from penchant.settings import CurrentSettings, GroupSettings, NodeSettings, PlanSettings
-from penchant.storage import DraftRow
+from penchant.storage.drafts import DraftRow
 from penchant.storage.schema import drafts, keys
 from penchant.wire import DraftEdits, decode_submission, encode
 

@@ -17,7 +17,7 @@ from penchant.service.access import IDLE_S, SEEN_AFTER_S, SESSION_S, AccessContr
 from penchant.service.rates import NodeCounts
 from penchant.settings import CurrentSettings, NodeSettings
 from penchant.storage import Storage
-from penchant.storage.sessions import MOST_OF_KEY
+from penchant.storage.accounts import MOST_OF_KEY
 from penchant.telemetry import Metrics
 
 

@@ -21,7 +21,7 @@ from penchant.service import usage as module
 from penchant.service.access import Access
 from penchant.service.rates import BUCKET_SLOTS, BUCKETS
 from penchant.service.usage import Usage
-from penchant.storage import Outcome
+from penchant.storage import Command, Result
 from penchant.telemetry import Metrics
 
 NOVEMBER = 1_795_000_000.0
@@ -56,9 +56,9 @@ class Slow(AsyncStorage):
         self.before: Callable[[], Awaitable[object]] = nothing
         self.after: Callable[[], Awaitable[object]] = nothing
 
-    async def change_at_last(self, command: object) -> Outcome:
+    async def change_at_last(self, command: Command[Result]) -> Result:
         await self.before()
-        outcome = await super().change_at_last(command)  # type: ignore[arg-type]
+        outcome = await super().change_at_last(command)
         await self.after()
         return outcome
 

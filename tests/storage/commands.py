@@ -11,14 +11,14 @@ from penchant.storage import (
     FeedCursor,
     InteractionQuery,
     KeyRecord,
-    Outcome,
-    PutPlacement,
     RecordInteractions,
     ReplacePreferences,
+    Result,
     SourceHead,
     Storage,
     SubmitPieces,
 )
+from penchant.storage.placements import PutPlacement
 from penchant_engine.model import InteractionType
 
 WORDS = ["harbour", "lantern", "meadow", "violin", "granite", "ember", "willow", "compass", "thistle", "anchor"]
@@ -32,7 +32,9 @@ def submitting(account: int, *ids: str, source: str = "s", body: bytes = b"{}", 
     return SubmitPieces(account_id=account, source=source, pieces=encoded(*ids, body=body), **limits)
 
 
-def watching(account: int, *users: str, piece: str = "a", at: int | None = None, event: str | None = None) -> Command:
+def watching(
+    account: int, *users: str, piece: str = "a", at: int | None = None, event: str | None = None
+) -> RecordInteractions:
     new = [
         NewInteraction(user_id=user, type=InteractionType.WATCH, piece_id=piece, occurred_at=at, event_id=event)
         for user in users
@@ -46,7 +48,7 @@ def editing(account: int, piece_id: str, *, is_listed: bool, actor: str = "") ->
     )
 
 
-def done(storage: Storage, command: Command) -> Outcome:
+def done(storage: Storage, command: Command[Result]) -> Result:
     return storage.submit(command).result(timeout=120)
 
 

@@ -75,7 +75,7 @@ def fill(storage: Storage) -> None:
     storage.keys.revoke("l", actor="test")
     submit(storage, account, bodies(TRAINED_FROM + 5))
     submit(storage, account, bodies(20, TRAINED_FROM))
-    commands: list[Command] = [
+    commands: list[Command[Any]] = [
         submitting(account, "B", "a", "é", "😀", "\uffee", "10", "9"),
         watching(account, "u", "v", at=10**12),
         watching(account, "u", piece="piece-00003", event="e"),

@@ -3,6 +3,7 @@
 import re
 import threading
 import traceback
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -128,12 +129,13 @@ def test_a_deleted_source_is_unknown_and_comes_back_empty(storage: Storage, acco
     done(storage, watching(account, "u", event="e"))
     done(storage, DeleteSource(account_id=account, source="s"))
 
-    for command in (
+    commands: list[Command[Any]] = [
         DeletePieces(account_id=account, source="s", ids=[]),
         ReplaceList(account_id=account, source="s", kind=ListKind.BLACKLIST, ids=[]),
         watching(account, "u"),
         erasing(account, "u"),
-    ):
+    ]
+    for command in commands:
         with pytest.raises(UnknownSource):
             done(storage, command)
     done(storage, submitting(account))
@@ -169,7 +171,7 @@ def test_a_list_is_edited_up_to_its_longest(storage: Storage, account: int) -> N
 
 
 def test_every_change_raises_the_version(storage: Storage, account: int) -> None:
-    commands: list[Command] = [
+    commands: list[Command[Any]] = [
         submitting(account),
         submitting(account, "a", "b"),
         DeletePieces(account_id=account, source="s", ids=["no"]),

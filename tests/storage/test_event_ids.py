@@ -11,7 +11,7 @@ from sqlalchemy import delete, update
 from sqlalchemy.event import listen, remove
 
 from penchant.model import NewInteraction
-from penchant.storage import EraseUser, Outcome, RecordInteractions, Storage, TakeBack
+from penchant.storage import EraseUser, InteractionReceipt, RecordInteractions, Storage, TakeBack
 from penchant.storage.hashing import event_key, shared_event_key, source_id
 from penchant.storage.schema import event_ids, interactions, sources
 from penchant_engine.model import InteractionType
@@ -41,7 +41,7 @@ def account(storage: Storage) -> int:
     return account
 
 
-def record(storage: Storage, account: int, piece: str, *events: Event, source: str = "s") -> Outcome:
+def record(storage: Storage, account: int, piece: str, *events: Event, source: str = "s") -> InteractionReceipt:
     """Record an interaction with a piece for each person and event id."""
     new = [
         NewInteraction(user_id=user, type=InteractionType.WATCH, piece_id=piece, occurred_at=5, event_id=event)
@@ -50,7 +50,7 @@ def record(storage: Storage, account: int, piece: str, *events: Event, source: s
     return done(storage, RecordInteractions(account_id=account, source=source, interactions=new))
 
 
-def recorded(outcome: Outcome) -> list[Event]:
+def recorded(outcome: InteractionReceipt) -> list[Event]:
     """Return the person and the piece of each answer."""
     return [(each.user_id, each.piece_id) for each in outcome.interactions]
 

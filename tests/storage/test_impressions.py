@@ -10,14 +10,8 @@ import pytest
 from penchant.clock import Clock
 from penchant.model import ListIdentity, NewImpression, NewInteraction
 from penchant.service.placements.impressions import ListIds
-from penchant.storage import (
-    DeleteSource,
-    MoveSide,
-    RecordImpressions,
-    RecordInteractions,
-    Storage,
-)
-from penchant.storage.impression_ledger import LISTS_A_DAY
+from penchant.storage import DeleteSource, MoveSide, RecordInteractions, Storage
+from penchant.storage.impression_ledger import LISTS_A_DAY, RecordImpressions
 from penchant.storage.placement_counts import LISTS, PINNED_STAGE, RAISED, SHOWN, SUCCEEDED
 from penchant_engine.model import DAY_MS, PIN, QUOTA, InteractionType
 from storage.commands import done, erasing, head, putting, submitting

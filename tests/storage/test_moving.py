@@ -7,6 +7,7 @@ import sys
 import time
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -95,7 +96,7 @@ def test_an_empty_database_moves(sides: Sides) -> None:
 
 def change(storage: Storage, account: int) -> None:
     """Change what `fill` stored, in every way."""
-    commands: list[Command] = [
+    commands: list[Command[Any]] = [
         submitting(account, "B", "new", body=b'{"x":1}'),
         DeletePieces(account_id=account, source="s", ids=["9", "new"]),
         watching(account, "v", event="g"),
@@ -388,8 +389,8 @@ STEPS = st.lists(
 )
 
 
-def step_of(account: int, kind: str, what: str) -> Command:
-    commands: dict[str, Command] = {
+def step_of(account: int, kind: str, what: str) -> Command[Any]:
+    commands: dict[str, Command[Any]] = {
         "submit": submitting(account, what),
         "delete": DeletePieces(account_id=account, source="s", ids=[what]),
         "watch": watching(account, what),

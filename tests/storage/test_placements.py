@@ -3,7 +3,8 @@
 import pytest
 
 from penchant.errors import PlacementChanged, TooManyPlacements, UnknownSource
-from penchant.storage import DeletePlacement, DeleteSource, Storage
+from penchant.storage import DeleteSource, Storage
+from penchant.storage.placements import DeletePlacement
 from storage.commands import done, head, putting, submitting
 
 

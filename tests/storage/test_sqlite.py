@@ -22,7 +22,7 @@ from penchant.model import NewInteraction
 from penchant.storage import RecordInteractions, Storage, TakeBack, open_storage
 from penchant.storage.bodies import Dictionaries
 from penchant.storage.databases.sqlite import SqliteDatabase
-from penchant.storage.writes import WriteTransaction
+from penchant.storage.transaction import WriteTransaction
 from penchant_engine.model import InteractionType
 from storage.commands import done, erasing, preferring, submitting, watching
 
@@ -248,7 +248,7 @@ def test_pieces_are_looked_up_by_their_ids_however_many_the_source_has(tmp_path:
     new = [NewInteraction(user_id="u", type=InteractionType.WATCH, piece_id=each) for each in ("a", "b")]
     clicks = [RecordInteractions(account_id=account, source="s", interactions=[each], looks_up=True) for each in new]
     with storage.keys._transactions.write() as connection:
-        WriteTransaction(connection, database, Dictionaries(), 0).record(clicks)
+        WriteTransaction(connection, database, Dictionaries(), 0).apply(clicks)
 
     assert plans == ["SEARCH pieces USING INDEX sqlite_autoindex_pieces_1 (source_id=? AND piece_id=?)"] * 3
     storage.close()

@@ -11,7 +11,7 @@ from penchant.clock import Clock
 from penchant.model import NewImpression
 from penchant.service.placements.cards import LEAST_PEOPLE, MAX_SHOWN
 from penchant.service.placements.impressions import ListIds
-from penchant.storage import RecordImpressions
+from penchant.storage.impression_ledger import RecordImpressions
 from penchant.storage.impressions import SLICES
 from penchant_engine.model import DAY_MS
 from serving import Service

@@ -11,7 +11,7 @@ from factories import piece
 from penchant.clock import Clock
 from penchant.model import ListIdentity, NewImpression
 from penchant.service.placements.impressions import ListIds
-from penchant.storage import RecordImpressions
+from penchant.storage.impression_ledger import RecordImpressions
 from penchant_engine.model import DAY_MS, PIN
 from serving import Service
 from shown import list_id, report, show

@@ -15,7 +15,8 @@ from penchant.service.lists.kinds import ListWish, PlacementRequest, counts_tren
 from penchant.service.placements.lists import choice_of, under_rules
 from penchant.service.placements.results import worse_variants
 from penchant.service.placements.versions import PlacementInForce, read_row
-from penchant.storage import PlacementRow, Storage
+from penchant.storage import Storage
+from penchant.storage.placements import PlacementRow
 from penchant.wire import ListRules
 from penchant_engine.index import FloatArray, IntArray, PieceCounts, Segment, Strings
 from penchant_engine.index.arrays import starts_of

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from penchant.model import NewInteraction
 from penchant.storage import SourceExport
+from penchant.storage.drafts import open_drafts
+from penchant.storage.placements import read_placements
 from penchant.wire import (
     decode_stored_settings,
     encode,
@@ -55,10 +57,10 @@ def export_lines(export: SourceExport, parts: ExportParts, now: int) -> Iterator
         rule = b"" if settings.words is None else b',"%s":%s' % (WORD_RULE.encode(), encode(word_rule_numbers()))
         yield b'{"settings":' + encode_settings(settings) + rule + b"}\n"
     if parts.placements:
-        for row in export.placements():
+        for row in export.read(read_placements):
             yield b'{"placement":' + encode_exported_placement(row.name, row.body, row.assignment) + b"}\n"
     if parts.drafts:
-        yield from (b'{"draft":' + encode_exported_draft(*each) + b"}\n" for each in export.drafts())
+        yield from (b'{"draft":' + encode_exported_draft(*each) + b"}\n" for each in export.read(open_drafts))
     if parts.interactions:
         oldest = settings.oldest_day(now // DAY_MS) * DAY_MS
         yield from _interaction_lines(export, oldest)

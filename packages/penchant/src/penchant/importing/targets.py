@@ -13,16 +13,16 @@ from penchant.live.word_writer import WordWriter, replace_settings
 from penchant.model import EncodedPiece, ListKind, NewInteraction, SourceSettings
 from penchant.storage import (
     Command,
-    Outcome,
-    PutPlacement,
     RecordInteractions,
     ReplaceList,
     ReplacePreferences,
-    SaveDraft,
+    Result,
     Storage,
     SubmitPieces,
     source_id,
 )
+from penchant.storage.drafts import SaveDraft
+from penchant.storage.placements import PutPlacement
 from penchant.wire import (
     MAX_DRAFTS,
     MAX_PLACEMENT_VERSIONS,
@@ -179,7 +179,7 @@ class StoredTarget:
         for pending in [self._storage.submit(command) for command in commands[1:]]:
             pending.result()
 
-    def _carry_out(self, command: Command) -> Outcome:
+    def _carry_out(self, command: Command[Result]) -> Result:
         try:
             return self._storage.submit(command).result()
         except UnknownSource:

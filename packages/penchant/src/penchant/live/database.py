@@ -14,7 +14,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from penchant.errors import StorageUnavailable
 from penchant.live.admission import AccountLoads, RecentAccounts, charged
-from penchant.storage import AddUsage, Command, Outcome, RecordImpressions, RecordInteractions, Storage
+from penchant.storage import Command, Storage
 from penchant.telemetry import Metrics
 from penchant.tracing import tracing
 
@@ -210,7 +210,7 @@ class AsyncStorage:
 
         return start(run)
 
-    async def change(self, command: Command) -> Outcome:
+    async def change(self, command: Command[Result]) -> Result:
         """Carry out a command; returns after its group's commit.
 
         Raises:
@@ -224,7 +224,7 @@ class AsyncStorage:
                 "The change was not stored in time; it may or may not be stored. Send it again.", retry_after_s=1
             ) from None
 
-    async def change_at_last(self, command: Command) -> Outcome:
+    async def change_at_last(self, command: Command[Result]) -> Result:
         """Carry out a command, however long that takes, for who must not send one again that is still under way.
 
         Raises:
@@ -233,8 +233,7 @@ class AsyncStorage:
         started = time.perf_counter()
         with tracing.span("change"):
             outcome = await asyncio.wrap_future(self.storage.submit(command))
-        lane = "interactions" if isinstance(command, RecordInteractions | RecordImpressions | AddUsage) else "content"
-        self._metrics.commit_seconds.labels(lane).observe(time.perf_counter() - started)
+        self._metrics.commit_seconds.labels(command.lane).observe(time.perf_counter() - started)
         return outcome
 
 

@@ -12,7 +12,7 @@ import asyncio
 import contextlib
 import threading
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar, overload
 
 from penchant.errors import Overloaded, PenchantError
 from penchant.live.database import AsyncStorage
@@ -20,8 +20,7 @@ from penchant.live.heads import SourceName
 from penchant.model import SourceSettings
 from penchant.storage import (
     NO_WORDS,
-    Outcome,
-    PublishDraft,
+    PieceSubmission,
     ReplaceSettings,
     Storage,
     StoreWords,
@@ -29,6 +28,7 @@ from penchant.storage import (
     WordRules,
     WordRulesChanged,
 )
+from penchant.storage.drafts import DraftPublication, PublishDraft
 from penchant.wire import decode_stored_settings, decode_word_rule, encode_settings, encode_word_rule, encode_words
 from penchant_engine.bounded_cache import BoundedCache
 
@@ -72,7 +72,7 @@ class WordWriter:
         self._rules: BoundedCache[tuple[int, str], WordRules] = BoundedCache(REMEMBERED)
         self._guard = threading.Lock()
 
-    def needs_words(self, command: PiecesCommand) -> bool:
+    def needs_words(self, command: SubmitPieces | PublishDraft) -> bool:
         """Return whether there are words to be worked out before pieces are submitted, as far as is known."""
         return (self._known(command) or _rules_of_new(command)) != NO_WORDS
 
@@ -90,7 +90,7 @@ class WordWriter:
         with self._guard:
             self._rules.put((command.account_id, command.source), changed.rules)
 
-    def submit(self, command: SubmitPieces) -> Outcome:
+    def submit(self, command: SubmitPieces) -> PieceSubmission:
         """Carry out a submission with its words, and return after the commit; as `Storage.submit`."""
         for _ in range(ATTEMPTS):
             try:
@@ -170,7 +170,13 @@ class WordTasks:
         self._writer = writer
         self._tasks: dict[SourceName, asyncio.Task[None]] = {}
 
-    async def submit(self, command: PiecesCommand) -> Outcome:
+    @overload
+    async def submit(self, command: SubmitPieces) -> PieceSubmission: ...
+
+    @overload
+    async def submit(self, command: PublishDraft) -> DraftPublication: ...
+
+    async def submit(self, command: Any) -> Any:
         """Carry out a submission with its words; as `AsyncStorage.change`."""
         for _ in range(ATTEMPTS):
             needs_words = self._writer.needs_words(command)

@@ -35,8 +35,10 @@ from penchant.storage import (
     DeletePieces,
     DeleteSource,
     EditList,
-    Outcome,
+    PieceDeletion,
     ReplaceList,
+    SettingsChange,
+    SourceChange,
     SourceHead,
     SubmitPieces,
     source_id,
@@ -116,7 +118,7 @@ class Curation:
         """Return the ids on a list, in its order."""
         return list(view.whitelist if kind is ListKind.WHITELIST else view.blacklist)
 
-    async def replace_list(self, access: Access, source: str, kind: ListKind, ids: Sequence[str]) -> Outcome:
+    async def replace_list(self, access: Access, source: str, kind: ListKind, ids: Sequence[str]) -> SourceChange:
         """Replace a list; the order of ids is kept.
 
         Raises:
@@ -126,7 +128,7 @@ class Curation:
 
     async def edit_list(
         self, access: Access, source: str, kind: ListKind, piece_id: str, *, is_listed: bool
-    ) -> Outcome:
+    ) -> SourceChange:
         """Put a piece at the end of a list, or take it off; what others change in it meanwhile stays.
 
         Raises:
@@ -136,7 +138,7 @@ class Curation:
         command = EditList(**access.command_of(source), kind=kind, piece_id=piece_id, is_listed=is_listed)
         return await self._database.change(command)
 
-    async def replace_settings(self, access: Access, source: str, settings: SourceSettings) -> Outcome:
+    async def replace_settings(self, access: Access, source: str, settings: SourceSettings) -> SettingsChange:
         """Replace the settings of a source.
 
         Where pieces get other words, that is waited for, some seconds: lists have them from the returned version on,
@@ -155,7 +157,7 @@ class Curation:
         if not outcome.pending or not await self._words.settle((access.account_id, source), WORDS_TIMEOUT_S):
             return outcome
         head = await self._views.head(access.account_id, source, min_version=outcome.version)
-        return replace(outcome, version=head.version)
+        return outcome._replace(version=head.version)
 
 
 MAX_LISTINGS = 6
@@ -345,15 +347,15 @@ class Content:
             return self._creations.creating(access.account_id, self._settings.now.source_creations_per_minute)
         return nullcontext()
 
-    async def delete(self, access: Access, source: str, ids: Sequence[str]) -> Outcome:
+    async def delete(self, access: Access, source: str, ids: Sequence[str]) -> PieceDeletion:
         """Delete the pieces with these ids; unknown ones are no error."""
         return await self._database.change(DeletePieces(**access.command_of(source), ids=ids))
 
-    async def clear(self, access: Access, source: str) -> Outcome:
+    async def clear(self, access: Access, source: str) -> PieceDeletion:
         """Delete every piece of a source."""
         return await self._database.change(ClearPieces(**access.command_of(source)))
 
-    async def delete_source(self, access: Access, source: str, confirm: str | None) -> Outcome:
+    async def delete_source(self, access: Access, source: str, confirm: str | None) -> PieceDeletion:
         """Delete a source with everything in it, if ``confirm`` repeats its name.
 
         Raises:

@@ -37,22 +37,21 @@ from penchant.service.content import WORDS_TIMEOUT_S, Curation
 from penchant.service.grants import PERSON, editor_again
 from penchant.service.placements.lists import check_quotas
 from penchant.service.placements.versions import PlacementInForce, planned, read_row
-from penchant.storage import (
+from penchant.storage import SourceChange, source_id
+from penchant.storage.drafts import (
     DeleteDraft,
     DraftAct,
     DraftBasis,
+    DraftPublication,
     DraftRow,
     DueDraft,
     MoveDraft,
-    Outcome,
-    PlacementEdit,
-    PlacementRow,
     PublishDraft,
     ReplacedState,
     SaveDraft,
     StepGrant,
-    source_id,
 )
+from penchant.storage.placements import PlacementEdit, PlacementRow
 from penchant.telemetry import Metrics, logger
 from penchant.wire import (
     MAX_DRAFTS,
@@ -137,7 +136,7 @@ class Drafts:
             max_drafts=MAX_DRAFTS,
             revision=None if revision is None else parse_revision(revision),
         )
-        return _draft_of(await self._database.change(command))
+        return (await self._database.change(command)).draft
 
     async def get(self, access: Access, source: str, name: str) -> DraftRow:
         """Return a draft.
@@ -168,7 +167,7 @@ class Drafts:
         """Return the drafts of a source without what they edit, those of which something was done last first."""
         return await self._database.promptly(self._stored.list_of, source_id(access.account_id, source))
 
-    async def delete(self, access: Access, source: str, name: str) -> Outcome:
+    async def delete(self, access: Access, source: str, name: str) -> SourceChange:
         """Delete a draft; an unknown one is no error. What was published with it stays in force."""
         return await self._database.change(DeleteDraft(**access.command_of(source), name=name))
 
@@ -210,7 +209,7 @@ class Drafts:
 
     async def publish(
         self, access: Access, source: str, name: str, *, force: bool = False, revision: str | None = None
-    ) -> Outcome:
+    ) -> DraftPublication:
         """Put all that a draft edits in force at one version, or nothing of it.
 
         Raises:
@@ -233,12 +232,12 @@ class Drafts:
         note: str = "",
         force: bool = False,
         revision: str | None = None,
-    ) -> Outcome:
+    ) -> DraftPublication:
         """Publish a draft that was proposed; raises as `publish`."""
         act = _act(access, source, name, step="accept", states=frozenset({"proposed"}), note=note)
         return await self._apply(access, _seen(act, revision), force=force)
 
-    async def undo(self, access: Access, source: str, name: str, *, revision: str | None = None) -> Outcome:
+    async def undo(self, access: Access, source: str, name: str, *, revision: str | None = None) -> DraftPublication:
         """Put what the publication of a draft replaced in force again, at one version, or nothing of it.
 
         Raises:
@@ -263,7 +262,7 @@ class Drafts:
                 logger.info("a scheduled draft was not published yet")
 
     async def _publish_due(self, due: DueDraft) -> None:
-        act = DraftAct(
+        act = DraftAct[Any](
             account_id=due.account_id,
             source=due.source,
             actor=due.schedule.actor,
@@ -303,16 +302,18 @@ class Drafts:
         return access
 
     async def _move(
-        self, act: DraftAct, state: str, due_at: int | None = None, *, grant: StepGrant | None = None
+        self, act: DraftAct[Any], state: str, due_at: int | None = None, *, grant: StepGrant | None = None
     ) -> DraftRow:
-        return _draft_of(await self._database.change(_moving(act, state, due_at, grant)))
+        return (await self._database.change(_moving(act, state, due_at, grant))).draft
 
     @staticmethod
     def _require(access: Access, edits: DraftEdits) -> None:
         for feature in edits.features:
             AccessControl.require(access, feature)
 
-    async def _apply(self, access: Access, act: DraftAct, *, force: bool = False, undoes: bool = False) -> Outcome:
+    async def _apply(
+        self, access: Access, act: DraftAct[Any], *, force: bool = False, undoes: bool = False
+    ) -> DraftPublication:
         """Publish or undo a draft as it is now, by what is in force now; tried again where that changes meanwhile."""
         name = (act.account_id, act.source)
         for attempt in range(ATTEMPTS):
@@ -343,7 +344,7 @@ class Drafts:
             return outcome
         raise AssertionError
 
-    def _publishing(self, act: DraftAct, basis: DraftBasis, edits: DraftEdits, view: View) -> PublishDraft:
+    def _publishing(self, act: DraftAct[Any], basis: DraftBasis, edits: DraftEdits, view: View) -> PublishDraft:
         """Return the command that puts edits in force."""
         current = decode_stored_settings(basis.settings)
         self._check(edits, current, view)
@@ -379,7 +380,7 @@ def _changes(view: View, edits: DraftEdits) -> dict[ListKind, ListChange]:
     return {kind: change for kind, change in changes.items() if change is not None}
 
 
-def _undoing(act: DraftAct, basis: DraftBasis, replaced: ReplacedState) -> PublishDraft:
+def _undoing(act: DraftAct[Any], basis: DraftBasis, replaced: ReplacedState) -> PublishDraft:
     """Return the command that puts in force again what a publication replaced."""
     placements: dict[str, PlacementInForce | None] = {}
     for name, stored in replaced.placements.items():
@@ -402,7 +403,7 @@ def _undoing(act: DraftAct, basis: DraftBasis, replaced: ReplacedState) -> Publi
     )
 
 
-def _shared(act: DraftAct, basis: DraftBasis) -> dict[str, Any]:
+def _shared(act: DraftAct[Any], basis: DraftBasis) -> dict[str, Any]:
     """Return the members that every publication has: who does it to which draft, and what it has gone by."""
     return _members(act) | {
         "revision": basis.draft.revision,
@@ -414,31 +415,25 @@ def _shared(act: DraftAct, basis: DraftBasis) -> dict[str, Any]:
     }
 
 
-def _act(access: Access, source: str, name: str, *, step: str, states: frozenset[str], note: str = "") -> DraftAct:
-    return DraftAct(**access.command_of(source), name=name, step=step, states=states, note=note)
+def _act(access: Access, source: str, name: str, *, step: str, states: frozenset[str], note: str = "") -> DraftAct[Any]:
+    return DraftAct[Any](**access.command_of(source), name=name, step=step, states=states, note=note)
 
 
-def _seen(act: DraftAct, revision: str | None) -> DraftAct:
+def _seen(act: DraftAct[Any], revision: str | None) -> DraftAct[Any]:
     """Return an act of somebody who has seen a revision, where they name one."""
     return act if revision is None else replace(act, revision=parse_revision(revision), names_revision=True)
 
 
-def _moving(act: DraftAct, state: str, due_at: int | None = None, grant: StepGrant | None = None) -> MoveDraft:
+def _moving(act: DraftAct[Any], state: str, due_at: int | None = None, grant: StepGrant | None = None) -> MoveDraft:
     return MoveDraft(**_members(act), state=state, due_at=due_at, grant=grant)
 
 
-def _members(act: DraftAct) -> dict[str, Any]:
+def _members(act: DraftAct[Any]) -> dict[str, Any]:
     return {each.name: getattr(act, each.name) for each in fields(act)}
 
 
 def _step_grant(grant: Grant | None) -> StepGrant | None:
     return None if grant is None else StepGrant(grant.account, grant.role.value, grant.plan, grant.group)
-
-
-def _draft_of(outcome: Outcome) -> DraftRow:
-    if outcome.draft is None:
-        raise TypeError("the command leaves no draft")
-    return outcome.draft
 
 
 def _edit(made: PlacementInForce | str) -> PlacementEdit:

@@ -18,7 +18,8 @@ from penchant.service.access import Access
 from penchant.storage import (
     EraseUser,
     InteractionQuery,
-    Outcome,
+    InteractionReceipt,
+    PeopleChange,
     RecordInteractions,
     ReplacePreferences,
     StoredPerson,
@@ -80,7 +81,7 @@ class People:
 
     async def record(
         self, access: Access, source: str, interactions: Sequence[NewInteraction], *, looks_up: bool = False
-    ) -> Outcome:
+    ) -> InteractionReceipt:
         """Store interactions, all or none, but those of people who are switched off; returns after the commit.
 
         With ``looks_up`` the outcome knows of the first one whether its piece is there.
@@ -99,11 +100,11 @@ class People:
         self._metrics.interactions_recorded.inc(len(interactions) - outcome.duplicates - outcome.unstored)
         return outcome
 
-    def is_unknown(self, outcome: Outcome) -> bool:
+    def is_unknown(self, outcome: InteractionReceipt) -> bool:
         """Return whether the source has no piece of what was recorded, or none that the page which sent it may know."""
         return not outcome.is_known or (outcome.piece is not None and not is_public(outcome.piece, self.now()))
 
-    def expired(self, outcome: Outcome) -> int:
+    def expired(self, outcome: InteractionReceipt) -> int:
         """Return how many of the interactions that were recorded are past their retention, and count for nothing."""
         settings = decode_stored_settings(outcome.settings)
         return sum(moment < settings.oldest_day(self.now() // DAY_MS) * DAY_MS for moment in outcome.moments)
@@ -125,7 +126,9 @@ class People:
         read = self._database.storage.people.read_preferences
         return decode_preferences(await self._database.read(read, view.head.source_id, user_id))
 
-    async def replace_preferences(self, access: Access, source: str, user_id: str, preferences: Preferences) -> Outcome:
+    async def replace_preferences(
+        self, access: Access, source: str, user_id: str, preferences: Preferences
+    ) -> PeopleChange:
         """Store what a person has said, or remove it where that is nothing; returns after the commit."""
         outcome = await self._database.change(
             ReplacePreferences(
@@ -140,7 +143,7 @@ class People:
         self._metrics.preferences_replaced.inc()
         return outcome
 
-    async def take_back(self, access: Access, source: str, chosen: TakenBack) -> Outcome:
+    async def take_back(self, access: Access, source: str, chosen: TakenBack) -> PeopleChange:
         """Delete what a person did of one type with a piece, and begin to make lists that know nothing of it."""
         outcome = await self._database.change(
             TakeBack(account_id=access.account_id, source=source, actor=access.key_id, **asdict(chosen))
@@ -151,7 +154,7 @@ class People:
             self._views.refresh_soon(access.account_id, source)
         return outcome
 
-    async def erase(self, access: Access, source: str, user_id: str) -> Outcome:
+    async def erase(self, access: Access, source: str, user_id: str) -> PeopleChange:
         """Delete all that is stored of a person, and begin to make lists that know nothing of it."""
         outcome = await self._database.change(
             EraseUser(account_id=access.account_id, source=source, actor=access.key_id, user_id=user_id)

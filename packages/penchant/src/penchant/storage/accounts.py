@@ -1,24 +1,44 @@
 """Accounts as they are stored: their names, what they use, what was changed of theirs, and their API keys.
 
-Keys are stored by their hashes; each is in a plan.
+Keys are stored by their hashes; each is in a plan. So are sessions at the dashboard, each of a key.
 """
 
-import time
 from collections import Counter
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import ClassVar, NamedTuple
 
-from sqlalchemy import BigInteger, ColumnElement, Connection, Update, bindparam, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Update, delete, func, insert, select, update
 
 from penchant.storage import statements
 from penchant.storage.databases.opening import Transactions, now_ms
 from penchant.storage.hashing import account_id as account_number
 from penchant.storage.hashing import key_counter, source_id
 from penchant.storage.records import AccountUsage, AuditEntry, KeyRecord
-from penchant.storage.schema import CONTENT, accounts, audit, counters, keys, sources, usage
+from penchant.storage.schema import CONTENT, accounts, audit, counters, keys, sessions, sources, usage
+from penchant.storage.transaction import INTERACTIONS_LANE, Command, WriteTransaction, note
 
-MILLISECOND_NS = 1_000_000
-MINUTE_MS = 60_000
-"""How long equal entries of the audit log are one, from the first on."""
+MOST_OF_KEY = 100
+"""Sessions that a key has open; of more the oldest end."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddUsage(Command[None]):
+    """Count recommendation answers of an account in a month (``YYYY-MM``)."""
+
+    lane: ClassVar[str] = INTERACTIONS_LANE
+
+    account_id: int
+    month: str
+    answers: int
+
+    @property
+    def order(self) -> int:
+        """Before all sources: its row is the account's, and comes first in every process."""
+        return -1
+
+    def apply(self, transaction: WriteTransaction) -> None:
+        """Add to the row of the month."""
+        transaction.connection.execute(statements.add_usage(transaction.database.insert), asdict(self))
 
 
 class AccountStore:
@@ -155,43 +175,6 @@ class AccountStore:
             ]
 
 
-def note(
-    connection: Connection, account_id: int, actor: str, action: str, *, source: str | None = None, name: str = ""
-) -> None:
-    """Write into the audit log what was done to a source, or to what is called ``name``, in it or in the account.
-
-    An equal entry of the same minute becomes this one, which counts it: so repeats take no rows, and the newest entry
-    is always what was done last. Where two equal ones are noted at once on PostgreSQL both may be written.
-    """
-    moment = time.time_ns()
-    entry: dict[str, Any] = {"account_id": account_id, "actor": actor, "action": action}
-    entry["subject"] = "/".join(each for each in (source, name) if each)
-    entry |= {"audit_id": moment, "recorded_at": moment // MILLISECOND_NS}
-    if connection.execute(_REPEAT, {f"new_{key}": value for key, value in entry.items()}).rowcount == 0:
-        number = None if source is None else source_id(account_id, source)
-        connection.execute(insert(audit), entry | {"of_source": number})
-
-
-def _repeat() -> Update:
-    """Return the statement that makes the latest equal entry of the minute another one, ``new_…``, and counts it."""
-    moment, now = bindparam("new_audit_id", type_=BigInteger), bindparam("new_recorded_at", type_=BigInteger)
-    began_at = func.coalesce(audit.c.first_at, audit.c.recorded_at)
-    latest = select(func.max(audit.c.audit_id)).where(
-        *(audit.c[name] == bindparam(f"new_{name}") for name in ("account_id", "actor", "action", "subject")),
-        audit.c.audit_id > moment - MINUTE_MS * MILLISECOND_NS,
-        # The second bound is for a clock that was set back: what lies ahead of it is not of this minute.
-        began_at.between(now - MINUTE_MS, now + MINUTE_MS),
-    )
-    return (
-        update(audit)
-        .where(audit.c.audit_id == latest.scalar_subquery())
-        .values(audit_id=moment, recorded_at=now, times=func.coalesce(audit.c.times, 1) + 1, first_at=began_at)
-    )
-
-
-_REPEAT = _repeat()
-
-
 def ensure_account(connection: Connection, insert_into: statements.Insert, name: str) -> int:
     """Return the number of an account, which is made if it is missing."""
     number = account_number(name)
@@ -268,3 +251,53 @@ class KeyStore:
 def _find(connection: Connection, key_id: str) -> KeyRecord | None:
     row = connection.execute(_KEY.where(keys.c.key_id == key_id)).one_or_none()
     return None if row is None else KeyRecord(**row._asdict())
+
+
+class SessionRecord(NamedTuple):
+    """A session: whose key it is of, when it was seen last, and when it ends whatever is done, in milliseconds."""
+
+    session_hash: bytes
+    key_id: str
+    seen_at: int
+    ends_at: int
+
+
+class SessionStore:
+    """The sessions of all keys."""
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
+
+    def begin(self, record: SessionRecord) -> None:
+        """Store a session, and end the oldest ones where the key has too many."""
+        with self._transactions.write() as connection:
+            connection.execute(insert(sessions), record._asdict())
+            own = select(sessions.c.session_hash).where(sessions.c.key_id == record.key_id)
+            newest = own.order_by(sessions.c.ends_at.desc(), sessions.c.session_hash).offset(MOST_OF_KEY)
+            surplus = connection.execute(newest).scalars().all()
+            if surplus:
+                connection.execute(delete(sessions).where(sessions.c.session_hash.in_(surplus)))
+
+    def find(self, session_hash: bytes) -> SessionRecord | None:
+        """Return a session; ``None`` where it was ended, or there was none."""
+        with self._transactions.read() as connection:
+            columns = (sessions.c.key_id, sessions.c.seen_at, sessions.c.ends_at)
+            row = connection.execute(select(*columns).where(sessions.c.session_hash == session_hash)).one_or_none()
+            return None if row is None else SessionRecord(session_hash, *row)
+
+    def see(self, session_hash: bytes, seen_at: int) -> None:
+        """Note when a session was seen, unless it was ended meanwhile."""
+        with self._transactions.write() as connection:
+            statement = update(sessions).where(sessions.c.session_hash == session_hash)
+            connection.execute(statement.values(seen_at=seen_at))
+
+    def end(self, session_hash: bytes) -> None:
+        """End a session; again is no error."""
+        with self._transactions.write() as connection:
+            connection.execute(delete(sessions).where(sessions.c.session_hash == session_hash))
+
+
+def purge_sessions(connection: Connection, *, now: int, chunk: int) -> int:
+    """Remove sessions that are over, ``chunk`` at most; return how many went."""
+    over = select(sessions.c.session_hash).where(sessions.c.ends_at < now).limit(chunk)
+    return connection.execute(delete(sessions).where(sessions.c.session_hash.in_(over))).rowcount

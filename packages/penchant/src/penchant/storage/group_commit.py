@@ -21,24 +21,11 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from typing import Any
 
 from penchant.errors import ConnectionLost, Overloaded, PenchantError, StorageUnavailable
 from penchant.storage.databases.opening import Transactions, now_ms
-from penchant.storage.hashing import source_id
-from penchant.storage.records import (
-    AddUsage,
-    Command,
-    EraseUser,
-    Outcome,
-    PublishDraft,
-    RecordImpressions,
-    RecordInteractions,
-    ReplacePreferences,
-    SaveDraft,
-    SubmitPieces,
-    TakeBack,
-)
-from penchant.storage.writes import WriteTransaction
+from penchant.storage.transaction import Command, Result, StoragePart, WriteTransaction
 from penchant.telemetry import Metrics, log_failure, logger
 from penchant.tracing import tracing
 
@@ -49,12 +36,8 @@ MAX_QUEUED_BYTES = 256 * 1024 * 1024
 MAX_GROUP = 1_000
 MAX_GROUP_BYTES = 8 * 1024 * 1024
 """Bounds of one group, so that the lock goes round between processes and no answer waits long."""
-INTERACTION_BYTES = 400
-"""What an interaction or an impression takes while it waits, about."""
-_TOGETHER = (RecordInteractions, RecordImpressions)
-"""The commands of which many cost hardly more than one."""
-
-CarryOut = Callable[[Sequence[Command]], list[Outcome | PenchantError]]
+CarryOut = Callable[[Sequence[Command[Any]]], list[Any]]
+"""Returns the result of each command, or the error with which it is refused."""
 
 
 @dataclass(slots=True, eq=False)
@@ -64,13 +47,13 @@ class _QueuedCommand:
     The future goes one of two ways, and never back:
 
         queued --(the request is given up)--> cancelled, never carried out
-        queued --(its group begins)--> running --(the commit)--> done, with an outcome or an error
+        queued --(its group begins)--> running --(the commit)--> done, with a result or an error
     """
 
-    command: Command
+    command: Command[Any]
     size_bytes: int
     queued_at: float
-    future: Future[Outcome] = field(default_factory=Future)
+    future: Future[Any] = field(default_factory=Future)
 
 
 class Lane:
@@ -89,13 +72,13 @@ class Lane:
         self._thread = threading.Thread(target=self._run, name=f"penchant-write-{name}", daemon=True)
         self._thread.start()
 
-    def enqueue(self, command: Command) -> Future[Outcome]:
+    def enqueue(self, command: Command[Result]) -> Future[Result]:
         """Queue a command; the future is done after its group's commit.
 
         Raises:
             Overloaded: the queue is full.
         """
-        waiting = _QueuedCommand(command, _size(command), time.monotonic())
+        waiting = _QueuedCommand(command, command.size_bytes, time.monotonic())
         with self._guard:
             # The bound may be passed by as many commands as there are threads here: each is queued after the lock.
             # One body above the bound is taken where no other waits: otherwise it could never be stored.
@@ -133,13 +116,13 @@ class Lane:
             try:
                 with tracing.span("commit") as tell:
                     tell({"penchant.lane": self._name, "penchant.changes": len(group)})
-                    outcomes = self._carry_out([waiting.command for waiting in group])
+                    results = self._carry_out([waiting.command for waiting in group])
             except Exception as error:  # noqa: BLE001  # the lane must outlive whatever a driver raises
                 log_failure("a group of changes failed")
                 unavailable = error if isinstance(error, PenchantError) else _unavailable()
-                outcomes = [unavailable] * len(group)
-            for waiting, outcome in zip(group, outcomes, strict=True):
-                _settle(waiting.future, outcome)
+                results = [unavailable] * len(group)
+            for waiting, result in zip(group, results, strict=True):
+                _settle(waiting.future, result)
 
     def _gather(self, first: _QueuedCommand) -> list[_QueuedCommand]:
         """Return a group: the first command and those that are queued behind it, up to the bounds of a group."""
@@ -167,14 +150,16 @@ class GroupCommit:
 
     A transaction of PostgreSQL locks the counters of every source that it changes, until its commit. Two processes
     whose groups share sources would wait for each other for ever if one locked a, then b, and the other b, then a. So
-    each group goes through its sources by ascending number; within a source the kinds ascend (`WriteTransaction._row`).
+    each group goes through its sources by ascending number; within a source the kinds ascend, as
+    `WriteTransaction.lock_source` says.
     """
 
-    def __init__(self, transactions: Transactions) -> None:
+    def __init__(self, transactions: Transactions, parts: Sequence[StoragePart] = ()) -> None:
         self._transactions = transactions
+        self._parts = parts
 
-    def carry_out(self, commands: Sequence[Command]) -> list[Outcome | PenchantError]:
-        """Return the outcome or the error of each command, in their order.
+    def carry_out(self, commands: Sequence[Command[Any]]) -> list[Any]:
+        """Return the result or the error of each command, in their order.
 
         Where the connection was lost none is tried again: the group may be stored, and each try may take long.
         """
@@ -190,8 +175,8 @@ class GroupCommit:
             # The transaction was rolled back, so that nothing is stored twice by these.
             return [self._alone(command) for command in commands]
 
-    def _alone(self, command: Command) -> Outcome | PenchantError:
-        """Carry a command out in a transaction of its own; return its outcome or its error."""
+    def _alone(self, command: Command[Any]) -> Any:
+        """Carry a command out in a transaction of its own; return its result or its error."""
         try:
             return self._commit([command])[0]
         except PenchantError as error:
@@ -200,41 +185,28 @@ class GroupCommit:
             logger.exception("a change failed")
             return _unavailable()
 
-    def _commit(self, commands: Sequence[Command]) -> list[Outcome | PenchantError]:
-        """Carry out commands in one transaction; return an outcome for each, or the error of one that is refused.
+    def _commit(self, commands: Sequence[Command[Any]]) -> list[Any]:
+        """Carry out commands in one transaction; return a result for each, or the error of one that is refused.
 
         Raises:
             StorageUnavailable: the transaction failed; whether it was committed is certain only where the
                 connection is still there.
         """
-        outcomes: dict[int, Outcome | PenchantError] = {}
+        results: dict[int, Any] = {}
         database = self._transactions.database
         with self._transactions.write() as connection:
-            writing = WriteTransaction(connection, database, self._transactions.dictionaries, now_ms())
+            writing = WriteTransaction(connection, database, self._transactions.dictionaries, now_ms(), self._parts)
             for positions in in_source_order(commands):
-                outcomes |= zip(positions, _carry_out(writing, [commands[at] for at in positions]), strict=True)
-            if any(_forgets(command) for command in commands):
+                results |= zip(positions, _apply(writing, [commands[at] for at in positions]), strict=True)
+            if any(command.forgets for command in commands):
                 database.mark_erased()
-        return [outcomes[position] for position in range(len(commands))]
+        return [results[position] for position in range(len(commands))]
 
 
-def _forgets(command: Command) -> bool:
-    """Return whether a command is to leave nothing of what it removes."""
-    if isinstance(command, ReplacePreferences):
-        return not command.preferences
-    return isinstance(command, EraseUser | TakeBack)
-
-
-def _carry_out(writing: WriteTransaction, commands: Sequence[Command]) -> Sequence[Outcome | PenchantError]:
-    """Carry out one command, or those of one source that come together; return the outcome or the error of each."""
+def _apply(transaction: WriteTransaction, commands: Sequence[Command[Any]]) -> Sequence[Any]:
+    """Carry out one command, or those that are applied together; return the result or the error of each."""
     try:
-        together = [command for command in commands if isinstance(command, RecordInteractions)]
-        if len(together) == len(commands):
-            return writing.record(together)
-        reported = [command for command in commands if isinstance(command, RecordImpressions)]
-        if len(reported) == len(commands):
-            return writing.record_impressions(reported)
-        return [writing.execute(command) for command in commands]
+        return transaction.apply(commands)
     except StorageUnavailable:
         # The transaction itself is lost, so that the commands before cannot be committed either.
         raise
@@ -242,56 +214,30 @@ def _carry_out(writing: WriteTransaction, commands: Sequence[Command]) -> Sequen
         return [error] * len(commands)
 
 
-def in_source_order(commands: Sequence[Command]) -> list[list[int]]:
+def in_source_order(commands: Sequence[Command[Any]]) -> list[list[int]]:
     """Return the positions of commands by ascending source: all processes lock counters in the same order.
 
-    Interactions of a source that follow each other come together, impressions too, every other command alone.
+    Those of a source and a class that `is_batched` come together where they follow each other, every other one alone.
     """
-
-    def number(position: int) -> int:
-        command = commands[position]
-        if isinstance(command, AddUsage):
-            # Usage is counted in a row of the account, without a source: it comes first in every process.
-            return -1
-        return source_id(command.account_id, command.source)
-
     runs: list[list[int]] = []
+    orders = [command.order for command in commands]
     # The sort is stable: the commands of a source stay in the order in which they were queued.
-    for position in sorted(range(len(commands)), key=number):
-        last = runs[-1][-1] if runs else position
-        alike = isinstance(commands[position], _TOGETHER) and type(commands[position]) is type(commands[last])
-        if runs and alike and number(last) == number(position):
-            runs[-1].append(position)
-        else:
-            runs.append([position])
+    for position in sorted(range(len(commands)), key=orders.__getitem__):
+        command = commands[position]
+        if runs and command.is_batched:
+            last = runs[-1][-1]
+            if type(commands[last]) is type(command) and orders[last] == orders[position]:
+                runs[-1].append(position)
+                continue
+        runs.append([position])
     return runs
 
 
-def is_interactions(command: Command) -> bool:
-    """Return whether a command belongs to the lane of interactions, which a large submission must not hold up."""
-    return isinstance(
-        command, RecordInteractions | RecordImpressions | ReplacePreferences | TakeBack | EraseUser | AddUsage
-    )
-
-
-def _size(command: Command) -> int:
-    """Return about how many bytes a command takes while it waits; 0 for those that are always small."""
-    if isinstance(command, SubmitPieces | PublishDraft):
-        return sum(len(piece.body) for piece in command.pieces)
-    if isinstance(command, SaveDraft):
-        return len(command.body)
-    if isinstance(command, RecordInteractions):
-        return INTERACTION_BYTES * len(command.interactions)
-    if isinstance(command, RecordImpressions):
-        return INTERACTION_BYTES * len(command.impressions)
-    return len(command.preferences) if isinstance(command, ReplacePreferences) else 0
-
-
-def _settle(future: Future[Outcome], outcome: Outcome | PenchantError) -> None:
-    if isinstance(outcome, PenchantError):
-        future.set_exception(outcome)
+def _settle(future: Future[Any], result: Any) -> None:
+    if isinstance(result, PenchantError):
+        future.set_exception(result)
     else:
-        future.set_result(outcome)
+        future.set_result(result)
 
 
 def _unavailable() -> StorageUnavailable:

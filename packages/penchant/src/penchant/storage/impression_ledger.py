@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 from sqlalchemy import Connection, Select, and_, bindparam, delete, or_, select, update
 
@@ -21,7 +21,7 @@ from penchant.model import ListIdentity, NewImpression
 from penchant.storage import statements
 from penchant.storage.databases.opening import AnyDatabase
 from penchant.storage.hashing import list_person, piece_key, user_key
-from penchant.storage.off_switch import off_list_people
+from penchant.storage.people import off_list_people
 from penchant.storage.placement_counts import (
     LISTS,
     PINNED_STAGE,
@@ -35,10 +35,10 @@ from penchant.storage.placement_counts import (
     stage_of,
     stored_kind,
 )
-from penchant.storage.records import Outcome, RecordImpressions
 from penchant.storage.schema import INTERACTIONS, counters, impressions, placement_people, placements
 from penchant.storage.secrets import LIST_IDS, read_secret
-from penchant_engine.model import PIN, QUOTA, InteractionType, StoredInteraction
+from penchant.storage.transaction import INTERACTIONS_LANE, RecordedInteraction, SourceCommand, WriteTransaction
+from penchant_engine.model import PIN, QUOTA, InteractionType
 
 MAX_LIST_PIECES = 100
 """Pieces that are taken of a list whose id does not prove what was in it: nobody fills the table with one id."""
@@ -54,52 +54,92 @@ _MOMENT_BYTES = 5
 """Seconds since 1970, the first bytes of a list's id (`penchant.wire.list_ids`): so keys of lists sort by it."""
 
 
-def record_impressions(
-    connection: Connection, database: AnyDatabase, row: Any, commands: Sequence[RecordImpressions]
-) -> list[Outcome]:
-    """Store the impressions of several commands, each piece of a list once; return an outcome for each.
+IMPRESSION_BYTES = 400
+"""What an impression takes while it waits, about."""
 
-    Those of people who are switched off are not stored.
-    ``row`` is the source's, with its interactions counter locked.
+
+class ImpressionReceipt(NamedTuple):
+    """What came of impressions: how many were stored, and were known.
+
+    ``unstored`` were shown to people who are switched off, ``beyond`` were not kept because there were enough that day.
     """
-    ledger = ImpressionLedger(connection, database, row)
-    shown_to = {each.identity.person for command in commands for each in command.impressions}
-    off = off_list_people(connection, row, shown_to)
-    ledger.load_lists([each.identity for command in commands for each in command.impressions])
-    outcomes = []
-    for command in commands:
-        before = ledger.beyond
-        stored = [each for each in command.impressions if each.identity.person not in off]
-        accepted = sum(
-            ledger.show(each, counts_until=each.shown_at + command.window_ms, by_page=command.by_page)
-            for each in stored
-        )
-        outcomes.append(
-            Outcome(
-                version=row.version,
-                interactions_version=row.interactions_version,
-                created=accepted,
-                duplicates=len(stored) - accepted,
-                unstored=len(command.impressions) - len(stored),
-                beyond=ledger.beyond - before,
+
+    version: int
+    interactions_version: int
+    created: int
+    duplicates: int
+    unstored: int
+    beyond: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordImpressions(SourceCommand[ImpressionReceipt]):
+    """Store what was shown; a piece of a list that is known already is not stored again.
+
+    For ``window_ms`` afterwards interactions that name no list are attributed to it.
+    """
+
+    lane: ClassVar[str] = INTERACTIONS_LANE
+    is_batched: ClassVar[bool] = True
+
+    impressions: Sequence[NewImpression]
+    window_ms: int
+    by_page: bool = False
+    """Whether a browser key has sent them."""
+
+    @property
+    def size_bytes(self) -> int:
+        """About that of the impressions."""
+        return IMPRESSION_BYTES * len(self.impressions)
+
+    def apply(self, transaction: WriteTransaction) -> ImpressionReceipt:
+        """Store them alone."""
+        return self.apply_together(transaction, [self])[0]
+
+    @classmethod
+    def apply_together(
+        cls, transaction: WriteTransaction, commands: Sequence["RecordImpressions"]
+    ) -> list[ImpressionReceipt]:
+        """Store the impressions of several commands of one source, each piece of a list once.
+
+        Those of people who are switched off are not stored.
+        """
+        # The same lock as for interactions: both add to the same counts.
+        connection, row = transaction.connection, transaction.require_source(commands[0], INTERACTIONS)
+        ledger = ImpressionLedger(connection, transaction.database, row)
+        shown_to = {each.identity.person for command in commands for each in command.impressions}
+        off = off_list_people(connection, row, shown_to)
+        ledger.load_lists([each.identity for command in commands for each in command.impressions])
+        receipts = []
+        for command in commands:
+            before = ledger.beyond
+            stored = [each for each in command.impressions if each.identity.person not in off]
+            accepted = sum(
+                ledger.show(each, counts_until=each.shown_at + command.window_ms, by_page=command.by_page)
+                for each in stored
             )
-        )
-    ledger.store()
-    _tick(connection, row.source_id)
-    return outcomes
+            receipts.append(
+                ImpressionReceipt(
+                    version=row.version,
+                    interactions_version=row.interactions_version,
+                    created=accepted,
+                    duplicates=len(stored) - accepted,
+                    unstored=len(command.impressions) - len(stored),
+                    beyond=ledger.beyond - before,
+                )
+            )
+        ledger.store()
+        _tick(connection, row.source_id)
+        return receipts
 
 
-def attribute(
-    connection: Connection,
-    database: AnyDatabase,
-    row: Any,
-    recorded: Sequence[tuple[StoredInteraction, NewImpression | None, bool]],
-) -> None:
+def attribute(transaction: WriteTransaction, row: Any, recorded: Sequence[RecordedInteraction]) -> None:
     """Attribute interactions that were just stored to what their people were shown.
 
     Each comes with the piece in a list that it names, if it does, and whether a browser key has reported it.
     """
-    ledger = ImpressionLedger(connection, database, row)
+    connection = transaction.connection
+    ledger = ImpressionLedger(connection, transaction.database, row)
     named = [shown for _, shown, _ in recorded if shown is not None]
     # Most sources have no placements: to them it costs one look.
     if not named and ledger.is_empty():
@@ -126,8 +166,9 @@ def attribute(
     ledger.store()
 
 
-def forget_impressions(connection: Connection, row: Any, user_id: str) -> bool:
+def forget_impressions(transaction: WriteTransaction, row: Any, user_id: str) -> bool:
     """Delete what a person was shown; return whether there was anything. What was counted of it stays counted."""
+    connection = transaction.connection
     secret = read_secret(connection, LIST_IDS)
     if not secret:
         return False

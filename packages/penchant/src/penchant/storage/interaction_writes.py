@@ -9,18 +9,18 @@ Each takes versions of the interactions' counter of its source, which the transa
 import functools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, and_, delete, insert, select, update
 
-from penchant.model import NewImpression, NewInteraction
+from penchant.model import NewInteraction
 from penchant.storage import statements
 from penchant.storage.databases.opening import AnyDatabase
 from penchant.storage.hashing import event_key, piece_key, shared_event_key, user_key
-from penchant.storage.impression_ledger import attribute
-from penchant.storage.off_switch import off_person, off_users
-from penchant.storage.records import Outcome, RecordInteractions, ReplacePreferences, TakeBack
+from penchant.storage.people import off_person, off_users
+from penchant.storage.piece_writes import read_bodies
 from penchant.storage.schema import (
     ERASURE_CODE,
     INTERACTIONS,
@@ -32,7 +32,9 @@ from penchant.storage.schema import (
     taken_back,
 )
 from penchant.storage.secrets import ERASURES, ensure_secret, hide_key
-from penchant_engine.model import StoredInteraction
+from penchant.storage.source_reader import stored_settings
+from penchant.storage.transaction import INTERACTIONS_LANE, RecordedInteraction, SourceCommand, WriteTransaction
+from penchant_engine.model import InteractionType, StoredInteraction
 
 _EVENTS = """
 SELECT event_key, version, (
@@ -43,22 +45,206 @@ SELECT event_key, version, (
 _TAKEN_BACK = "SELECT event_key, version, user_key AS owner FROM taken_back"
 
 
-def record(
-    connection: Connection,
-    database: AnyDatabase,
-    row: Any,
-    commands: Sequence[RecordInteractions],
-    now: int,
-) -> list[Outcome]:
-    """Store the interactions of several commands; return an outcome for each.
+INTERACTION_BYTES = 400
+"""What an interaction or an impression takes while it waits, about."""
+
+
+class PeopleChange(NamedTuple):
+    """What came of a change of a person: where the source's content and interactions stand, and how many are gone."""
+
+    version: int
+    interactions_version: int
+    deleted: int = 0
+
+
+class InteractionReceipt(NamedTuple):
+    """What came of interactions: each as it is stored, for a stored event id the one that was stored first.
+
+    ``moments`` are those of new ones, ``settings`` the source's where one is not recent. ``unstored`` are those of
+    people who are switched off. What `looks_up` has ``is_known`` and, for a page, the ``piece``.
+    """
+
+    version: int
+    interactions_version: int
+    interactions: tuple[StoredInteraction, ...]
+    moments: Sequence[int]
+    duplicates: int
+    unstored: int
+    settings: bytes = b""
+    is_known: bool = True
+    piece: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordInteractions(SourceCommand[InteractionReceipt]):
+    """Store interactions; one whose event id is known already (or repeats in the command) is not stored."""
+
+    lane: ClassVar[str] = INTERACTIONS_LANE
+    is_batched: ClassVar[bool] = True
+
+    interactions: Sequence[NewInteraction]
+    by_page: bool = False
+    """Whether a browser key has sent them."""
+    looks_up: bool = False
+    """Whether to tell of the first one's piece if it is there: what is sent alone."""
+    recent_from: int = 0
+    """Where something new is from before this moment, the source's settings tell what becomes of it."""
+
+    @property
+    def size_bytes(self) -> int:
+        """About that of the interactions."""
+        return INTERACTION_BYTES * len(self.interactions)
+
+    def apply(self, transaction: WriteTransaction) -> InteractionReceipt:
+        """Store them alone."""
+        return self.apply_together(transaction, [self])[0]
+
+    @classmethod
+    def apply_together(
+        cls, transaction: WriteTransaction, commands: Sequence["RecordInteractions"]
+    ) -> list[InteractionReceipt]:
+        """Store the interactions of several commands of one source."""
+        row = transaction.require_source(commands[0], INTERACTIONS)
+        receipts = _record(transaction, row, commands)
+        pairs = zip(commands, receipts, strict=True)
+        if any(moment < command.recent_from for command, receipt in pairs for moment in receipt.moments):
+            settings = stored_settings(transaction.connection, row.source_id)
+            receipts = [receipt._replace(settings=settings) for receipt in receipts]
+        return _with_pieces(transaction, row, commands, receipts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplacePreferences(SourceCommand[PeopleChange]):
+    """Replace a person's preferences (JSON); empty removes them. Without ``is_personal`` they switch the person off."""
+
+    lane: ClassVar[str] = INTERACTIONS_LANE
+
+    user_id: str
+    preferences: bytes
+    is_personal: bool = True
+
+    @property
+    def size_bytes(self) -> int:
+        """That of the preferences."""
+        return len(self.preferences)
+
+    @property
+    def forgets(self) -> bool:
+        """Whether they are removed."""
+        return not self.preferences
+
+    def apply(self, transaction: WriteTransaction) -> PeopleChange:
+        """Store them, or remove them; to remove what is not there takes no version."""
+        connection, insert_into = transaction.connection, transaction.database.insert
+        row = transaction.require_source(self, INTERACTIONS)
+        key = user_key(row.source_id, self.user_id)
+        version = int(row.interactions_version) + 1
+        if self.preferences:
+            stored = {
+                "source_id": row.source_id,
+                "user_key": key,
+                "version": version,
+                "user_id": self.user_id,
+                "body": self.preferences,
+                "off_person": None if self.is_personal else off_person(connection, insert_into, key),
+            }
+            connection.execute(statements.upsert(insert_into, preferences), stored)
+        elif not _remove_preferences(connection, row, key):
+            return PeopleChange(row.version, version - 1)
+        _raise_version(connection, row.source_id, version, _moment(transaction, row))
+        return PeopleChange(row.version, version)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakeBack(SourceCommand[PeopleChange]):
+    """Delete what a person did of one type with a piece: all of it, or what an event id or a moment tells."""
+
+    lane: ClassVar[str] = INTERACTIONS_LANE
+
+    user_id: str
+    type: InteractionType
+    piece_id: str
+    event_id: str | None = None
+    occurred_at: int | None = None
+
+    @property
+    def forgets(self) -> bool:
+        """Always."""
+        return True
+
+    def apply(self, transaction: WriteTransaction) -> PeopleChange:
+        """Delete them, at the versions of an erasure and of what is left; what is not there takes no version."""
+        connection = transaction.connection
+        row = transaction.require_source(self, INTERACTIONS)
+        source, key = row.source_id, user_key(row.source_id, self.user_id)
+        chosen = [_of_person(source, key), interactions.c.version > row.interactions_cleared_at]
+        left = select(interactions.c.version).where(*chosen).order_by(interactions.c.version)
+        chosen += [interactions.c.type == TYPE_CODES[self.type], interactions.c.piece_id == self.piece_id]
+        if self.occurred_at is not None:
+            chosen.append(interactions.c.occurred_at == self.occurred_at)
+        if self.event_id is not None:
+            known = _find_versions(connection, row, _Keys(source), [(self.user_id, self.event_id)])
+            chosen.append(interactions.c.version.in_(list(known.values())))
+        removed = list(connection.execute(select(interactions.c.version).where(*chosen)).scalars())
+        if not removed:
+            return PeopleChange(row.version, row.interactions_version)
+        now = _moment(transaction, row)
+        erased_at = _note_erasure(connection, transaction.database.insert, row, key, now)
+        for some in statements.portions(removed):
+            own = (event_ids.c.source_id == source) & event_ids.c.version.in_(some)
+            keys = connection.execute(delete(event_ids).where(own).returning(event_ids.c.event_key)).scalars()
+            events = [{"source_id": source, "event_key": bytes(each), "user_key": key} for each in keys]
+            if events:
+                noted = [each | {"version": erased_at, "taken_at": now} for each in events]
+                connection.execute(statements.upsert(transaction.database.insert, taken_back), noted)
+            gone = (interactions.c.source_id == source) & interactions.c.version.in_(some)
+            connection.execute(delete(interactions).where(gone))
+        moved = [
+            {"source": source, "old": old, "new": new}
+            for new, old in enumerate(connection.execute(left).scalars(), start=erased_at + 1)
+        ]
+        if moved:
+            for statement in statements.MOVE_INTERACTION, statements.MOVE_EVENT:
+                connection.execute(statement, moved)
+        version = erased_at + len(moved)
+        _raise_version(connection, source, version, now, erased_at=erased_at)
+        return PeopleChange(row.version, version, deleted=len(removed))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EraseUser(SourceCommand[PeopleChange]):
+    """Delete all that is stored of a person, event ids and what plugins keep included."""
+
+    lane: ClassVar[str] = INTERACTIONS_LANE
+
+    user_id: str
+
+    @property
+    def forgets(self) -> bool:
+        """Always."""
+        return True
+
+    def apply(self, transaction: WriteTransaction) -> PeopleChange:
+        """Delete it all, and add an erasure to the feed where followers have something to forget."""
+        row = transaction.require_source(self, INTERACTIONS)
+        version = _erase(transaction, row, user_key(row.source_id, self.user_id))
+        had_more = [part.erase(transaction, row, self.user_id) for part in transaction.parts if part.erase is not None]
+        if version is not None or any(had_more):
+            transaction.note(self, "user.erase")
+        return PeopleChange(row.version, version or row.interactions_version)
+
+
+def _record(
+    transaction: WriteTransaction, row: Any, commands: Sequence[RecordInteractions]
+) -> list[InteractionReceipt]:
+    """Store the interactions of several commands; return a receipt for each.
 
     Those with a known event id are stored already, and of people who are switched off nothing is.
     ``row`` is the source's, with its interactions counter locked. All commands together cost a few statements,
     so that a group of single interactions is stored as fast as one request with many.
     """
-    # The source's own clock: a system clock that was set back makes no interaction older than one before it.
-    now = max(now, _clock_of(connection, row.source_id))
-    keys = _Keys(row.source_id)
+    connection, database = transaction.connection, transaction.database
+    now, keys = _moment(transaction, row), _Keys(row.source_id)
     new = [each for command in commands for each in command.interactions]
     off = off_users(connection, row, {each.user_id for each in new})
     begin = functools.partial(_InteractionRecorder, row, now, keys, off)
@@ -69,11 +255,11 @@ def record(
     )
     if is_new:
         recording = begin({})
-        outcomes = [recording.take(command) for command in commands]
+        receipts = [recording.take(command) for command in commands]
         is_new = _store_new_events(connection, database, row, recording.events)
     if not is_new:
         recording = begin(_read_events(connection, row, keys, new))
-        outcomes = [recording.take(command) for command in commands]
+        receipts = [recording.take(command) for command in commands]
         # Replaced, not only inserted: a row of this key may be left from before a clearing, which does not count.
         if recording.events:
             database.upsert_rows(connection, event_ids, recording.events)
@@ -81,10 +267,38 @@ def record(
         database.append_rows(connection, interactions, _to_rows(row.source_id, keys, recording.stored))
         # Of nothing of a piece nothing came (D188 of docs/decisions.md).
         counted = [each for each in recording.stored if each[0].portion != 0 or each[0].type.is_rating]
-        if counted:
-            attribute(connection, database, row, counted)
+        for part in transaction.parts:
+            if counted and part.record is not None:
+                part.record(transaction, row, counted)
         _raise_version(connection, row.source_id, recording.version, now)
-    return outcomes
+    return receipts
+
+
+def _with_pieces(
+    transaction: WriteTransaction,
+    row: Any,
+    commands: Sequence[RecordInteractions],
+    receipts: Sequence[InteractionReceipt],
+) -> list[InteractionReceipt]:
+    """Return receipts that tell of pieces, to commands that look them up: one look-up for all."""
+    ids: dict[str, bool] = {}
+    for command in commands:
+        if command.looks_up:
+            piece_id = command.interactions[0].piece_id
+            ids[piece_id] = ids.get(piece_id, False) or command.by_page
+    if not ids:
+        return list(receipts)
+    values = {"source": row.source_id, "cleared_at": row.cleared_at, "ids": list(ids)}
+    known = set(transaction.connection.execute(statements.KNOWN_PIECES, values).scalars())
+    by_page = [each for each, is_by_page in ids.items() if is_by_page and each in known]
+    bodies = read_bodies(transaction, row, by_page) if by_page else {}
+    told, plain = list(receipts), known - bodies.keys()
+    for place, command in enumerate(commands):
+        # Nearly all are known, and what they have by default says so.
+        if command.looks_up and (piece_id := command.interactions[0].piece_id) not in plain:
+            body = bodies.get(piece_id) if command.by_page else None
+            told[place] = told[place]._replace(is_known=piece_id in known, piece=body)
+    return told
 
 
 class _Keys:
@@ -123,15 +337,15 @@ class _InteractionRecorder:
         self._off = off
         self._unstored = 0
         self.version = int(row.interactions_version)
-        self.stored: list[tuple[StoredInteraction, NewImpression | None, bool]] = []
+        self.stored: list[RecordedInteraction] = []
         self.events: list[tuple[int, bytes, int]] = []
 
-    def take(self, command: RecordInteractions) -> Outcome:
+    def take(self, command: RecordInteractions) -> InteractionReceipt:
         before, unstored_before = len(self.stored), self._unstored
         answered = tuple(self._take(each, by_page=command.by_page) for each in command.interactions)
         unstored = self._unstored - unstored_before
         duplicates = len(answered) - (len(self.stored) - before) - unstored
-        return Outcome(
+        return InteractionReceipt(
             version=self._row.version,
             interactions_version=self.version,
             interactions=answered,
@@ -166,11 +380,12 @@ class _InteractionRecorder:
         return interaction
 
 
-def erase(connection: Connection, insert_into: statements.Insert, row: Any, key: bytes, now: int) -> int | None:
-    """Delete all that is stored of a person, add an erasure to the feed, and return its version.
+def _erase(transaction: WriteTransaction, row: Any, key: bytes) -> int | None:
+    """Delete what a person did and said, add an erasure to the feed, and return its version.
 
     ``None``, and no row, where nothing is stored of the person: followers have nothing to forget then.
     """
+    connection = transaction.connection
     is_live = interactions.c.version > row.interactions_cleared_at
     own = select(interactions.c.version).where(_of_person(row.source_id, key), is_live)
     is_there = connection.execute(own.limit(1)).first()
@@ -179,50 +394,10 @@ def erase(connection: Connection, insert_into: statements.Insert, row: Any, key:
     had_preferences = _remove_preferences(connection, row, key)
     if is_there is None and not had_preferences:
         return None
-    now = max(now, _clock_of(connection, row.source_id))
-    version = _note_erasure(connection, insert_into, row, key, now)
+    now = _moment(transaction, row)
+    version = _note_erasure(connection, transaction.database.insert, row, key, now)
     _raise_version(connection, row.source_id, version, now, erased_at=version)
     return version
-
-
-def take_back(connection: Connection, database: AnyDatabase, row: Any, command: TakeBack, now: int) -> Outcome:
-    """Delete what a person did of one type with a piece, or the part of it that an event id or a moment tells.
-
-    ``row`` is the source's, with its interactions counter locked. To take back what is not there takes no version.
-    """
-    source, key = row.source_id, user_key(row.source_id, command.user_id)
-    chosen = [_of_person(source, key), interactions.c.version > row.interactions_cleared_at]
-    left = select(interactions.c.version).where(*chosen).order_by(interactions.c.version)
-    chosen += [interactions.c.type == TYPE_CODES[command.type], interactions.c.piece_id == command.piece_id]
-    if command.occurred_at is not None:
-        chosen.append(interactions.c.occurred_at == command.occurred_at)
-    if command.event_id is not None:
-        known = _find_versions(connection, row, _Keys(source), [(command.user_id, command.event_id)])
-        chosen.append(interactions.c.version.in_(list(known.values())))
-    removed = list(connection.execute(select(interactions.c.version).where(*chosen)).scalars())
-    if not removed:
-        return Outcome(version=row.version, interactions_version=row.interactions_version)
-    now = max(now, _clock_of(connection, source))
-    erased_at = _note_erasure(connection, database.insert, row, key, now)
-    for some in statements.portions(removed):
-        own = (event_ids.c.source_id == source) & event_ids.c.version.in_(some)
-        keys = connection.execute(delete(event_ids).where(own).returning(event_ids.c.event_key)).scalars()
-        events = [{"source_id": source, "event_key": bytes(each), "user_key": key} for each in keys]
-        if events:
-            noted = [each | {"version": erased_at, "taken_at": now} for each in events]
-            connection.execute(statements.upsert(database.insert, taken_back), noted)
-        gone = (interactions.c.source_id == source) & interactions.c.version.in_(some)
-        connection.execute(delete(interactions).where(gone))
-    moved = [
-        {"source": source, "old": old, "new": new}
-        for new, old in enumerate(connection.execute(left).scalars(), start=erased_at + 1)
-    ]
-    if moved:
-        for statement in statements.MOVE_INTERACTION, statements.MOVE_EVENT:
-            connection.execute(statement, moved)
-    version = erased_at + len(moved)
-    _raise_version(connection, source, version, now, erased_at=erased_at)
-    return Outcome(version=row.version, interactions_version=version, deleted=len(removed))
 
 
 def _note_erasure(connection: Connection, insert_into: statements.Insert, row: Any, key: bytes, now: int) -> int:
@@ -254,31 +429,6 @@ def delete_interactions(connection: Connection, source: int, key: bytes) -> None
     connection.execute(delete(taken_back).where(taken_back.c.source_id == source, taken_back.c.user_key == key))
 
 
-def replace_preferences(
-    connection: Connection, insert_into: statements.Insert, row: Any, command: ReplacePreferences, now: int
-) -> int:
-    """Store a person's preferences, or remove them, and return the version at which the interactions then are.
-
-    ``row`` is the source's, with its interactions counter locked. To remove what is not there takes no version.
-    """
-    key = user_key(row.source_id, command.user_id)
-    version = int(row.interactions_version) + 1
-    if command.preferences:
-        stored = {
-            "source_id": row.source_id,
-            "user_key": key,
-            "version": version,
-            "user_id": command.user_id,
-            "body": command.preferences,
-            "off_person": None if command.is_personal else off_person(connection, insert_into, key),
-        }
-        connection.execute(statements.upsert(insert_into, preferences), stored)
-    elif not _remove_preferences(connection, row, key):
-        return version - 1
-    _raise_version(connection, row.source_id, version, max(now, _clock_of(connection, row.source_id)))
-    return version
-
-
 def _of_person(source: int, key: bytes) -> ColumnElement[bool]:
     return and_(interactions.c.source_id == source, interactions.c.user_key == key, interactions.c.type != ERASURE_CODE)
 
@@ -291,10 +441,10 @@ def _remove_preferences(connection: Connection, row: Any, key: bytes) -> bool:
     return version is not None and version > row.interactions_cleared_at
 
 
-def _clock_of(connection: Connection, source: int) -> int:
-    """Return the moment of the latest change of what people did or said, by the source's own clock."""
-    statement = select(counters.c.clock).where(counters.c.source_id == source, counters.c.kind == INTERACTIONS)
-    return int(connection.execute(statement).scalar_one())
+def _moment(transaction: WriteTransaction, row: Any) -> int:
+    """Return the present by the source's own clock of what people do and say, which never goes back."""
+    clock = select(counters.c.clock).where(counters.c.source_id == row.source_id, counters.c.kind == INTERACTIONS)
+    return max(transaction.now, int(transaction.connection.execute(clock).scalar_one()))
 
 
 def _raise_version(connection: Connection, source: int, version: int, now: int, **others: int) -> None:
@@ -396,9 +546,7 @@ def _unstored(new: NewInteraction, version: int) -> StoredInteraction:
     return interaction if new.occurred_at is None else interaction._replace(occurred_at=new.occurred_at)
 
 
-def _to_rows(
-    source: int, keys: _Keys, stored: Iterable[tuple[StoredInteraction, NewImpression | None, bool]]
-) -> list[tuple[Any, ...]]:
+def _to_rows(source: int, keys: _Keys, stored: Iterable[RecordedInteraction]) -> list[tuple[Any, ...]]:
     """Return interactions in the columns of their table, under the keys of their people and pieces."""
     user, piece = keys.user, keys.piece
     rows = [

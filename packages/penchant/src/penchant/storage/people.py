@@ -1,17 +1,24 @@
-"""People as they are stored: nothing of them is, but their interactions and what they have said of themselves."""
+"""People as they are stored: nothing of them is, but their interactions and what they have said of themselves.
+
+Preferences with ``"personal": false`` switch somebody off: nothing is recorded of them, neither what they do nor what
+they are shown (D182). A row of such preferences also has the keyed hash by which lists name the person, since a report
+of what was seen knows people by it alone.
+"""
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, Select, bindparam, func, literal_column, or_, select, union
+from sqlalchemy import ColumnElement, Connection, Select, bindparam, func, literal_column, or_, select, union
 
+from penchant.storage import statements
 from penchant.storage.databases.connections import driver_errors
 from penchant.storage.databases.opening import Transactions
-from penchant.storage.hashing import user_key
+from penchant.storage.hashing import list_person, user_key
 from penchant.storage.records import InteractionChange, InteractionQuery, RecordedChanges, StoredPerson
 from penchant.storage.schema import ERASURE_CODE, INTERACTIONS, TYPE_CODES, TYPES, interactions, preferences
+from penchant.storage.secrets import LIST_IDS, ensure_secret
 from penchant.storage.statements import INTERACTION, STATED_CODE, cleared_at, to_interaction
 from penchant_engine.model import DAY_MS, RATINGS, StoredInteraction, counted_portion
 
@@ -219,3 +226,40 @@ def _rows_at_once(
 def _preferences(connection: Connection, source: int, user_id: str) -> bytes:
     parameters = {"source": source, "user": user_key(source, user_id)}
     return bytes(connection.execute(_PREFERENCES, parameters).scalar_one_or_none() or b"")
+
+
+def off_person(connection: Connection, insert_into: statements.Insert, key: bytes) -> bytes:
+    """Return what the preferences of a person who is switched off are marked with."""
+    return list_person(ensure_secret(connection, insert_into, LIST_IDS), key)
+
+
+def off_users(connection: Connection, row: Any, user_ids: Iterable[str]) -> frozenset[str]:
+    """Return which of these people of a source are switched off."""
+    if not _is_anybody_off(connection, row.source_id):
+        return frozenset()
+    ids = {user_key(row.source_id, each): each for each in user_ids}
+    return frozenset(ids[key] for key in _find_off(connection, row, preferences.c.user_key, ids))
+
+
+def off_list_people(connection: Connection, row: Any, people: Iterable[bytes]) -> frozenset[bytes]:
+    """Return which of the people whom lists of a source name are switched off."""
+    if not _is_anybody_off(connection, row.source_id):
+        return frozenset()
+    return frozenset(_find_off(connection, row, preferences.c.off_person, set(people)))
+
+
+def _is_anybody_off(connection: Connection, source: int) -> bool:
+    is_off = (preferences.c.source_id == source) & preferences.c.off_person.is_not(None)
+    return connection.execute(select(preferences.c.off_person).where(is_off).limit(1)).first() is not None
+
+
+def _find_off(connection: Connection, row: Any, column: ColumnElement[bytes], keys: Iterable[bytes]) -> list[bytes]:
+    """Return which of some keys a column has in rows of people who are switched off."""
+    is_off = (preferences.c.source_id == row.source_id) & preferences.c.off_person.is_not(None)
+    # Preferences from before a clearing, which housekeeping has yet to remove, do not count.
+    is_off &= preferences.c.version > row.interactions_cleared_at
+    return [
+        bytes(key)
+        for some in statements.portions(keys)
+        for key in connection.execute(select(column).where(is_off, column.in_(some))).scalars()
+    ]

@@ -1,19 +1,106 @@
 """Placements as they are stored: which are in force, their versions, how they come and go."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
 
 from penchant.errors import PlacementChanged, TooManyPlacements
 from penchant.storage.databases.opening import Transactions
-from penchant.storage.records import NoteStops, PlacementRow, PutPlacement
-from penchant.storage.schema import placement_versions, placements
+from penchant.storage.schema import CONTENT, placement_versions, placements
+from penchant.storage.transaction import SourceChange, SourceCommand, WriteTransaction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacementRow:
+    """A version of a placement: when it was stored, by which key, and what; ``body`` and ``assignment`` are JSON.
+
+    ``draft`` names the draft that it came with, if it did; ``stops`` is JSON by variant, `None` while none is stopped.
+    """
+
+    name: str
+    version: int
+    recorded_at: int
+    actor: str
+    body: bytes
+    assignment: bytes
+    draft: str | None = None
+    stops: bytes | None = None
+
+
+class PlacementEdit(NamedTuple):
+    """A placement to be stored, or without a body removed; both as in `PutPlacement`, ``draft`` as in a row."""
+
+    name: str
+    body: bytes | None
+    assignment: bytes = b""
+    draft: str | None = None
+
 
 _COLUMNS = tuple(placement_versions.c[each.name] for each in fields(PlacementRow))
 
 _decode_stops = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PutPlacement(SourceCommand[SourceChange]):
+    """Store a placement as the next version of its name; ``after`` is the version that it follows, 0 for none.
+
+    ``seen`` is the newest version of any placement of the source that who sends it has gone by; ``None`` if by none.
+    Of its versions the newest ``max_versions`` are kept. Fails with `PlacementChanged` where another version is in
+    force by now, with `TooManyPlacements` where the source has ``max_placements`` others.
+    """
+
+    steers: ClassVar[bool] = True
+
+    name: str
+    body: bytes
+    assignment: bytes
+    after: int
+    seen: int | None = None
+    max_versions: int
+    max_placements: int
+
+    def apply(self, transaction: WriteTransaction) -> SourceChange:
+        """Store it at the next version of the source, which is the placement's."""
+        row = transaction.require_source(self, CONTENT)
+        require_turn(transaction.connection, row.source_id, self)
+        version = transaction.raise_version(row)
+        edit = PlacementEdit(self.name, self.body, self.assignment)
+        store_placement(transaction, row, self, edit, version=version, max_versions=self.max_versions)
+        return SourceChange(version)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeletePlacement(SourceCommand[SourceChange]):
+    """Delete a placement with all its versions; an unknown one is no error."""
+
+    steers: ClassVar[bool] = True
+
+    name: str
+
+    def apply(self, transaction: WriteTransaction) -> SourceChange:
+        """Remove it; one change of the source, be it there or not."""
+        row = transaction.require_source(self, CONTENT)
+        remove_placement(transaction, row, self, self.name)
+        return SourceChange(transaction.raise_version(row))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoteStops(SourceCommand[SourceChange]):
+    """Note that variants of a version of a placement were stopped, each as JSON; what is noted already stays."""
+
+    name: str
+    version: int
+    stops: Mapping[str, bytes]
+
+    def apply(self, transaction: WriteTransaction) -> SourceChange:
+        """Note them; one change of the source where any is new."""
+        row = transaction.require_source(self, CONTENT)
+        is_new = _note_stops(transaction.connection, row.source_id, self)
+        return SourceChange(transaction.raise_version(row) if is_new else row.version)
 
 
 class PlacementStore:
@@ -80,14 +167,28 @@ def require_turn(connection: Connection, source_id: int, command: PutPlacement) 
         raise TooManyPlacements(f"A source has up to {command.max_placements} placements; delete one first.")
 
 
-def store_placement(connection: Connection, source_id: int, placement: PlacementRow, max_versions: int) -> None:
-    """Store a version of a placement, put it in force, and forget versions past the number that is kept."""
-    of_name = (placements.c.source_id == source_id) & (placements.c.name == placement.name)
+def store_placement(
+    transaction: WriteTransaction,
+    row: Any,
+    command: SourceCommand[Any],
+    edit: PlacementEdit,
+    *,
+    version: int,
+    max_versions: int,
+) -> None:
+    """Store a version of a placement, put it in force, and forget versions past the number that is kept.
+
+    In the audit log it is an act of the command.
+    """
+    connection, source_id, body = transaction.connection, row.source_id, edit.body or b""
+    of_name = (placements.c.source_id == source_id) & (placements.c.name == edit.name)
     connection.execute(delete(placements).where(of_name))
-    key = {"source_id": source_id, "name": placement.name, "version": placement.version}
+    key = {"source_id": source_id, "name": edit.name, "version": version}
     connection.execute(insert(placements), key)
-    connection.execute(insert(placement_versions), {"source_id": source_id} | asdict(placement))
-    kept = _of_name(source_id, placement.name)
+    said = {"body": body, "assignment": edit.assignment, "draft": edit.draft, "stops": None}
+    made = {"recorded_at": transaction.moment(row), "actor": command.actor}
+    connection.execute(insert(placement_versions), key | made | said)
+    kept = _of_name(source_id, edit.name)
     # The greatest version that is one too many; none, and so nothing to delete, while there are few.
     oldest = (
         select(placement_versions.c.version)
@@ -97,9 +198,10 @@ def store_placement(connection: Connection, source_id: int, placement: Placement
         .limit(1)
     )
     connection.execute(delete(placement_versions).where(kept, placement_versions.c.version <= oldest.scalar_subquery()))
+    transaction.note(command, "placement.replace", edit.name)
 
 
-def note_stops(connection: Connection, source_id: int, command: NoteStops) -> bool:
+def _note_stops(connection: Connection, source_id: int, command: NoteStops) -> bool:
     """Note the stops of variants of a version, the first one of each; return whether any is new."""
     is_version = _of_name(source_id, command.name) & (placement_versions.c.version == command.version)
     row = connection.execute(select(placement_versions.c.stops).where(is_version)).one_or_none()
@@ -111,13 +213,16 @@ def note_stops(connection: Connection, source_id: int, command: NoteStops) -> bo
     return True
 
 
-def remove_placement(connection: Connection, source_id: int, name: str) -> bool:
-    """Remove a placement with its versions; return whether there was one."""
+def remove_placement(transaction: WriteTransaction, row: Any, command: SourceCommand[Any], name: str) -> None:
+    """Remove a placement with its versions; where there was one, that is an act of the command in the audit log."""
     removed = [
-        connection.execute(delete(table).where(table.c.source_id == source_id, table.c.name == name)).rowcount
+        transaction.connection.execute(
+            delete(table).where(table.c.source_id == row.source_id, table.c.name == name)
+        ).rowcount
         for table in (placements, placement_versions)
     ]
-    return any(removed)
+    if any(removed):
+        transaction.note(command, "placement.delete", name)
 
 
 def _of_name(source_id: int, name: str) -> ColumnElement[bool]:

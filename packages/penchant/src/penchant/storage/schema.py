@@ -294,7 +294,7 @@ preferences = Table(
 )
 """What people have said of themselves, as JSON. ``version`` is one of the interactions' counter: no row of
 ``interactions`` has the same. Preferences that are removed leave no row, and so a gap in these versions.
-``off_person`` is the keyed hash by which lists name a person who is switched off (`storage.off_switch`)."""
+``off_person`` is the keyed hash by which lists name a person who is switched off (`storage.people.off_person`)."""
 Index("preferences_feed", preferences.c.source_id, preferences.c.version, unique=True)
 # By it one look tells that nobody of a source is switched off, as nearly always.
 people_off = Index("people_off", preferences.c.source_id, preferences.c.off_person)

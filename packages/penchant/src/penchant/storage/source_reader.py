@@ -25,7 +25,7 @@ from penchant.storage.interaction_pages import (
     piece_ids,
     user_ids,
 )
-from penchant.storage.placements import placements_in_force, read_placements
+from penchant.storage.placements import placements_in_force
 from penchant.storage.records import (
     ChangeListing,
     ContentFeed,
@@ -43,9 +43,7 @@ from penchant.storage.records import (
 )
 from penchant.storage.schema import (
     ERASURE_CODE,
-    OPEN_STATES,
     TYPES,
-    drafts,
     interactions,
     lists,
     pieces,
@@ -252,15 +250,8 @@ class SourceReader:
                 functools.partial(piece_ids, self._connection, self.head.source_id),
             ),
             preferences=self._preferences(),
-            placements=functools.partial(read_placements, self._connection, self.head.source_id),
-            drafts=self._drafts,
+            read=lambda read: read(self._connection, self.head.source_id),
         )
-
-    def _drafts(self) -> list[tuple[str, bytes]]:
-        """Return the names of the drafts that wait, and what they edit, as stored JSON, ascending by name."""
-        waiting = (drafts.c.source_id == self.head.source_id) & drafts.c.state.in_(OPEN_STATES)
-        statement = select(drafts.c.name, drafts.c.body).where(waiting).order_by(drafts.c.name)
-        return [(row.name, bytes(row.body)) for row in self._connection.execute(statement)]
 
     def _preferences(self) -> Iterator[Sequence[tuple[str, bytes]]]:
         """Yield people's ids with their preferences as stored JSON, ascending by id."""

@@ -6,7 +6,7 @@ from penchant.errors import UnknownPiece, UnsupportedMediaType, invalid_paramete
 from penchant.model import EncodedPiece, Scope, SourceSettings
 from penchant.service.changes import ChangePage, ChangeRequest, history_of
 from penchant.service.content import ListingPage
-from penchant.storage import Outcome
+from penchant.storage import PieceDeletion
 from penchant.web.bodies import CONTENT_BODY, JSON, NDJSON, has_body, media_type, prefers_lines
 from penchant.web.operations import NOBODY, Answer, Call, Operation, OperationTable, body_tag, version_tag
 from penchant.web.parameters import DELETED, HISTORY, INCLUDE_WORDS, MIN_VERSION, PAGE_LIMIT, SINCE, SKIP, WAIT, WORDS
@@ -312,7 +312,7 @@ async def delete_content(call: Call) -> Answer:
     return deletion_answer(outcome)
 
 
-def deletion_answer(outcome: Outcome) -> Answer:
+def deletion_answer(outcome: PieceDeletion) -> Answer:
     """Return the answer to a deletion, which tells how many pieces there were: none is often a client's slip."""
     headers = {"x-penchant-deleted": str(outcome.deleted)}
     return Answer(status=202, body=EMPTY_LIST, version=outcome.version, headers=headers)

@@ -6,7 +6,7 @@ from penchant.model import Feature, Scope
 from penchant.service.drafts import summary_of
 from penchant.service.effects import EffectSubject
 from penchant.service.rows import row_services
-from penchant.storage import DraftRow, Outcome
+from penchant.storage.drafts import DraftPublication, DraftRow
 from penchant.web.bodies import DRAFT_BODY, SETTINGS_BODY
 from penchant.web.operations import DRAFTS_TAG, NOBODY, Answer, Call, Operation, OperationTable, everybody_in_body
 from penchant.web.parameters import FORCE, MIN_VERSION, REVISION
@@ -226,6 +226,6 @@ async def undo_draft(call: Call) -> Answer:
     )
 
 
-def _published(outcome: Outcome) -> Answer:
+def _published(outcome: DraftPublication) -> Answer:
     lists = {kind.value: ids for kind, ids in outcome.lists.items()}
     return Answer(body=encode(PublishedVersion(version=outcome.version, **lists)), version=outcome.version)

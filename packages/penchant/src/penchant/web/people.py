@@ -9,7 +9,7 @@ from penchant.errors import invalid_parameter
 from penchant.model import Feature, NewImpression, NewInteraction, Scope, StoredImpression
 from penchant.service.people import InteractionSelection, TakenBack
 from penchant.service.rows import row_services
-from penchant.storage import Outcome, SourceHead
+from penchant.storage import InteractionReceipt, PeopleChange, SourceHead
 from penchant.web.bodies import INTERACTIONS_BODY, JSON, NDJSON_TYPES, SETTINGS_BODY
 from penchant.web.content import EMPTY_LIST
 from penchant.web.operations import IN_PATH, Answer, Call, Operation, OperationTable, in_body
@@ -79,7 +79,7 @@ def _shown(impression: StoredImpression) -> ExportedImpression[str]:
     )
 
 
-def _versions(outcome: Outcome) -> dict[str, str]:
+def _versions(outcome: InteractionReceipt | PeopleChange) -> dict[str, str]:
     """Return the header that says at which version of its interactions a source stands after a change."""
     return {"x-penchant-interactions-version": str(outcome.interactions_version)}
 

@@ -16,7 +16,8 @@ from penchant.live.database import AsyncStorage
 from penchant.live.views import View
 from penchant.model import IMPRESSION_DAYS, ListIdentity, NewImpression, SourceSettings, StoredImpression
 from penchant.service.access import Access
-from penchant.storage import Outcome, RecordImpressions, SourceHead, list_person, user_key
+from penchant.storage import SourceHead, list_person, user_key
+from penchant.storage.impression_ledger import ImpressionReceipt, RecordImpressions
 from penchant.telemetry import Metrics
 from penchant.wire import decode_list_id, decode_stored_settings, encode_list_id
 from penchant.wire.list_ids import CHANCE_BYTES, NO_RULES, ProvenPosition, position_in_list
@@ -147,7 +148,7 @@ class Impressions:
 
     async def record(
         self, access: Access, source: str, settings: SourceSettings, impressions: Sequence[NewImpression]
-    ) -> Outcome:
+    ) -> ImpressionReceipt:
         """Store what was seen, all or none; returns after the commit."""
         outcome = await self._database.change(
             RecordImpressions(

@@ -35,7 +35,8 @@ from penchant.service.lists.serving import Lists
 from penchant.service.placements.results import noted_stops, worse_variants
 from penchant.service.placements.versions import PlacementInForce, Placements, draft_over
 from penchant.service.shares import heavy_shares
-from penchant.storage import NoteStops, SourceHead
+from penchant.storage import SourceHead
+from penchant.storage.placements import NoteStops
 from penchant.telemetry import Metrics
 from penchant.wire import (
     BASE,

@@ -24,7 +24,7 @@ from penchant.errors import UnknownPlacement, invalid_parameter
 from penchant.experiments import Arm, BoundedRate
 from penchant.live.database import AsyncStorage
 from penchant.service.placements.versions import PlacementInForce, read_row
-from penchant.storage import PlacementRow, SourceHead, Storage
+from penchant.storage import SourceHead, Storage
 from penchant.storage.placement_counts import (
     GROUPS,
     LISTS,
@@ -35,6 +35,7 @@ from penchant.storage.placement_counts import (
     CountsTable,
     Numbers,
 )
+from penchant.storage.placements import PlacementRow
 from penchant.wire import (
     BASE,
     BUCKETS,

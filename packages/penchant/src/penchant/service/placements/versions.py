@@ -27,7 +27,8 @@ from penchant.errors import PlacementChanged, UnknownPlacement, invalid_paramete
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View
 from penchant.service.access import Access
-from penchant.storage import DeletePlacement, Outcome, PlacementRow, PutPlacement, source_id
+from penchant.storage import SourceChange, source_id
+from penchant.storage.placements import DeletePlacement, PlacementRow, PutPlacement
 from penchant.wire import (
     BUCKETS,
     MAX_PLACEMENT_VERSIONS,
@@ -179,7 +180,7 @@ class Placements:
         self._versions.put(key, placement, weight=len(row.body) + len(row.assignment))
         return placement
 
-    async def put(self, access: Access, source: str, name: str, spec: PlacementSpec) -> Outcome:
+    async def put(self, access: Access, source: str, name: str, spec: PlacementSpec) -> SourceChange:
         """Store a placement; it is in force in the next request.
 
         Raises:
@@ -204,7 +205,7 @@ class Placements:
 
     async def roll_back(
         self, access: Access, source: str, name: str, version: int | None
-    ) -> tuple[PlacementSpec, Outcome]:
+    ) -> tuple[PlacementSpec, SourceChange]:
         """Store an earlier version once more, the last one before that in force where none is named.
 
         People see the variants that they saw under it.
@@ -249,7 +250,7 @@ class Placements:
         draft: PlacementInForce,
         body: bytes,
         in_force: Sequence[PlacementInForce],
-    ) -> Outcome:
+    ) -> SourceChange:
         """Store a draft after the version that it names, unless any placement has changed since those were read.
 
         Who sees its variants follows from all of its experiment.
@@ -267,7 +268,7 @@ class Placements:
             )
         )
 
-    async def delete(self, access: Access, source: str, name: str) -> Outcome:
+    async def delete(self, access: Access, source: str, name: str) -> SourceChange:
         """Delete a placement with all its versions; an unknown one is no error. Raises `FourEyes` as `put`."""
         return await self._database.change(DeletePlacement(**access.command_of(source), name=name))
 

@@ -21,6 +21,7 @@ from zstandard import ZstdError
 
 from penchant.errors import StorageIncompatible
 from penchant.model import IMPRESSION_DAYS
+from penchant.storage.accounts import purge_sessions
 from penchant.storage.bodies import BodyReader, Dictionaries
 from penchant.storage.databases.connections import NO_ROOM_WARNING, connections_in_use, driver_errors
 from penchant.storage.databases.opening import Transactions, now_ms
@@ -48,7 +49,6 @@ from penchant.storage.schema import (
     sources,
     taken_back,
 )
-from penchant.storage.sessions import purge_sessions
 from penchant.storage.statements import cleared_at
 from penchant_engine.model import DAY_MS
 

@@ -11,7 +11,8 @@ from penchant.service.desk import Desk, DeskFigures, RowStanding, RowVerdict, We
 from penchant.service.grants import PERSON
 from penchant.service.health import Findings
 from penchant.service.rows import row_services
-from penchant.storage import AuditEntry, DraftRow
+from penchant.storage import AuditEntry
+from penchant.storage.drafts import DraftRow
 from penchant.web.dashboard.changing import done_notice
 from penchant.web.dashboard.health import kappa_fall_text
 from penchant.web.dashboard.pictures import SparkLine, spark_line

@@ -11,7 +11,7 @@ from penchant.errors import UnknownDraft
 from penchant.live.views import View
 from penchant.model import ListKind
 from penchant.service.rows import row_services
-from penchant.storage import DraftRow
+from penchant.storage.drafts import DraftRow
 from penchant.web.dashboard.site import DashboardSite, RedirectAnswer, Visit
 from penchant.wire import DraftEdits, PlacementSpec, placement_problem
 from penchant.wire.rows.settings import RowSettings

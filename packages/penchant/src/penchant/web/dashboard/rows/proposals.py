@@ -14,7 +14,7 @@ from penchant.model import Feature, ListKind
 from penchant.service.drafts import summary_of
 from penchant.service.effects import REACH_S, EffectFigures
 from penchant.service.rows import row_services
-from penchant.storage import DraftRow
+from penchant.storage.drafts import DraftRow
 from penchant.web.dashboard.comparing import ListComparison, rows_of
 from penchant.web.dashboard.desk import who
 from penchant.web.dashboard.rows.drafting import OPEN, STATES, STEPS, name_of_title
