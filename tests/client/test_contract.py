@@ -179,6 +179,7 @@ SAMPLES: dict[str, Any] = {
     "content": "c",
     "q": "x",
     "kind": "piece",
+    "days": 3,
 }
 """A value for every parameter that methods have, by its name."""
 OWN_SAMPLES: dict[str, dict[str, Any]] = {

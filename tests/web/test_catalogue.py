@@ -1,10 +1,12 @@
 """A source as a catalogue: what a search finds, categories and keywords, against a look at every piece."""
 
 from collections import Counter
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
+from acceptance.processes import wait_until
 from factories import piece
 from penchant.model import Scope
 from serving import Service
@@ -135,6 +137,7 @@ def test_keywords_that_the_vocabulary_joins_count_as_one(filled: Service) -> Non
         ("/s/keywords?category=", "category"),
         ("/s/keywords?limit=no", "limit"),
         ("/s/categories?skip=-1", "skip"),
+        ("/s/activity?days=0", "days"),
     ),
 )
 def test_what_cannot_be_looked_for_is_named(filled: Service, path: str, parameter: str) -> None:
@@ -148,3 +151,87 @@ def test_spaces_alone_find_an_id_and_no_text(filled: Service) -> None:
     filled.submit("s", piece(" ", "x"))
 
     assert found_ids(filled, " ") == [" "]
+
+
+def findings(service: Service) -> Any:
+    found: Any = None
+
+    def done() -> bool:
+        nonlocal found
+        found = answer(service, "/s/health")
+        return bool(found["done"])
+
+    wait_until(done)
+    return found
+
+
+def test_the_health_of_a_catalogue_names_what_is_wrong_with_it(service: Service) -> None:
+    service.submit("s", piece("a", "robot", "x"), piece("b", "Robots", "x"), piece("c", "alone"))
+
+    found = findings(service)
+
+    assert (found["pieces"], found["version"]) == (3, answer(service, "/s")["version"])
+    keywords = found["keywords"]
+    assert keywords["usedOnce"]["count"] == 3
+    assert keywords["writtenAlike"] == {
+        "count": 1,
+        "examples": [
+            [
+                {"category": "genre", "keyword": "Robots", "pieces": 1},
+                {"category": "genre", "keyword": "robot", "pieces": 1},
+            ]
+        ],
+    }
+    assert keywords["lonely"] == {"count": 1, "examples": ["c"], "wordsOnly": 0}
+    assert found["unreached"] == {"count": 1, "examples": ["c"], "lists": 3, "of": 3, "done": True}
+    assert found["likes"]["count"] == 0
+
+
+def test_findings_are_of_the_version_that_the_next_request_sees(service: Service) -> None:
+    service.submit("s", piece("a", "x"), piece("b", "y"))
+    before = findings(service)
+    service.submit("s", piece("b", "x"))
+
+    after = findings(service)
+
+    assert (before["keywords"]["lonely"]["count"], after["keywords"]["lonely"]["count"]) == (2, 0)
+    assert after["madeAt"] >= before["madeAt"]
+
+
+def test_days_tell_what_people_did_and_were_shown(filled: Service) -> None:
+    def record(kind: str, timestamp: str) -> None:
+        path = f"/s/users/kim/interactions/{kind}/content/alien"
+        assert filled.post(path, params={"timestamp": timestamp}).status_code == 200
+
+    today, yesterday = datetime.now(UTC), datetime.now(UTC) - timedelta(days=1)
+    for kind, moment in (("Play", today), ("Watch", today), ("Watch", yesterday), ("Play", today - timedelta(days=9))):
+        record(kind, moment.isoformat())
+    filled.put("/s/placements/home", json={"kind": "popular"})
+    shown = filled.get("/s/placements/home/list?user=lee")
+    seen = {"listId": shown.headers["x-penchant-list"], "content": ["alien"]}
+    reported = filled.post("/s/impressions", json=[seen])
+    assert reported.status_code == 200, reported.text
+    play(filled, "lee")
+
+    found = answer(filled, "/s/activity", days=2)
+
+    nothing = {"lists": 0, "shown": 0, "opened": 0}
+    assert found == {
+        "days": [
+            {"day": f"{yesterday:%Y-%m-%d}", "interactions": {"Watch": 1}, **nothing},
+            {"day": f"{today:%Y-%m-%d}", "interactions": {"Play": 2, "Watch": 1}, "lists": 1, "shown": 1, "opened": 1},
+        ],
+        "complete": True,
+    }
+    assert len(answer(filled, "/s/activity")["days"]) == 30
+
+
+def test_who_is_erased_or_too_old_is_in_no_day(filled: Service) -> None:
+    play(filled, "kim")
+    old = (datetime.now(UTC) - timedelta(days=5)).isoformat()
+    assert filled.post("/s/users/lee/interactions/Play/content/alien", params={"timestamp": old}).status_code == 200
+    assert sum(each["interactions"].get("Play", 0) for each in answer(filled, "/s/activity")["days"]) == 2
+    filled.delete("/s/users/kim")
+    filled.put("/s/settings", json={"retentionDays": 3})
+
+    assert [each["interactions"] for each in answer(filled, "/s/activity")["days"]] == [{}] * 30

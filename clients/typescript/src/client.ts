@@ -464,6 +464,14 @@ export class Client {
     return this.#service.json("GET", path(source, "keywords"), { query });
   }
 
+  sourceHealth(source: string, query?: Query<"sourceHealth">): Promise<Answer<"sourceHealth">> {
+    return this.#service.json("GET", path(source, "health"), { query });
+  }
+
+  sourceActivity(source: string, query?: Query<"sourceActivity">): Promise<Answer<"sourceActivity">> {
+    return this.#service.json("GET", path(source, "activity"), { query });
+  }
+
   getSettings(source: string, options?: Abortable): Promise<Settings> {
     return this.#service.json("GET", path(source, "settings"), { query: options });
   }

@@ -20,8 +20,10 @@ from penchant_client.answers import (
     StoredPlacements,
 )
 from penchant_client.records import (
+    ActivityListing,
     Addresses,
     AuditLog,
+    CatalogueFindings,
     CategoryListing,
     ChangeLine,
     ContentList,
@@ -109,6 +111,13 @@ class ReadContentOptions(TypedDict, total=False):
 
     include: Iterable[str] | None
     """`words`: pieces come with the words of their texts."""
+
+
+class SourceActivityOptions(TypedDict, total=False):
+    """Options of `source_activity`."""
+
+    days: int | None
+    """Of how many days, today the last, 1 to 366; more counts as 366."""
 
 
 class PutDraftOptions(TypedDict, total=False):
@@ -659,6 +668,16 @@ def list_keywords(source: str, **options: Unpack[ListKeywordsOptions]) -> Reques
     return request_of("GET", "/{source}/keywords", KeywordListing, source, options=options, reads=True)
 
 
+def source_health(source: str) -> Request[CatalogueFindings]:
+    """What was found by now about the catalogue, and what likes say of its keywords."""
+    return request_of("GET", "/{source}/health", CatalogueFindings, source, reads=True)
+
+
+def source_activity(source: str, **options: Unpack[SourceActivityOptions]) -> Request[ActivityListing]:
+    """What happened by UTC day: interactions by type, lists and pieces shown, pieces opened."""
+    return request_of("GET", "/{source}/activity", ActivityListing, source, options=options)
+
+
 def source_audit(source: str, **options: Unpack[SourceAuditOptions]) -> Request[AuditLog]:
     """Who changed what of the source, newest first."""
     return request_of("GET", "/{source}/audit", AuditLog, source, options=options)
@@ -800,6 +819,8 @@ class OperationMethods:
     search = RequestMethod(search)
     list_categories = RequestMethod(list_categories)
     list_keywords = RequestMethod(list_keywords)
+    source_health = RequestMethod(source_health)
+    source_activity = RequestMethod(source_activity)
     source_audit = RequestMethod(source_audit)
     content_audience = RequestMethod(content_audience)
     list_placements = RequestMethod(list_placements)

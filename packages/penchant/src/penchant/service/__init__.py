@@ -11,6 +11,7 @@ from penchant.live.people_cache import PeopleCache
 from penchant.live.views import Views
 from penchant.live.word_writer import WordTasks
 from penchant.service.access import AccessControl
+from penchant.service.activity import ActivityCounter
 from penchant.service.administration import Administration
 from penchant.service.browsing import SourceBrowser
 from penchant.service.changes import Changes
@@ -75,6 +76,7 @@ class Services:
     search: SourceSearch
     health: CatalogueHealth
     audience_health: AudienceHealth
+    activity: ActivityCounter
     tag_secret: bytes
     """The database's secret by which ETags are keyed."""
     _extensions: dict[type[Any], Any] = field(default_factory=dict)

@@ -121,6 +121,8 @@ class Findings:
     judged: JudgedLikes | None = None
     unreached: UnreachedPieces | None = None
     failed: bool = False
+    made_at: int | None = None
+    """When the latest of them was made, in milliseconds since 1970 UTC."""
 
     @property
     def done(self) -> bool:
@@ -250,7 +252,7 @@ class CatalogueHealth:
         """Keep findings, unless they were pushed out meanwhile."""
         if version not in self._kept:
             return False
-        self._kept[version] = findings
+        self._kept[version] = replace(findings, made_at=self._clock.now_ms())
         return True
 
 

@@ -6,6 +6,7 @@ of what was seen knows people by it alone.
 """
 
 import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -20,7 +21,7 @@ from penchant.storage.records import InteractionChange, InteractionQuery, Record
 from penchant.storage.schema import ERASURE_CODE, INTERACTIONS, TYPE_CODES, TYPES, interactions, preferences
 from penchant.storage.secrets import LIST_IDS, ensure_secret
 from penchant.storage.statements import INTERACTION, STATED_CODE, cleared_at, to_interaction
-from penchant_engine.model import DAY_MS, RATINGS, StoredInteraction, counted_portion
+from penchant_engine.model import DAY_MS, RATINGS, InteractionType, StoredInteraction, counted_portion
 
 _LAST_CODE_POINT = chr(sys.maxunicode)
 _MOST_ROWS = 2**31 - 1
@@ -141,7 +142,16 @@ class PeopleStore:
     def count_by_day(
         self, source_id: int, *, since: int, limit: int, until: int | None = None
     ) -> list[tuple[int, int]]:
-        """Return UTC days with their numbers of interactions, ascending; of the newest ``limit`` ones at most.
+        """Return UTC days with their numbers of interactions, ascending; as `count_by_type`."""
+        counts: Counter[int] = Counter()
+        for each, _, count in self.count_by_type(source_id, since=since, limit=limit, until=until):
+            counts[each] += count
+        return sorted(counts.items())
+
+    def count_by_type(
+        self, source_id: int, *, since: int, limit: int, until: int | None = None
+    ) -> list[tuple[int, InteractionType, int]]:
+        """Return UTC days with their numbers of interactions of each type, in no order; of the newest ``limit`` ones.
 
         Only moments from ``since`` on, and before ``until``, count. Along the index by age; what interactions of a
         source that was deleted left behind is not counted.
@@ -159,13 +169,12 @@ class PeopleStore:
         # Written out, since two parameters of the same value would be two expressions to PostgreSQL.
         day = newest.c.occurred_at.op("/")(literal_column(str(DAY_MS))).label("day")
         statement = (
-            select(day, func.count())
+            select(day, newest.c.type, func.count())
             .where(newest.c.type != ERASURE_CODE, newest.c.version > cleared_at(source_id, INTERACTIONS))
-            .group_by(day)
-            .order_by(day)
+            .group_by(day, newest.c.type)
         )
         with self._transactions.read() as connection:
-            return [(int(row[0]), int(row[1])) for row in connection.execute(statement)]
+            return [(int(day), TYPES[code], int(count)) for day, code, count in connection.execute(statement)]
 
     def list_active(self, source_id: int, *, limit: int, newest: int) -> tuple[list[str], list[str]]:
         """Return the people and the pieces of most of the ``newest`` interactions, the most active first."""

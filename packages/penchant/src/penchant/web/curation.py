@@ -7,14 +7,18 @@ from penchant.errors import invalid_parameter
 from penchant.live.views import View
 from penchant.model import Feature, ListKind, Scope
 from penchant.service.content import settings_now
+from penchant.service.desk import Desk
+from penchant.service.health_reports import HealthReports, findings_answer
 from penchant.service.search import HitPlace
+from penchant.storage.placement_counts import LISTS, SHOWN, SUCCEEDED
 from penchant.web.administration import ACTOR, AUDIT_LIMIT, BEFORE, audit_answer, audit_query
 from penchant.web.bodies import SETTINGS_BODY
 from penchant.web.content import deletion_answer
-from penchant.web.operations import NOBODY, About, Answer, Call, Operation, OperationTable
+from penchant.web.operations import EVERYBODY, NOBODY, About, Answer, Call, Operation, OperationTable
 from penchant.web.parameters import (
     BEGINNING,
     CONFIRM,
+    DAYS,
     FOUND_LIMIT,
     KEYWORDS_LIMIT,
     KIND,
@@ -29,6 +33,8 @@ from penchant.web.parameters import (
 )
 from penchant.web.query import Values
 from penchant.wire import (
+    ActivityDay,
+    ActivityListing,
     CategoryListing,
     CategorySize,
     KeywordCount,
@@ -40,6 +46,7 @@ from penchant.wire import (
     decode_settings,
     encode,
     encode_settings,
+    format_day,
 )
 from penchant_engine.index import TermCount
 
@@ -236,6 +243,58 @@ async def list_keywords(call: Call) -> Answer:
         limit=values[KEYWORDS_LIMIT.name],
     )
     listing = KeywordListing(count=page.total, keywords=keyword_counts(page.terms))
+    return Answer(body=encode(listing), version=view.head.version)
+
+
+@CURATION.operation(
+    "GET",
+    "/{source}/health",
+    tag="source",
+    about=NOBODY,
+    scope=Scope.READ,
+    parameters=(MIN_VERSION,),
+    answer="CatalogueFindings",
+    errors=("overloaded",),
+)
+async def source_health(call: Call) -> Answer:
+    """What was found by now about the catalogue, and what likes say of its keywords."""
+    call.values()
+    view = await call.view()
+    reports = call.services.of(HealthReports)
+    async with call.services.page_shares.turn(call.access.account_id):
+        findings, standing = await reports.by_now(view)
+        fall, seen = await reports.kappa_fall(view, findings), await call.services.of(Desk).seen(view)
+    report = findings_answer(view, findings, standing, fall, seen)
+    return Answer(body=encode(report), version=view.head.version)
+
+
+@CURATION.operation(
+    "GET",
+    "/{source}/activity",
+    tag="source",
+    about=EVERYBODY,
+    scope=Scope.READ,
+    parameters=(DAYS,),
+    personal=True,
+    answer="ActivityListing",
+    errors=("overloaded",),
+)
+async def source_activity(call: Call) -> Answer:
+    """What happened by UTC day: interactions by type, lists and pieces shown, pieces opened."""
+    values, view = call.values(), await call.view()
+    async with call.services.page_shares.turn(call.access.account_id):
+        found = await call.services.activity.daily(view, values[DAYS.name])
+    days = [
+        ActivityDay(
+            day=format_day(each.day),
+            interactions={kind.value: count for kind, count in sorted(each.interactions.items())},
+            lists=each.shown[LISTS],
+            shown=each.shown[SHOWN],
+            opened=each.shown[SUCCEEDED],
+        )
+        for each in found.days
+    ]
+    listing = ActivityListing(days=days, complete=found.is_complete)
     return Answer(body=encode(listing), version=view.head.version)
 
 

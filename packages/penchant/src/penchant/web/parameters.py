@@ -26,6 +26,8 @@ MAX_FOUND = 100
 """Hits in one page of a search: as many as a person looks through."""
 MAX_LISTED_KEYWORDS = 1_000
 """Keywords in one page of a listing: those of most categories."""
+MAX_ACTIVITY_DAYS = 366
+"""Days of what happened in one answer: a year."""
 MAX_EXCLUDED = 1_000
 """Ids that one request leaves out: some pages of lists that a person has been shown."""
 MAX_CHANGE_WAIT_S = 25
@@ -531,6 +533,13 @@ BEGINNING = Parameter(
 )
 FOUND_LIMIT = _limit("hits", most=MAX_FOUND, default=20)
 KEYWORDS_LIMIT = _limit("keywords", most=MAX_LISTED_KEYWORDS, default=50)
+DAYS = Parameter(
+    name="days",
+    description=f"Of how many days, today the last, 1 to {MAX_ACTIVITY_DAYS}; more counts as {MAX_ACTIVITY_DAYS}.",
+    schema={"type": "integer", "minimum": 1, "default": 30},
+    read=lambda text: integer(text, least=1, most=MAX_ACTIVITY_DAYS),
+    default=30,
+)
 PLAIN = (LIMIT, OLD_TAKE, CATALOGS, FILTER, BOOST, AT, EXCLUDE, INCLUDE)
 """What narrows any list."""
 PERSONAL = (

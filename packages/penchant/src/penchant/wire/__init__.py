@@ -51,13 +51,29 @@ from penchant.wire.answers import (
 )
 from penchant.wire.attributes import decode_stored_extra, decode_stored_marks
 from penchant.wire.catalogue_answers import (
+    ActivityDay,
+    ActivityListing,
+    CatalogueFindings,
     CategoryListing,
     CategorySize,
+    CategoryTells,
+    FlatFinding,
     KeywordCount,
+    KeywordFindings,
     KeywordListing,
+    KeywordName,
+    LikeFindings,
+    LonelyFinding,
     MatchedPiece,
     MatchPlace,
+    OnceFinding,
+    RowShare,
     SearchAnswer,
+    TellingFall,
+    TypeShare,
+    UnreachedFinding,
+    UnseenFinding,
+    VariantFinding,
 )
 from penchant.wire.drafts.answers import (
     DraftEffect,
@@ -230,6 +246,7 @@ from penchant.wire.stored import (
 from penchant.wire.syntax import encode, hundredths_of, number_of, pointer
 from penchant.wire.text import id_problem, name_problem, source_problem
 from penchant.wire.times import (
+    format_day,
     parse_date,
     parse_interaction_timestamp,
     parse_sent_timestamp,

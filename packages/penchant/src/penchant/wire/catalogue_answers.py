@@ -1,8 +1,9 @@
-"""Answers about a source as a catalogue: what a search found, its categories and keywords."""
+"""Answers about a source as a catalogue: what a search found, its categories and keywords, its health, its days."""
 
-from collections.abc import Sequence
-from typing import Literal, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Generic, Literal, TypeAlias
 
+from penchant.wire.answers import Moment
 from penchant.wire.fields import Record
 
 MatchPlace: TypeAlias = Literal["id", "label", "keyword", "text", "several"]
@@ -60,3 +61,162 @@ class KeywordListing(Record, frozen=True, kw_only=True):
 
     count: int
     keywords: Sequence[KeywordCount]
+
+
+class KeywordName(Record, frozen=True, kw_only=True):
+    """A keyword of a category."""
+
+    category: str
+    keyword: str
+
+
+class OnceFinding(Record, frozen=True, kw_only=True):
+    """How many keywords only one piece has, and some of them."""
+
+    count: int
+    examples: Sequence[KeywordName]
+
+
+class VariantFinding(Record, frozen=True, kw_only=True):
+    """How many groups of keywords differ in their spelling alone, and some of them, by how many pieces have each."""
+
+    count: int
+    examples: Sequence[Sequence[KeywordCount]]
+
+
+class FlatFinding(Record, frozen=True, kw_only=True):
+    """A category all of whose keywords have the same weight in every piece."""
+
+    category: str
+    weight: int
+    keywords: int
+
+
+class LonelyFinding(Record, frozen=True, kw_only=True, rename="camel"):
+    """How many pieces share no keyword with another one, and some of them.
+
+    ``words_only`` more would share none but for words of their texts.
+    """
+
+    count: int
+    examples: Sequence[str]
+    words_only: int
+
+
+class UnreachedFinding(Record, frozen=True, kw_only=True):
+    """How many pieces are in none of the lists looked at, of so many, and some of them: none until all is looked at."""
+
+    count: int
+    examples: Sequence[str]
+    lists: int
+    of: int
+    done: bool
+
+
+class UnseenFinding(Record, Generic[Moment], frozen=True, kw_only=True):
+    """How many pieces that may be shown no placement showed since a moment, and some of them."""
+
+    count: int
+    examples: Sequence[str]
+    since: Moment
+
+
+class KeywordFindings(Record, frozen=True, kw_only=True, rename="camel"):
+    """What was found about keywords; where there are too many, ``complete`` is false: of the first ``count``."""
+
+    count: int
+    complete: bool
+    used_once: OnceFinding
+    written_alike: VariantFinding
+    one_weight: Sequence[FlatFinding]
+    lonely: LonelyFinding
+
+
+class CategoryTells(Record, frozen=True, kw_only=True):
+    """How many times as alike pieces that one person likes are, by the keywords of a category alone."""
+
+    category: str
+    tells: float
+
+
+class TypeShare(Record, frozen=True, kw_only=True):
+    """How many likes are of a type of interaction, and the grade, of 16, of a whole one."""
+
+    type: str
+    count: int
+    grade: int
+
+
+class RowShare(Record, frozen=True, kw_only=True):
+    """A placement, by its name and title, and how often what it showed was opened."""
+
+    placement: str
+    title: str
+    opened: int
+
+
+class TellingFall(Record, frozen=True, kw_only=True):
+    """That keywords tell half of what they told a week ago: the days that took most, and what led to their likes."""
+
+    before: float
+    now: float
+    days: Sequence[str]
+    likes: int
+    placements: Sequence[RowShare]
+
+
+class LikeFindings(Record, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """What is known of likes: how much keywords tell of them, whether their order does, what a full like is.
+
+    ``pending`` interactions are not weighed yet; ``age_seconds`` is how old the weights are, ``same_gaps`` the share of
+    times between likes that are the same. Each is left out where there is none.
+    """
+
+    count: int
+    pending: int
+    age_seconds: float | None = None
+    tells: float
+    grade: Literal["much", "something", "little"]
+    categories: Sequence[CategoryTells] = ()
+    people: int = 0
+    of_people: int = 0
+    direction: float
+    degree: Literal["strongly", "somewhat", "hardly"]
+    same_gaps: float | None = None
+    counts_order: bool
+    types: Sequence[TypeShare] = ()
+    full_like: str = ""
+    full_weight: float
+    fall: TellingFall | None = None
+
+
+class CatalogueFindings(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """What was found by now about a catalogue; what is still being found out is left out, and ``done`` is false."""
+
+    source: str
+    version: int
+    pieces: int
+    made_at: Moment | None = None
+    done: bool
+    failed: bool = False
+    keywords: KeywordFindings | None = None
+    unreached: UnreachedFinding | None = None
+    unseen: UnseenFinding[Moment] | None = None
+    likes: LikeFindings
+
+
+class ActivityDay(Record, frozen=True, kw_only=True):
+    """What happened on a UTC day: interactions by type; lists and pieces that placements showed, and pieces opened."""
+
+    day: str
+    interactions: Mapping[str, int]
+    lists: int
+    shown: int
+    opened: int
+
+
+class ActivityListing(Record, frozen=True, kw_only=True):
+    """What happened by UTC day, ascending, today the last; not ``complete`` where older interactions are left out."""
+
+    days: Sequence[ActivityDay]
+    complete: bool

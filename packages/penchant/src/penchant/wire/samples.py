@@ -31,6 +31,7 @@ PERSONAL_WHY = {
 }
 _PREFERENCES = PREFERENCES.sample()
 ENTRIES = [{"id": "blade-runner", "score": 0.5}, {"id": "gravity", "score": 0.75}]
+_KEYWORD_COUNT = {"category": "genre", "keyword": "horror", "pieces": 2}
 PROBLEM = {
     "type": "/-/problems/unknown-piece",
     "title": "No such piece",
@@ -91,8 +92,57 @@ SAMPLES: Mapping[str, Any] = {
     },
     "Removal": {"removed": 1},
     "BulkReceipt": {"accepted": 1, "duplicates": 1},
+    "ActivityListing": {
+        "days": [{"day": "2026-11-28", "interactions": {"Play": 9}, "lists": 12, "shown": 120, "opened": 9}],
+        "complete": True,
+    },
+    "CatalogueFindings": {
+        "source": "films",
+        "version": 17,
+        "pieces": 3,
+        "madeAt": MOMENT,
+        "done": True,
+        "failed": False,
+        "keywords": {
+            "count": 4,
+            "complete": True,
+            "usedOnce": {"count": 1, "examples": [{"category": "genre", "keyword": "noir"}]},
+            "writtenAlike": {
+                "count": 1,
+                "examples": [[_KEYWORD_COUNT, {"category": "genre", "keyword": "Horror", "pieces": 1}]],
+            },
+            "oneWeight": [{"category": "mood", "weight": 100, "keywords": 3}],
+            "lonely": {"count": 1, "examples": ["gravity"], "wordsOnly": 0},
+        },
+        "unreached": {"count": 1, "examples": ["gravity"], "lists": 3, "of": 3, "done": True},
+        "unseen": {"count": 1, "examples": ["alien"], "since": MOMENT},
+        "likes": {
+            "count": 1200,
+            "pending": 3,
+            "ageSeconds": 0.5,
+            "tells": 1.4,
+            "grade": "something",
+            "categories": [{"category": "genre", "tells": 1.2}],
+            "people": 300,
+            "ofPeople": 300,
+            "direction": 0.05,
+            "degree": "somewhat",
+            "sameGaps": 0.01,
+            "countsOrder": True,
+            "types": [{"type": "Watch", "count": 1200, "grade": 16}],
+            "fullLike": "A like counts by its grade: here watches are what people do, so a watch is a full one.",
+            "fullWeight": 8.0,
+            "fall": {
+                "before": 1.2,
+                "now": 0.5,
+                "days": ["2026-11-27"],
+                "likes": 400,
+                "placements": [{"placement": "home", "title": "For you", "opened": 250}],
+            },
+        },
+    },
     "CategoryListing": {"count": 1, "categories": [{"category": "genre", "keywords": 3, "pieces": 2}]},
-    "KeywordListing": {"count": 1, "keywords": [{"category": "genre", "keyword": "horror", "pieces": 2}]},
+    "KeywordListing": {"count": 1, "keywords": [_KEYWORD_COUNT]},
     "SearchAnswer": {
         "kind": "piece",
         "count": 2,

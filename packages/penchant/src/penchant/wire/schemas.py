@@ -69,6 +69,8 @@ _ANSWERS = (
     catalogue_answers.SearchAnswer,
     catalogue_answers.CategoryListing,
     catalogue_answers.KeywordListing,
+    catalogue_answers.CatalogueFindings[TimeText],
+    catalogue_answers.ActivityListing,
     pieces.IdList,
     pieces.PiecesById,
     pieces.ContentList[TimeText],

@@ -1,7 +1,7 @@
 """Times: RFC 3339 in, milliseconds since 1970 UTC inside, always UTC out."""
 
 import re
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 
 from penchant_engine.model import DAY_MS
 from penchant_engine.moments import parse_timestamp
@@ -38,6 +38,11 @@ def parse_interaction_timestamp(text: str, now: int) -> int:
     if moment > now + MAX_AHEAD_MS:
         raise ValueError("Found a time more than 5 minutes ahead; an interaction lies in the past.")
     return moment
+
+
+def format_day(day: int) -> str:
+    """Return a UTC day, counted from 1970, as it is written."""
+    return (_EPOCH.date() + timedelta(days=day)).isoformat()
 
 
 def parse_date(text: str) -> int:

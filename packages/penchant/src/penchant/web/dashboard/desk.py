@@ -10,11 +10,11 @@ from penchant.service.browsing import PieceCard
 from penchant.service.desk import Desk, DeskFigures, RowStanding, RowVerdict, WeekFigure
 from penchant.service.grants import PERSON
 from penchant.service.health import Findings
+from penchant.service.health_reports import HealthReports
 from penchant.service.rows import row_services
 from penchant.storage import AuditEntry
 from penchant.storage.drafts import DraftRow
 from penchant.web.dashboard.changing import done_notice
-from penchant.web.dashboard.health import kappa_fall_text
 from penchant.web.dashboard.pictures import SparkLine, spark_line
 from penchant.web.dashboard.rows.words import KIND_WORDS
 from penchant.web.dashboard.shown import count_text
@@ -127,7 +127,7 @@ async def desk(visit: Visit, site: DashboardSite) -> PageAnswer:
     view = await visit.view()
     figures = await visit.services.of(Desk).figures(view)
     findings = visit.services.health.findings(view, (await visit.services.audience_health.standing(view))[1])
-    fall = await kappa_fall_text(visit.services, view, findings)
+    fall = await visit.services.of(HealthReports).kappa_fall(view, findings)
     popular = await visit.services.lists.answer(await visit.services.lists.popular(view, PlainRequest(take=POPULAR)))
     popular_ids = [each.id for each in popular.content]
     changes = await visit.services.of(Desk).changes(view)

@@ -1,6 +1,5 @@
 """Handlers of the page about a source's health: findings so far, and a click that makes variants one keyword."""
 
-import asyncio
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,10 +8,10 @@ import msgspec
 
 from penchant.errors import InvalidInput, InvalidSyntax
 from penchant.live.views import View
-from penchant.service import Services
-from penchant.service.desk import Desk, OpenerRow, SeenFigures
-from penchant.service.health import AudienceStanding, Findings
-from penchant.service.like_mix import TypeOfLike, mix_of_likes, mix_sentence
+from penchant.service.desk import Desk, SeenFigures
+from penchant.service.health import Findings
+from penchant.service.health_reports import HealthReports, like_mix, order_degree, telling_grade
+from penchant.service.like_mix import mix_sentence
 from penchant.service.rows import row_services
 from penchant.vocabulary import AliasChange, Vocabulary
 from penchant.web.dashboard.rows.drafting import SETTINGS, draft_called, keep_in_draft, own_draft
@@ -20,18 +19,6 @@ from penchant.web.dashboard.site import PageAnswer, Visit, faults_of
 from penchant.wire import DraftEdits, encode, read_vocabulary, with_vocabulary
 from penchant.wire.rows.settings import RowSettings
 
-WAIT_S = 0.5
-"""How long a page waits for findings that are just being made: a small catalogue's are there by then."""
-STEP_S = 0.02
-MUCH, LITTLE = 1.6, 1.3
-"""How many times as alike pieces that one person likes have to be for keywords to tell much, and not to tell little.
-
-Where keywords are a few genres it is 1.1 to 1.3, with many subjects or weighted shelves about 2."""
-STRONGLY, SOMEWHAT = 0.15, 0.02
-"""Directions from which on what people like next depends on what they liked last; shuffled it is below 0.012.
-
-Where people go through parts and series it is 0.15 to 0.4, where they see what is new about 0.1.
-"""
 FEW_LIKES = 200
 """Likes from which on figures can be relied on."""
 MAX_ALIASES = 50
@@ -124,7 +111,7 @@ async def _page(
     status: int = 200,
 ) -> PageAnswer:
     """Show the findings about a view, and what became of a change."""
-    findings, standing = await findings_by_now(visit.services, view)
+    findings, standing = await visit.services.of(HealthReports).by_now(view)
     vocabulary = view.settings.vocabulary
     seen = await visit.services.of(Desk).seen(view)
     mix = like_mix(view, findings, standing)
@@ -140,7 +127,7 @@ async def _page(
         "few": FEW_LIKES,
         "mix": mix,
         "mix_sentence": mix_sentence(mix),
-        "fall": await kappa_fall_text(visit.services, view, findings),
+        "fall": await visit.services.of(HealthReports).kappa_fall(view, findings),
         "seen": vocabulary.digest,
         "alias_count": len(vocabulary.aliases),
         "groups": _groups(vocabulary),
@@ -151,69 +138,8 @@ async def _page(
     return PageAnswer(template="health.html", values=values, status=status)
 
 
-async def findings_by_now(services: Services, view: View) -> tuple[Findings, AudienceStanding]:
-    """Return what is found about a source, waiting a little for what is being made, and how its audience stands."""
-    standing, likes = await services.audience_health.standing(view)
-    findings = services.health.findings(view, likes)
-    deadline = asyncio.get_running_loop().time() + WAIT_S
-    while not findings.done and asyncio.get_running_loop().time() < deadline:
-        await asyncio.sleep(STEP_S)
-        # The same view each time: findings are of one version.
-        findings = services.health.findings(view, likes)
-    return findings, standing
-
-
-def like_mix(view: View, findings: Findings, standing: AudienceStanding) -> list[TypeOfLike]:
-    """Return what the likes of a source are made of, as far as is found out by now."""
-    return [] if findings.judged is None else mix_of_likes(findings.judged.types, standing.full, view.settings)
-
-
-async def what_a_like_is(visit: Visit, view: View) -> str:
-    """Return in a sentence what a full like is in a source, "" where that is still being found out."""
-    standing, likes = await visit.services.audience_health.standing(view)
-    return mix_sentence(like_mix(view, visit.services.health.findings(view, likes), standing))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KappaFallText:
-    """That keywords are taken to tell half of what they did a week ago: since when, and what it came with.
-
-    ``days`` are those that took most of it, with ``likes`` of their own; ``openers`` led to most of these.
-    """
-
-    before: float
-    now: float
-    days: Sequence[int]
-    likes: int
-    openers: Sequence[OpenerRow]
-
-
-async def kappa_fall_text(services: Services, view: View, findings: Findings) -> KappaFallText | None:
-    """Return how kappa has halved within a week; ``None`` where it has not, as far as is known."""
-    fall = None if findings.judged is None else findings.judged.fall
-    if fall is None:
-        return None
-    days, likes = [each.day for each in fall.days], sum(each.likes for each in fall.days)
-    openers = await services.of(Desk).openers(view, days, likes)
-    return KappaFallText(before=fall.before / 100, now=fall.now / 100, days=days, likes=likes, openers=openers)
-
-
 def _examples(findings: Findings, seen: SeenFigures | None) -> list[str]:
     """Return the pieces that the page names."""
     lonely = () if findings.vocabulary is None else findings.vocabulary.lonely
     unreached = () if findings.unreached is None else findings.unreached.pieces
     return [*lonely, *unreached, *(() if seen is None else seen.unseen)]
-
-
-def telling_grade(telling: float) -> str:
-    """Return in a word how much keywords tell of what people like."""
-    if telling >= MUCH:
-        return "much"
-    return "something" if telling >= LITTLE else "little"
-
-
-def order_degree(direction: float) -> str:
-    """Return in a word how much what people like next depends on what they liked last."""
-    if direction >= STRONGLY:
-        return "strongly"
-    return "somewhat" if direction >= SOMEWHAT else "hardly"

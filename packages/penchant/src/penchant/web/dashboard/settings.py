@@ -10,10 +10,10 @@ from penchant.errors import Fault, InvalidInput
 from penchant.live.views import View
 from penchant.model import SourceSettings
 from penchant.service.browsing import WordChange
+from penchant.service.health_reports import HealthReports
 from penchant.service.rows import row_services
 from penchant.web.dashboard.comparing import MAX_COMPARED, compared, lines_of
 from penchant.web.dashboard.forms import Form, number_in
-from penchant.web.dashboard.health import what_a_like_is
 from penchant.web.dashboard.rows.drafting import SETTINGS as OWN_SETTINGS
 from penchant.web.dashboard.rows.drafting import draft_called, keep_in_draft, open_drafts, own_draft
 from penchant.web.dashboard.shown import LANGUAGE_NAMES
@@ -261,7 +261,7 @@ async def _page(visit: Visit, view: View, given: Mapping[str, Any], *, status: i
         "weight_words": weight_words,
         "interaction_words": interaction_words,
         "number_words": number_words,
-        "like": await what_a_like_is(visit, view),
+        "like": await visit.services.of(HealthReports).what_a_like_is(view),
         "undo": {"do": "undo", "revision": visit.text("revision")},
         "own_draft": own_draft(visit, OWN_SETTINGS),
         "drafts": [(each.name, each.title or each.name) for each in await open_drafts(visit)],

@@ -10,10 +10,10 @@ from penchant.live.views import View
 from penchant.model import Feature
 from penchant.service.browsing import PieceCard
 from penchant.service.desk import title_of
+from penchant.service.health_reports import HealthReports
 from penchant.service.people import InteractionSelection, TakenBack
 from penchant.service.rows import row_services
 from penchant.web.dashboard.changing import done_notice
-from penchant.web.dashboard.health import what_a_like_is
 from penchant.web.dashboard.reasons import list_values
 from penchant.web.dashboard.site import DashboardSite, PageAnswer, PageSection, RedirectAnswer, Visit, section
 from penchant.wire import MAX_ROWS
@@ -124,7 +124,7 @@ async def user(visit: Visit, site: DashboardSite) -> PageAnswer:
         "done": await done_notice(visit, view, site),
         "taste": taste,
         "sentence": taste_sentence(user_id, taste.value),
-        "like": await what_a_like_is(visit, view),
+        "like": await visit.services.of(HealthReports).what_a_like_is(view),
         "acts": acts,
         "shown": await section(visit, lambda: _shown(visit, view, user_id), Feature.INTERACTIONS_LISTING),
         "preferences": await section(visit, lambda: _preferences(visit, view, user_id), Feature.PERSONALIZED),

@@ -6,20 +6,12 @@ from penchant.errors import invalid_parameter
 from penchant.live.views import View
 from penchant.model import Scope
 from penchant.service.health import AudienceStanding, Findings
+from penchant.service.health_reports import HealthReports, KappaFallText, like_mix, order_degree, telling_grade
 from penchant.service.like_mix import mix_sentence
-from penchant.web.dashboard.health import (
-    KappaFallText,
-    findings_by_now,
-    kappa_fall_text,
-    like_mix,
-    order_degree,
-    telling_grade,
-)
-from penchant.web.dashboard.shown import day
 from penchant.web.operations import NOBODY, Answer, Call, Operation, OperationTable
 from penchant.web.parameters import AFTER
 from penchant.web.query import Parameter
-from penchant.wire import encode, id_problem
+from penchant.wire import encode, format_day, id_problem
 from penchant_engine.model import Term
 
 CATALOGUE = OperationTable(Operation, "agents")
@@ -52,8 +44,8 @@ async def catalogue_health(call: Call) -> Answer:
     call.values()
     view = await call.view()
     async with call.services.page_shares.turn(call.access.account_id):
-        findings, standing = await findings_by_now(call.services, view)
-        fall = await kappa_fall_text(call.services, view, findings)
+        findings, standing = await call.services.of(HealthReports).by_now(view)
+        fall = await call.services.of(HealthReports).kappa_fall(view, findings)
     answer = {"pieces": view.head.piece_count, "done": findings.done, "likes": _likes(view, findings, standing, fall)}
     answer |= _keywords(findings)
     return Answer(body=encode(answer), version=view.head.version)
@@ -67,7 +59,7 @@ def _likes(view: View, findings: Findings, standing: AudienceStanding, fall: Kap
     }
     if fall is not None:
         rows = [{"name": each.name, "opened": each.opened} for each in fall.openers]
-        days = list(map(day, fall.days))
+        days = list(map(format_day, fall.days))
         told["keywordsTellHalf"] = {
             "from": fall.before,
             "to": fall.now,

@@ -1,0 +1,82 @@
+"""Activity of a source: by UTC day what people did, and what they were shown in placements."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from penchant.clock import SYSTEM_CLOCK, Clock
+from penchant.live.database import AsyncStorage
+from penchant.live.views import View
+from penchant.service.desk import MAX_COUNT_ROWS
+from penchant.service.people import oldest_kept
+from penchant.storage.placement_counts import LISTS, SHOWN, SUCCEEDED
+from penchant_engine.bounded_cache import BoundedCache
+from penchant_engine.model import DAY_MS, InteractionType
+
+MAX_COUNTED = 100_000
+"""Interactions that are counted at most, the newest; an answer says where older ones are left out."""
+MAX_SOURCES = 1_000
+"""Sources whose counts are remembered."""
+
+
+@dataclass(slots=True)
+class DailyActivity:
+    """What happened on a UTC day: interactions by type, and what placements showed."""
+
+    day: int
+    interactions: dict[InteractionType, int] = field(default_factory=dict)
+    shown: Counter[int] = field(default_factory=Counter)
+    """What placements did, by the kind of count."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceActivity:
+    """The activity of days that end with today; ``is_complete`` tells that all interactions were counted."""
+
+    days: Sequence[DailyActivity]
+    is_complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _CountedTypes:
+    version: int
+    since: int
+    rows: Sequence[tuple[int, InteractionType, int]]
+
+
+class ActivityCounter:
+    """Counts what happens in sources."""
+
+    def __init__(self, database: AsyncStorage, *, clock: Clock = SYSTEM_CLOCK) -> None:
+        self._database = database
+        self._clock = clock
+        self._counted: BoundedCache[tuple[int, int], _CountedTypes] = BoundedCache(MAX_SOURCES)
+
+    async def daily(self, view: View, days: int) -> SourceActivity:
+        """Return what happened on each of so many days, today the last, as far as the retention reaches."""
+        today, head = self._clock.today(), view.head
+        first = today - days + 1
+        daily = {day: DailyActivity(day) for day in range(first, today + 1)}
+        rows = await self._interactions(view, max(first * DAY_MS, oldest_kept(view, self._clock.now_ms())))
+        for day, kind, count in rows:
+            # What is said to have happened a few minutes from now may be of tomorrow.
+            if day in daily:
+                daily[day].interactions[kind] = count
+        count_shown, kinds = self._database.storage.impressions.count_by_day, (LISTS, SHOWN, SUCCEEDED)
+        for each in await self._database.in_thread(
+            count_shown, head.source_id, head.incarnation, (first, today), kinds, limit=MAX_COUNT_ROWS
+        ):
+            daily[each.day].shown[each.kind] += each.total
+        return SourceActivity(list(daily.values()), sum(count for _, _, count in rows) < MAX_COUNTED)
+
+    async def _interactions(self, view: View, since: int) -> Sequence[tuple[int, InteractionType, int]]:
+        """Return the interactions by day and type, counted once for each version of them."""
+        head = view.head
+        key = (head.source_id, head.incarnation)
+        known = self._counted.get(key)
+        if known is not None and (known.version, known.since) == (head.interactions_version, since):
+            return known.rows
+        count = self._database.storage.people.count_by_type
+        rows = await self._database.in_thread(count, head.source_id, since=since, limit=MAX_COUNTED)
+        self._counted.put(key, _CountedTypes(head.interactions_version, since, rows))
+        return rows

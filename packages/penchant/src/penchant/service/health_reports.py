@@ -1,0 +1,196 @@
+"""Reports of a catalogue's health: what is found by now, and what likes say of its keywords, in figures and words."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Self
+
+from penchant.findings import VocabularyFindings
+from penchant.live.views import View
+from penchant.service import Services
+from penchant.service.desk import Desk, OpenerRow, SeenFigures
+from penchant.service.health import AudienceHealth, AudienceStanding, CatalogueHealth, Findings, UnreachedPieces
+from penchant.service.like_mix import TypeOfLike, mix_of_likes, mix_sentence
+from penchant.wire import (
+    CatalogueFindings,
+    CategoryTells,
+    FlatFinding,
+    KeywordCount,
+    KeywordFindings,
+    KeywordName,
+    LikeFindings,
+    LonelyFinding,
+    OnceFinding,
+    RowShare,
+    TellingFall,
+    TypeShare,
+    UnreachedFinding,
+    UnseenFinding,
+    VariantFinding,
+    format_day,
+    format_timestamp,
+)
+
+WAIT_S = 0.5
+"""How long a request waits for findings that are just being made: a small catalogue's are there by then."""
+STEP_S = 0.02
+MUCH, LITTLE = 1.6, 1.3
+"""How many times as alike pieces that one person likes have to be for keywords to tell much, and not to tell little.
+
+Where keywords are a few genres it is 1.1 to 1.3, with many subjects or weighted shelves about 2."""
+STRONGLY, SOMEWHAT = 0.15, 0.02
+"""Directions from which on what people like next depends on what they liked last; shuffled it is below 0.012.
+
+Where people go through parts and series it is 0.15 to 0.4, where they see what is new about 0.1.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KappaFallText:
+    """That keywords are taken to tell half of what they did a week ago: since when, and what it came with.
+
+    ``days`` are those that took most of it, with ``likes`` of their own; ``openers`` led to most of these.
+    """
+
+    before: float
+    now: float
+    days: Sequence[int]
+    likes: int
+    openers: Sequence[OpenerRow]
+
+
+class HealthReports:
+    """What is known of how catalogues are."""
+
+    def __init__(self, health: CatalogueHealth, audience: AudienceHealth, desk: Desk) -> None:
+        self._health = health
+        self._audience = audience
+        self._desk = desk
+
+    @classmethod
+    def build(cls, services: Services) -> Self:
+        """Return the reports over what the service finds out, and over its rows."""
+        return cls(services.health, services.audience_health, services.of(Desk))
+
+    async def by_now(self, view: View) -> tuple[Findings, AudienceStanding]:
+        """Return what is found about a source, waiting a little for what is being made, and how its audience stands."""
+        standing, likes = await self._audience.standing(view)
+        findings = self._health.findings(view, likes)
+        deadline = asyncio.get_running_loop().time() + WAIT_S
+        while not findings.done and asyncio.get_running_loop().time() < deadline:
+            await asyncio.sleep(STEP_S)
+            # The same view each time: findings are of one version.
+            findings = self._health.findings(view, likes)
+        return findings, standing
+
+    async def what_a_like_is(self, view: View) -> str:
+        """Return in a sentence what a full like is in a source, "" where that is still being found out."""
+        standing, likes = await self._audience.standing(view)
+        return mix_sentence(like_mix(view, self._health.findings(view, likes), standing))
+
+    async def kappa_fall(self, view: View, findings: Findings) -> KappaFallText | None:
+        """Return how kappa has halved within a week; ``None`` where it has not, as far as is known."""
+        fall = None if findings.judged is None else findings.judged.fall
+        if fall is None:
+            return None
+        days, likes = [each.day for each in fall.days], sum(each.likes for each in fall.days)
+        openers = await self._desk.openers(view, days, likes)
+        return KappaFallText(before=fall.before / 100, now=fall.now / 100, days=days, likes=likes, openers=openers)
+
+
+def findings_answer(
+    view: View,
+    findings: Findings,
+    standing: AudienceStanding,
+    fall: KappaFallText | None,
+    seen: SeenFigures | None,
+) -> CatalogueFindings[str]:
+    """Return what was found as the interface has it."""
+    unreached, unseen = findings.unreached, None
+    if seen is not None:
+        since = format_timestamp(seen.since)
+        unseen = UnseenFinding(count=seen.unseen_count, examples=seen.unseen, since=since)
+    return CatalogueFindings(
+        source=view.head.name,
+        version=view.head.version,
+        pieces=view.head.piece_count,
+        made_at=None if findings.made_at is None else format_timestamp(findings.made_at),
+        done=findings.done,
+        failed=findings.failed,
+        keywords=None if findings.vocabulary is None else _keyword_findings(findings.vocabulary),
+        unreached=None if unreached is None else _unreached_finding(unreached),
+        unseen=unseen,
+        likes=_like_findings(view, findings, standing, fall),
+    )
+
+
+def _unreached_finding(found: UnreachedPieces) -> UnreachedFinding:
+    return UnreachedFinding(count=found.count, examples=found.pieces, lists=found.lists, of=found.of, done=found.done)
+
+
+def _fall_answer(fall: KappaFallText) -> TellingFall:
+    openers = [RowShare(placement=each.name, title=each.title, opened=each.opened) for each in fall.openers]
+    days = list(map(format_day, fall.days))
+    return TellingFall(before=fall.before, now=fall.now, days=days, likes=fall.likes, placements=openers)
+
+
+def _keyword_findings(found: VocabularyFindings) -> KeywordFindings:
+    groups = [
+        [KeywordCount(category=each.term.category, keyword=each.term.keyword, pieces=each.pieces) for each in group]
+        for group in found.alike
+    ]
+    once = [KeywordName(category=term.category, keyword=term.keyword) for term in found.once]
+    return KeywordFindings(
+        count=found.terms,
+        complete=found.complete,
+        used_once=OnceFinding(count=found.once_count, examples=once),
+        written_alike=VariantFinding(count=found.alike_count, examples=groups),
+        one_weight=[FlatFinding(category=each.name, weight=each.weight, keywords=each.pairs) for each in found.flat],
+        lonely=LonelyFinding(count=found.lonely_count, examples=found.lonely, words_only=found.worded_count),
+    )
+
+
+def _like_findings(
+    view: View, findings: Findings, standing: AudienceStanding, fall: KappaFallText | None
+) -> LikeFindings:
+    mix = like_mix(view, findings, standing)
+    judged = None if findings.judged is None else findings.judged.categories
+    return LikeFindings(
+        count=standing.likes,
+        pending=standing.pending,
+        age_seconds=standing.age_s,
+        tells=standing.telling,
+        grade=telling_grade(standing.telling),
+        categories=[CategoryTells(category=each.name, tells=each.telling) for each in judged.categories]
+        if judged
+        else (),
+        people=judged.people if judged else 0,
+        of_people=judged.of if judged else 0,
+        direction=standing.direction,
+        degree=order_degree(standing.direction),
+        same_gaps=standing.even_gaps,
+        counts_order=standing.counts_order,
+        types=[TypeShare(type=each.type.value, count=each.likes, grade=each.grade) for each in mix],
+        full_like=mix_sentence(mix),
+        full_weight=standing.full.weight / standing.full.likes,
+        fall=None if fall is None else _fall_answer(fall),
+    )
+
+
+def like_mix(view: View, findings: Findings, standing: AudienceStanding) -> list[TypeOfLike]:
+    """Return what the likes of a source are made of, as far as is found out by now."""
+    return [] if findings.judged is None else mix_of_likes(findings.judged.types, standing.full, view.settings)
+
+
+def telling_grade(telling: float) -> Literal["much", "something", "little"]:
+    """Return in a word how much keywords tell of what people like."""
+    if telling >= MUCH:
+        return "much"
+    return "something" if telling >= LITTLE else "little"
+
+
+def order_degree(direction: float) -> Literal["strongly", "somewhat", "hardly"]:
+    """Return in a word how much what people like next depends on what they liked last."""
+    if direction >= STRONGLY:
+        return "strongly"
+    return "somewhat" if direction >= SOMEWHAT else "hardly"
