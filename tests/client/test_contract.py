@@ -180,6 +180,7 @@ SAMPLES: dict[str, Any] = {
     "q": "x",
     "kind": "piece",
     "days": 3,
+    "placements": True,
 }
 """A value for every parameter that methods have, by its name."""
 OWN_SAMPLES: dict[str, dict[str, Any]] = {

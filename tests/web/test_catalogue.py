@@ -99,6 +99,20 @@ def test_people_are_for_keys_that_may_ask_for_people(filled: Service) -> None:
     assert (refused.status_code, refused.json()["code"]) == (403, "outside-scope")
 
 
+def test_without_a_text_people_come_by_how_much_they_did_lately(filled: Service) -> None:
+    for user in ("lee", "kim", "kim"):
+        play(filled, user)
+
+    assert answer(filled, "/s/search", kind="person")["users"] == ["kim", "lee"]
+
+
+def test_pieces_of_exactly_a_keyword_come_by_id(filled: Service) -> None:
+    found = answer(filled, "/s/search", q="horror", category="genre", skip=1)
+
+    assert (found["count"], [each["id"] for each in found["content"]]) == (2, ["alien"])
+    assert found_ids(filled, "horr", category="genre") == []
+
+
 def test_keywords_are_found_by_their_beginning_whatever_their_case(filled: Service) -> None:
     found = answer(filled, "/s/search", q="SPACE", kind="keyword")
 
@@ -210,20 +224,22 @@ def test_days_tell_what_people_did_and_were_shown(filled: Service) -> None:
     shown = filled.get("/s/placements/home/list?user=lee")
     seen = {"listId": shown.headers["x-penchant-list"], "content": ["alien"]}
     reported = filled.post("/s/impressions", json=[seen])
-    assert reported.status_code == 200, reported.text
+    assert reported.status_code == 202, reported.text
     play(filled, "lee")
 
     found = answer(filled, "/s/activity", days=2)
 
-    nothing = {"lists": 0, "shown": 0, "opened": 0}
+    nothing = {"lists": 0, "shown": 0, "opened": 0, "played": 0}
+    counts = {"lists": 1, "shown": 1, "opened": 1, "played": 1}
     assert found == {
         "days": [
             {"day": f"{yesterday:%Y-%m-%d}", "interactions": {"Watch": 1}, **nothing},
-            {"day": f"{today:%Y-%m-%d}", "interactions": {"Play": 2, "Watch": 1}, "lists": 1, "shown": 1, "opened": 1},
+            {"day": f"{today:%Y-%m-%d}", "interactions": {"Play": 2, "Watch": 1}, **counts},
         ],
         "complete": True,
     }
     assert len(answer(filled, "/s/activity")["days"]) == 30
+    assert answer(filled, "/s/activity", days=1, placements="true")["days"][0]["placements"] == {"home": counts}
 
 
 def test_who_is_erased_or_too_old_is_in_no_day(filled: Service) -> None:

@@ -452,7 +452,7 @@ export class Client {
     return this.#service.json("GET", path(source, "audit"), { query });
   }
 
-  search(source: string, query: Query<"search"> & { readonly q: string }): Promise<Answer<"search">> {
+  search(source: string, query: Query<"search">): Promise<Answer<"search">> {
     return this.#service.json("GET", path(source, "search"), { query });
   }
 

@@ -113,13 +113,6 @@ class ReadContentOptions(TypedDict, total=False):
     """`words`: pieces come with the words of their texts."""
 
 
-class SourceActivityOptions(TypedDict, total=False):
-    """Options of `source_activity`."""
-
-    days: int | None
-    """Of how many days, today the last, 1 to 366; more counts as 366."""
-
-
 class PutDraftOptions(TypedDict, total=False):
     """Options of `put_draft`."""
 
@@ -153,6 +146,15 @@ class TakeBackOptions(TypedDict, total=False):
     """When it happened (RFC 3339): what happened at this moment alone."""
     event_id: str | None
     """Your id of the event: that one alone."""
+
+
+class SourceActivityOptions(TypedDict, total=False):
+    """Options of `source_activity`."""
+
+    days: int | None
+    """Of how many days, today the last, 1 to 366; more counts as 366."""
+    placements: bool | None
+    """`true` adds what each placement showed."""
 
 
 class PublishDraftOptions(TypedDict, total=False):
@@ -224,17 +226,6 @@ class ListInteractionsOptions(ListIdsOptions, total=False):
     name)."""
 
 
-class SearchOptions(ListIdsOptions, total=False):
-    """Options of `search`."""
-
-    q: str | None
-    """What to look for: words of a piece, or the beginning of a person's id or of a keyword; needed."""
-    kind: str | None
-    """What to look for: `piece`, `person` (needs the scope `personal`) or `keyword`."""
-    after: str | None
-    """Only what is found among pieces past this id: the `after` of an answer that is not complete."""
-
-
 class ContentAudienceOptions(TypedDict, total=False):
     """Options of `content_audience`."""
 
@@ -248,6 +239,15 @@ class ContentAudienceOptions(TypedDict, total=False):
     """`false` leaves out pieces that nothing speaks for."""
     min_audience_version: int | None
     """Wait until what other people like is known up to this version of the interactions."""
+
+
+class SearchOptions(ListKeywordsOptions, total=False):
+    """Options of `search`."""
+
+    kind: str | None
+    """What to look for: `piece`, `person` (needs the scope `personal`) or `keyword`."""
+    after: str | None
+    """Only what is found among pieces past this id: the `after` of an answer that is not complete."""
 
 
 class RankOptions(PieceOptions, total=False):

@@ -14,14 +14,25 @@ from msgspec import UNSET, UnsetType
 from penchant_client.tables import NotedInteraction, PagedRecord, Record, RecordList, RowRecord
 
 
-class ActivityDay(Record, frozen=True, kw_only=True):
-    """What happened on a UTC day: interactions by type; lists and pieces that placements showed, and pieces opened."""
+class PlacementActivity(Record, frozen=True, kw_only=True):
+    """How many lists and pieces were shown on a UTC day, and of these pieces how many were opened, and played."""
+
+    lists: int
+    shown: int
+    opened: int
+    played: int
+
+
+class ActivityDay(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """What happened on a UTC day: interactions by type, and what placements showed; each of them, if asked for."""
 
     day: str
     interactions: Mapping[str, int]
     lists: int
     shown: int
     opened: int
+    played: int
+    placements: Mapping[str, PlacementActivity] = {}
 
 
 class ActivityListing(Record, frozen=True, kw_only=True):

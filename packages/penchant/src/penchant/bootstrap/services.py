@@ -27,7 +27,6 @@ from penchant.live.views import ViewLimits, Views
 from penchant.live.word_writer import WordTasks, WordWriter
 from penchant.service import Services
 from penchant.service.access import AccessControl
-from penchant.service.activity import ActivityCounter
 from penchant.service.administration import Administration
 from penchant.service.browsing import SourceBrowser
 from penchant.service.changes import Changes
@@ -209,7 +208,6 @@ def wire(
         search=SourceSearch(database, clock=present),
         health=health,
         audience_health=AudienceHealth(views, clock=present),
-        activity=ActivityCounter(database, clock=present),
         tag_secret=storage.tag_secret(),
     )
 

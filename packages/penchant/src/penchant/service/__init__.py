@@ -11,7 +11,6 @@ from penchant.live.people_cache import PeopleCache
 from penchant.live.views import Views
 from penchant.live.word_writer import WordTasks
 from penchant.service.access import AccessControl
-from penchant.service.activity import ActivityCounter
 from penchant.service.administration import Administration
 from penchant.service.browsing import SourceBrowser
 from penchant.service.changes import Changes
@@ -76,7 +75,6 @@ class Services:
     search: SourceSearch
     health: CatalogueHealth
     audience_health: AudienceHealth
-    activity: ActivityCounter
     tag_secret: bytes
     """The database's secret by which ETags are keyed."""
     _extensions: dict[type[Any], Any] = field(default_factory=dict)

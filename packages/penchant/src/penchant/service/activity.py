@@ -1,12 +1,14 @@
 """Activity of a source: by UTC day what people did, and what they were shown in placements."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Self
 
 from penchant.clock import SYSTEM_CLOCK, Clock
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View
+from penchant.service import Services
 from penchant.service.desk import MAX_COUNT_ROWS
 from penchant.service.people import oldest_kept
 from penchant.storage.placement_counts import LISTS, SHOWN, SUCCEEDED
@@ -15,6 +17,7 @@ from penchant_engine.model import DAY_MS, InteractionType
 
 MAX_COUNTED = 100_000
 """Interactions that are counted at most, the newest; an answer says where older ones are left out."""
+_KINDS = (LISTS, SHOWN, SUCCEEDED, InteractionType.PLAY.code, InteractionType.WATCH.code)
 MAX_SOURCES = 1_000
 """Sources whose counts are remembered."""
 
@@ -25,8 +28,13 @@ class DailyActivity:
 
     day: int
     interactions: dict[InteractionType, int] = field(default_factory=dict)
-    shown: Counter[int] = field(default_factory=Counter)
-    """What placements did, by the kind of count."""
+    placements: defaultdict[str, Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
+    """What each placement did, by the kind of count."""
+
+    @property
+    def shown(self) -> Counter[int]:
+        """What all placements did, by the kind of count."""
+        return sum(self.placements.values(), Counter[int]())
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +60,11 @@ class ActivityCounter:
         self._clock = clock
         self._counted: BoundedCache[tuple[int, int], _CountedTypes] = BoundedCache(MAX_SOURCES)
 
+    @classmethod
+    def build(cls, services: Services) -> Self:
+        """Return the counter over the database of the service."""
+        return cls(services.database, clock=services.clock)
+
     async def daily(self, view: View, days: int) -> SourceActivity:
         """Return what happened on each of so many days, today the last, as far as the retention reaches."""
         today, head = self._clock.today(), view.head
@@ -62,11 +75,11 @@ class ActivityCounter:
             # What is said to have happened a few minutes from now may be of tomorrow.
             if day in daily:
                 daily[day].interactions[kind] = count
-        count_shown, kinds = self._database.storage.impressions.count_by_day, (LISTS, SHOWN, SUCCEEDED)
+        count_shown, kinds = self._database.storage.impressions.count_by_day, _KINDS
         for each in await self._database.in_thread(
             count_shown, head.source_id, head.incarnation, (first, today), kinds, limit=MAX_COUNT_ROWS
         ):
-            daily[each.day].shown[each.kind] += each.total
+            daily[each.day].placements[each.placement][each.kind] += each.total
         return SourceActivity(list(daily.values()), sum(count for _, _, count in rows) < MAX_COUNTED)
 
     async def _interactions(self, view: View, since: int) -> Sequence[tuple[int, InteractionType, int]]:

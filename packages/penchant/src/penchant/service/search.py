@@ -29,6 +29,7 @@ from penchant_engine.index import (
     pieces_marked,
     terms_beginning,
 )
+from penchant_engine.model import Term
 
 MAX_HITS = 50
 """Pieces that an answer shows, the best of those that were found; and people."""
@@ -153,6 +154,32 @@ class SourceSearch:
         # Each version of the interactions is of one of them, or of preferences.
         is_complete = view.head.interactions_version <= NEWEST_PEOPLE
         return PeoplePage(people=found[skip : skip + limit], count=len(found), is_complete=is_complete)
+
+    async def active_people(self, view: View, *, skip: int, limit: int) -> PeoplePage:
+        """Return the people of the newest interactions, those of most of them first, ties by id."""
+        counted = await self._database.promptly(self._count_newest, view)
+        people = [user_id for user_id, _ in counted]
+        is_complete = view.head.interactions_version <= NEWEST_TO_TRY
+        return PeoplePage(people=people[skip : skip + limit], count=len(people), is_complete=is_complete)
+
+    async def pieces_of(self, view: View, term: Term, *, skip: int, limit: int) -> SearchResult:
+        """Return the pieces that have exactly this keyword, ascending by id."""
+        name = (view.head.account_id, view.head.name)
+
+        def found() -> SearchResult:
+            ids = pieces_having(view.snapshot, term, after=None, limit=skip + limit)[skip:]
+            bodies = self._database.storage.pieces.read_some(*name, ids)
+            where = f"{term.category}: {term.keyword}"
+            hits = [
+                PieceHit(HitPlace.KEYWORD, each, decode_stored_label(bodies[each]), where)
+                for each in ids
+                # One that was deleted since is in the snapshot still.
+                if each in bodies
+            ]
+            count = int(view.snapshot.document_frequencies([term])[0])
+            return SearchResult(hits=hits, count=count, terms=(), looked_at=0, after=None)
+
+        return await self._database.in_thread(found)
 
     async def keywords(
         self, view: View, beginning: str, *, category: str | None = None, skip: int = 0, limit: int

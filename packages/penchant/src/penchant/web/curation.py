@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from penchant.errors import invalid_parameter
 from penchant.live.views import View
 from penchant.model import Feature, ListKind, Scope
+from penchant.service.activity import ActivityCounter
 from penchant.service.content import settings_now
 from penchant.service.desk import Desk
 from penchant.service.health_reports import HealthReports, findings_answer
@@ -20,11 +21,13 @@ from penchant.web.parameters import (
     CONFIRM,
     DAYS,
     FOUND_LIMIT,
+    IN_CATEGORY,
     KEYWORDS_LIMIT,
     KIND,
     LOOK_AFTER,
     MIN_VERSION,
     OF_CATEGORY,
+    OF_PLACEMENTS,
     PAGE_LIMIT,
     PERSON,
     PIECE,
@@ -41,6 +44,7 @@ from penchant.wire import (
     KeywordListing,
     MatchedPiece,
     MatchPlace,
+    PlacementActivity,
     SearchAnswer,
     decode_list,
     decode_settings,
@@ -49,6 +53,7 @@ from penchant.wire import (
     format_day,
 )
 from penchant_engine.index import TermCount
+from penchant_engine.model import InteractionType, Term
 
 CURATION = OperationTable(Operation, "curation")
 
@@ -149,6 +154,8 @@ _FOUND = About(
     scope=Scope.PERSONAL,
 )
 """Whom a search is about: everybody, where people are looked for."""
+_PLAYED = (InteractionType.PLAY.code, InteractionType.WATCH.code)
+"""What counts as played of what placements showed."""
 _PLACES: Mapping[HitPlace, MatchPlace] = {
     HitPlace.WHOLE_ID: "id",
     HitPlace.ID: "id",
@@ -166,7 +173,7 @@ _PLACES: Mapping[HitPlace, MatchPlace] = {
     tag="source",
     about=_FOUND,
     scope=Scope.READ,
-    parameters=(SEARCHED, KIND, SKIP, FOUND_LIMIT, LOOK_AFTER, MIN_VERSION),
+    parameters=(SEARCHED, KIND, IN_CATEGORY, SKIP, FOUND_LIMIT, LOOK_AFTER, MIN_VERSION),
     personal=True,
     answer="SearchAnswer",
     errors=("overloaded",),
@@ -174,7 +181,7 @@ _PLACES: Mapping[HitPlace, MatchPlace] = {
 async def search(call: Call) -> Answer:
     """Find pieces by anything written in them, people by their id, or keywords by their beginning."""
     values = call.values()
-    if values[SEARCHED.name] is None:
+    if values[SEARCHED.name] is None and values[KIND.name] != PERSON:
         raise invalid_parameter(SEARCHED.name, "The parameter is missing; a text to look for is needed.")
     view = await call.view()
     async with call.services.page_shares.turn(call.access.account_id):
@@ -185,17 +192,24 @@ async def search(call: Call) -> Answer:
 async def _found(call: Call, view: View, values: Values) -> SearchAnswer:
     search, kind = call.services.search, values[KIND.name]
     text, skip, limit = values[SEARCHED.name], values[SKIP.name], values[FOUND_LIMIT.name]
+    category = values[IN_CATEGORY.name]
     if kind == PERSON:
-        people = await search.people_beginning(view, text, skip=skip, limit=limit)
+        if text is None:
+            people = await search.active_people(view, skip=skip, limit=limit)
+        else:
+            people = await search.people_beginning(view, text, skip=skip, limit=limit)
         return SearchAnswer(kind=kind, count=people.count, complete=people.is_complete, users=people.people)
     if kind == PIECE:
-        pieces = await search.pieces(view, text, after=values[LOOK_AFTER.name], skip=skip, limit=limit)
+        if category is None:
+            pieces = await search.pieces(view, text, after=values[LOOK_AFTER.name], skip=skip, limit=limit)
+        else:
+            pieces = await search.pieces_of(view, Term(category, text), skip=skip, limit=limit)
         content = [
             MatchedPiece(id=hit.id, label=hit.label, place=_PLACES[hit.place], text=hit.text) for hit in pieces.hits
         ]
         is_complete = pieces.after is None
         return SearchAnswer(kind=kind, count=pieces.count, complete=is_complete, after=pieces.after, content=content)
-    terms = await search.keywords(view, text, skip=skip, limit=limit)
+    terms = await search.keywords(view, text, category=category, skip=skip, limit=limit)
     return SearchAnswer(kind=kind, count=terms.total, complete=True, keywords=keyword_counts(terms.terms))
 
 
@@ -274,7 +288,7 @@ async def source_health(call: Call) -> Answer:
     tag="source",
     about=EVERYBODY,
     scope=Scope.READ,
-    parameters=(DAYS,),
+    parameters=(DAYS, OF_PLACEMENTS),
     personal=True,
     answer="ActivityListing",
     errors=("overloaded",),
@@ -283,7 +297,7 @@ async def source_activity(call: Call) -> Answer:
     """What happened by UTC day: interactions by type, lists and pieces shown, pieces opened."""
     values, view = call.values(), await call.view()
     async with call.services.page_shares.turn(call.access.account_id):
-        found = await call.services.activity.daily(view, values[DAYS.name])
+        found = await call.services.of(ActivityCounter).daily(view, values[DAYS.name])
     days = [
         ActivityDay(
             day=format_day(each.day),
@@ -291,6 +305,18 @@ async def source_activity(call: Call) -> Answer:
             lists=each.shown[LISTS],
             shown=each.shown[SHOWN],
             opened=each.shown[SUCCEEDED],
+            played=sum(each.shown[kind] for kind in _PLAYED),
+            placements={
+                name: PlacementActivity(
+                    lists=counts[LISTS],
+                    shown=counts[SHOWN],
+                    opened=counts[SUCCEEDED],
+                    played=sum(counts[kind] for kind in _PLAYED),
+                )
+                for name, counts in sorted(each.placements.items())
+            }
+            if values[OF_PLACEMENTS.name]
+            else {},
         )
         for each in found.days
     ]

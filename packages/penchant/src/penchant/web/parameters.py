@@ -508,7 +508,8 @@ KIND = Parameter(
 )
 SEARCHED = Parameter(
     name="q",
-    description="What to look for: words of a piece, or the beginning of a person's id or of a keyword; needed.",
+    description="What to look for: words of a piece, or the beginning of a person's id or of a keyword; needed "
+    "but for people: without it come those who did most lately.",
     schema={"type": "string", "maxLength": MAX_ID_LENGTH},
     read=_read_id,
 )
@@ -530,6 +531,19 @@ BEGINNING = Parameter(
     schema={"type": "string", "maxLength": MAX_ID_LENGTH},
     read=_read_id,
     default="",
+)
+IN_CATEGORY = Parameter(
+    name="category",
+    description="Only keywords of this category; for pieces: only those that have exactly the keyword `q` of it.",
+    schema={"type": "string"},
+    read=_read_name,
+)
+OF_PLACEMENTS = Parameter(
+    name="placements",
+    description="`true` adds what each placement showed.",
+    schema={"type": "boolean", "default": False},
+    read=_read_boolean,
+    default=False,
 )
 FOUND_LIMIT = _limit("hits", most=MAX_FOUND, default=20)
 KEYWORDS_LIMIT = _limit("keywords", most=MAX_LISTED_KEYWORDS, default=50)

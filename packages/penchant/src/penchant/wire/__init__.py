@@ -67,6 +67,7 @@ from penchant.wire.catalogue_answers import (
     MatchedPiece,
     MatchPlace,
     OnceFinding,
+    PlacementActivity,
     RowShare,
     SearchAnswer,
     TellingFall,

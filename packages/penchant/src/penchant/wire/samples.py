@@ -31,6 +31,7 @@ PERSONAL_WHY = {
 }
 _PREFERENCES = PREFERENCES.sample()
 ENTRIES = [{"id": "blade-runner", "score": 0.5}, {"id": "gravity", "score": 0.75}]
+_SHOWN = {"lists": 12, "shown": 120, "opened": 9, "played": 7}
 _KEYWORD_COUNT = {"category": "genre", "keyword": "horror", "pieces": 2}
 PROBLEM = {
     "type": "/-/problems/unknown-piece",
@@ -93,7 +94,7 @@ SAMPLES: Mapping[str, Any] = {
     "Removal": {"removed": 1},
     "BulkReceipt": {"accepted": 1, "duplicates": 1},
     "ActivityListing": {
-        "days": [{"day": "2026-11-28", "interactions": {"Play": 9}, "lists": 12, "shown": 120, "opened": 9}],
+        "days": [{"day": "2026-11-28", "interactions": {"Play": 9}, "placements": {"home": _SHOWN}, **_SHOWN}],
         "complete": True,
     },
     "CatalogueFindings": {
