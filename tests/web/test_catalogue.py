@@ -167,6 +167,26 @@ def test_spaces_alone_find_an_id_and_no_text(filled: Service) -> None:
     assert found_ids(filled, " ") == [" "]
 
 
+def test_a_key_learns_what_it_may_do_and_which_sources_it_has(service: Service) -> None:
+    for name in ("b", "a"):
+        service.submit(name, piece("x", "y"))
+    service.submit("other", piece("x", "y"), key=(other := service.new_key(account="others", plan="basic")))
+
+    own, of_others = answer(service, "/-/account"), service.get("/-/account", key=other).json()
+
+    assert [(each["source"], each["pieces"]) for each in own["sources"]] == [("a", 1), ("b", 1)]
+    assert (own["count"], own["plan"], own["account"]) == (2, "full", service.account)
+    assert [each["source"] for each in of_others["sources"]] == ["other"]
+    assert (of_others["features"], of_others["scopes"]) == ([], ["read", "personal", "interact", "write"])
+    assert [each["source"] for each in answer(service, "/-/account", skip=1, limit=1)["sources"]] == ["b"]
+    for key, code in (
+        (service.new_key(admin=True), "not-a-tenant"),
+        (service.new_key(origins=["https://shop.example"]), "not-in-browsers"),
+    ):
+        refused = service.get("/-/account", key=key, headers={"origin": "https://shop.example"})
+        assert (refused.status_code, refused.json()["code"]) == (403, code)
+
+
 def findings(service: Service) -> Any:
     found: Any = None
 

@@ -452,6 +452,22 @@ export class Client {
     return this.#service.json("GET", path(source, "audit"), { query });
   }
 
+  getAccount(query?: Query<"getAccount">): Promise<Answer<"getAccount">> {
+    return this.#service.json("GET", path("-", "account"), { query });
+  }
+
+  settingsVersions(source: string, query?: Query<"settingsVersions">): Promise<Answer<"settingsVersions">> {
+    return this.#service.json("GET", path(source, "settings", "versions"), { query });
+  }
+
+  whitelistVersions(source: string, query?: Query<"whitelistVersions">): Promise<Answer<"whitelistVersions">> {
+    return this.#service.json("GET", path(source, "whitelist", "versions"), { query });
+  }
+
+  blacklistVersions(source: string, query?: Query<"blacklistVersions">): Promise<Answer<"blacklistVersions">> {
+    return this.#service.json("GET", path(source, "blacklist", "versions"), { query });
+  }
+
   search(source: string, query: Query<"search">): Promise<Answer<"search">> {
     return this.#service.json("GET", path(source, "search"), { query });
   }

@@ -39,6 +39,7 @@ from penchant_client.records import (
     KeyList,
     KeywordListing,
     Likings,
+    OwnAccount,
     PersonalPlace,
     PersonPreferences,
     Piece,
@@ -54,6 +55,7 @@ from penchant_client.records import (
     Settings,
     SigningSecret,
     SimilarPlace,
+    SteeringListing,
     TasteSegments,
     Texts,
     UsageReport,
@@ -111,6 +113,13 @@ class ReadContentOptions(TypedDict, total=False):
 
     include: Iterable[str] | None
     """`words`: pieces come with the words of their texts."""
+
+
+class SettingsVersionsOptions(TypedDict, total=False):
+    """Options of `settings_versions`."""
+
+    version: int | None
+    """Only this version, with the settings or ids that it had."""
 
 
 class PutDraftOptions(TypedDict, total=False):
@@ -613,6 +622,21 @@ def preview_recommendation(
     )
 
 
+def settings_versions(source: str, **options: Unpack[SettingsVersionsOptions]) -> Request[SteeringListing]:
+    """What the settings were, the latest 100 versions, newest first."""
+    return request_of("GET", "/{source}/settings/versions", SteeringListing, source, options=options, reads=True)
+
+
+def whitelist_versions(source: str, **options: Unpack[SettingsVersionsOptions]) -> Request[SteeringListing]:
+    """What the whitelist was, the latest 100 versions, newest first."""
+    return request_of("GET", "/{source}/whitelist/versions", SteeringListing, source, options=options, reads=True)
+
+
+def blacklist_versions(source: str, **options: Unpack[SettingsVersionsOptions]) -> Request[SteeringListing]:
+    """What the blacklist was, the latest 100 versions, newest first."""
+    return request_of("GET", "/{source}/blacklist/versions", SteeringListing, source, options=options, reads=True)
+
+
 def get_whitelist(source: str) -> Request[Entries[str]]:
     """Read the whitelist."""
     return request_of("GET", "/{source}/whitelist", Entries[str], source, reads=True)
@@ -651,6 +675,11 @@ def get_settings(source: str) -> Request[Settings]:
 def put_settings(source: str, settings: Settings | Mapping[str, object]) -> Request[Settings]:
     """Replace the settings; members left out return to their defaults."""
     return request_of("PUT", "/{source}/settings", Settings, source, body=encode(settings))
+
+
+def get_account(**options: Unpack[ListIdsOptions]) -> Request[OwnAccount]:
+    """What the key may do, and the sources of its account, ascending by name."""
+    return request_of("GET", "/-/account", OwnAccount, options=options)
 
 
 def search(source: str, **options: Unpack[SearchOptions]) -> Request[SearchAnswer]:
@@ -808,6 +837,9 @@ class OperationMethods:
     why_recommended = RequestMethod(why_recommended)
     preview_similar = RequestMethod(preview_similar)
     preview_recommendation = RequestMethod(preview_recommendation)
+    settings_versions = RequestMethod(settings_versions)
+    whitelist_versions = RequestMethod(whitelist_versions)
+    blacklist_versions = RequestMethod(blacklist_versions)
     get_whitelist = RequestMethod(get_whitelist)
     put_whitelist = RequestMethod(put_whitelist)
     delete_whitelist = RequestMethod(delete_whitelist)
@@ -816,6 +848,7 @@ class OperationMethods:
     delete_blacklist = RequestMethod(delete_blacklist)
     get_settings = RequestMethod(get_settings)
     put_settings = RequestMethod(put_settings)
+    get_account = RequestMethod(get_account)
     search = RequestMethod(search)
     list_categories = RequestMethod(list_categories)
     list_keywords = RequestMethod(list_keywords)

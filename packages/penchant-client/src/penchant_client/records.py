@@ -764,6 +764,28 @@ class Likings(Record, frozen=True, kw_only=True, rename="camel"):
     disliked_keywords: Mapping[str, Sequence[str]] = {}
 
 
+class OwnSource(Record, frozen=True, kw_only=True, rename="camel"):
+    """A source of the account, and where it stands."""
+
+    source: str
+    pieces: int
+    version: int
+    created_at: datetime
+    updated_at: datetime
+
+
+class OwnAccount(Record, frozen=True, kw_only=True, rename="camel"):
+    """The account of a key, what the key may do, and a page of its ``count`` sources, ascending by name."""
+
+    account: str
+    key_id: str
+    plan: str
+    features: Sequence[str]
+    scopes: Sequence[str]
+    count: int
+    sources: Sequence[OwnSource]
+
+
 class PageList(Record, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """A list of a page: of which placement, beside which piece, how long, and after what of it (``next``)."""
 
@@ -1238,6 +1260,26 @@ class SourceStatus(Record, frozen=True, kw_only=True, rename="camel"):
     indexed_version: int
     created_at: datetime
     updated_at: datetime
+
+
+class SteeringVersionAnswer(Record, frozen=True, kw_only=True, rename="camel"):
+    """What settings or a list were from a version on: since when, by whom if that is known, and what changed, in words.
+
+    The ``settings``, or the list's ``content``, are there where this version alone is asked for.
+    """
+
+    version: int
+    timestamp: datetime
+    key_id: str | None
+    changes: Sequence[str]
+    settings: Mapping[str, Any] | UnsetType = UNSET
+    content: Sequence[str] | UnsetType = UNSET
+
+
+class SteeringListing(Record, frozen=True, kw_only=True):
+    """The kept versions of settings or a list, newest first; the first is in force."""
+
+    versions: Sequence[SteeringVersionAnswer]
 
 
 class TasteSegment(Record, frozen=True, kw_only=True):

@@ -42,6 +42,7 @@ from penchant.service.people import People
 from penchant.service.rates import NodeCounts, NodeRates
 from penchant.service.search import SourceSearch
 from penchant.service.shares import BodyDecoder, page_shares
+from penchant.service.steering_history import SteeringHistory
 from penchant.service.usage import Usage
 from penchant.settings import (
     CurrentSettings,
@@ -195,6 +196,7 @@ def wire(
         people=People(database, views, metrics, cache=people_cache, clock=present),
         people_cache=people_cache,
         curation=Curation(database, views, words),
+        steering_history=SteeringHistory(database),
         words=words,
         inputs=inputs,
         lists=lists,

@@ -25,6 +25,7 @@ from penchant.service.measuring import GaugeUpdater
 from penchant.service.people import People
 from penchant.service.search import SourceSearch
 from penchant.service.shares import AccountShares, BodyDecoder
+from penchant.service.steering_history import SteeringHistory
 from penchant.service.usage import Usage
 from penchant.settings import CurrentSettings, NodeSettings
 from penchant.telemetry import Metrics
@@ -64,6 +65,7 @@ class Services:
     people_cache: PeopleCache
     curation: Curation
     inputs: LiveInputs
+    steering_history: SteeringHistory
     lists: Lists
     inclusion: PieceInclusion
     answers: AnswerCache

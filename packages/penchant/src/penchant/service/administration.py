@@ -11,7 +11,7 @@ import msgspec
 
 from penchant.errors import Fault, InvalidInput, invalid_parameter
 from penchant.live.database import AsyncStorage
-from penchant.model import Scope
+from penchant.model import Feature, Scope
 from penchant.service.access import Access, key_scopes, new_key, new_signing_secret
 from penchant.settings import CurrentSettings
 from penchant.storage import AccountUsage, AuditEntry, KeyRecord, Storage
@@ -22,6 +22,8 @@ from penchant.wire import (
     IssuedKeyAnswer,
     KeyAnswer,
     KeyWish,
+    OwnAccount,
+    OwnSource,
     SigningSecret,
     format_timestamp,
     name_problem,
@@ -166,6 +168,30 @@ class Administration:
         """Return a page of the changes of a source of the caller's."""
         storage, account_id = self._database.storage, access.account_id
         return await self._database.in_thread(read_audit, storage, query, account_id=account_id, source=source)
+
+    async def own_account(self, access: Access, *, skip: int, limit: int | None) -> OwnAccount[str]:
+        """Return what a key may do, and the sources of its account."""
+        accounts, sources = self._database.storage.accounts, self._database.storage.sources
+        name = await self._database.promptly(accounts.name_of, access.account_id)
+        heads = await self._database.promptly(sources.list_of, access.account_id)
+        return OwnAccount(
+            account=name,
+            key_id=access.key_id,
+            plan=access.plan.name,
+            features=[feature.value for feature in Feature if feature in access.plan.features],
+            scopes=[scope.value for scope in Scope if scope in access.scopes],
+            count=len(heads),
+            sources=[
+                OwnSource(
+                    source=head.name,
+                    pieces=head.piece_count,
+                    version=head.version,
+                    created_at=format_timestamp(head.created_at),
+                    updated_at=format_timestamp(head.changed_at),
+                )
+                for head in heads[skip : None if limit is None else skip + limit]
+            ],
+        )
 
     async def keys(self) -> list[KeyAnswer[str]]:
         """Return every key, oldest first; revoked ones stay listed."""

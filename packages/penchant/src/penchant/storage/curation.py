@@ -1,6 +1,6 @@
 """Writes of the curated lists and the settings of a source."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -11,6 +11,7 @@ from penchant.model import MAX_LIST_LENGTH, ListKind
 from penchant.storage.records import WordRules
 from penchant.storage.schema import CONTENT, lists, sources
 from penchant.storage.source_reader import rules_of, stored_settings
+from penchant.storage.steering_versions import SETTINGS, SteeringVersion, encode_list, keep_version
 from penchant.storage.transaction import SourceChange, SourceCommand, WriteTransaction
 
 
@@ -33,8 +34,11 @@ class ReplaceList(SourceCommand[SourceChange]):
     def apply(self, transaction: WriteTransaction) -> SourceChange:
         """Store the list in the place of the one that there was."""
         row = transaction.require_source(self, CONTENT)
+        before = steering_of(transaction, row, [self.kind])
         store_list(transaction, row, self, self.kind, self.ids)
-        return SourceChange(transaction.raise_version(row))
+        version = transaction.raise_version(row)
+        keep_versions(transaction, row, self, before, version)
+        return SourceChange(version)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +72,10 @@ class EditList(SourceCommand[SourceChange]):
             transaction.connection.execute(delete(lists).where(own, lists.c.piece_id == self.piece_id))
         action = f"{kind}.{'add' if self.is_listed else 'remove'}"
         transaction.note(self, action, self.piece_id)
-        return SourceChange(transaction.raise_version(row))
+        version = transaction.raise_version(row)
+        before = encode_list([each.piece_id for each in sorted(entries)])
+        keep_versions(transaction, row, self, {kind: before}, version)
+        return SourceChange(version)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,8 +98,37 @@ class ReplaceSettings(SourceCommand[SettingsChange]):
             transaction.note(self, "settings.replace")
         elif stored_settings(transaction.connection, row.source_id) != self.expected:
             return SettingsChange(row.version, pending=False)
+        before = steering_of(transaction, row, settings=True)
         is_pending = store_settings(transaction, row, self.settings, self.words, row.live)
-        return SettingsChange(transaction.raise_version(row), is_pending)
+        version = transaction.raise_version(row)
+        keep_versions(transaction, row, self, before, version)
+        return SettingsChange(version, is_pending)
+
+
+def list_ids(transaction: WriteTransaction, row: Any, kind: str) -> list[str]:
+    """Return the ids on a list of a source, in its order."""
+    own = (lists.c.source_id == row.source_id) & (lists.c.kind == kind)
+    return [*transaction.connection.execute(select(lists.c.piece_id).where(own).order_by(lists.c.position)).scalars()]
+
+
+def steering_of(
+    transaction: WriteTransaction, row: Any, kinds: Iterable[ListKind] = (), *, settings: bool = False
+) -> dict[str, bytes]:
+    """Return how what steers a source stands, as its versions have it."""
+    standing = {kind.value: encode_list(list_ids(transaction, row, kind.value)) for kind in kinds}
+    return standing | ({SETTINGS: stored_settings(transaction.connection, row.source_id)} if settings else {})
+
+
+def keep_versions(
+    transaction: WriteTransaction, row: Any, command: SourceCommand[Any], before: Mapping[str, bytes], version: int
+) -> None:
+    """Keep what steers a source since a change, where that has changed it."""
+    kinds = [ListKind(subject) for subject in before if subject != SETTINGS]
+    moment = transaction.moment(row)
+    for subject, body in steering_of(transaction, row, kinds, settings=SETTINGS in before).items():
+        was = SteeringVersion(row.version, row.changed_at, "", before[subject])
+        now = SteeringVersion(version, moment, command.actor, body)
+        keep_version(transaction.connection, row.source_id, subject, was, now)
 
 
 def store_list(

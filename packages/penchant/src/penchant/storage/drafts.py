@@ -31,7 +31,14 @@ from penchant.errors import (
     invalid_parameter,
 )
 from penchant.model import MAX_LIST_LENGTH, EncodedPiece, ListChange, ListKind
-from penchant.storage.curation import ReplaceSettings, store_list, store_settings
+from penchant.storage.curation import (
+    ReplaceSettings,
+    keep_versions,
+    list_ids,
+    steering_of,
+    store_list,
+    store_settings,
+)
 from penchant.storage.databases.opening import Transactions
 from penchant.storage.piece_writes import (
     bury_pieces,
@@ -50,7 +57,7 @@ from penchant.storage.placements import (
     store_placement,
 )
 from penchant.storage.records import NO_WORDS, WordRules
-from penchant.storage.schema import CONTENT, OPEN_STATES, drafts, lists, sources
+from penchant.storage.schema import CONTENT, OPEN_STATES, drafts, sources
 from penchant.storage.source_reader import rules_of, stored_settings
 from penchant.storage.transaction import Result, SourceChange, SourceCommand, WriteTransaction
 
@@ -348,12 +355,14 @@ class PublishDraft(DraftAct[DraftPublication]):
         bury_pieces(transaction, row, gone, row.version + len(self.pieces))
         live = row.live + len(self.pieces) - len(existing) - len(gone)
         is_pending = False
+        before = steering_of(transaction, row, listed, settings=self.settings is not None)
         if self.settings is not None:
             is_pending = store_settings(transaction, row, self.settings, self.word_rule, live)
             transaction.note(self, "settings.replace")
         for kind, ids in listed.items():
             store_list(transaction, row, self, kind, ids)
         version = transaction.raise_version(row, len(self.pieces) + len(gone), live=live)
+        keep_versions(transaction, row, self, before, version)
         for edit in self.placements:
             if edit.body is None:
                 remove_placement(transaction, row, self, edit.name)
@@ -583,17 +592,11 @@ def _standing(transaction: WriteTransaction, row: Any, subjects: Iterable[str]) 
     """Return how each subject of a draft stands, as it is stored."""
     subjects = list(subjects)
     kinds, names = [kind for kind in ListKind if kind.value in subjects], _names_in(subjects, "placements")
-    listed: dict[str, list[str]] = {kind.value: [] for kind in kinds}
-    statement = select(lists.c.kind, lists.c.piece_id).where(
-        lists.c.source_id == row.source_id, lists.c.kind.in_(listed)
-    )
-    for kind, piece_id in transaction.connection.execute(statement.order_by(lists.c.position)):
-        listed[kind].append(piece_id)
     placed = read_placements(transaction.connection, row.source_id) if names else []
     in_force = {each.name: (each.body, each.assignment) for each in placed}
     return ReplacedState(
         settings=stored_settings(transaction.connection, row.source_id) if "settings" in subjects else None,
-        lists=listed,
+        lists={kind.value: list_ids(transaction, row, kind.value) for kind in kinds},
         placements={name: in_force.get(name) for name in names},
         pieces=read_bodies(transaction, row, _names_in(subjects, "content")),
     )

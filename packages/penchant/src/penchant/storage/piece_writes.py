@@ -25,6 +25,7 @@ from penchant.storage.schema import (
     lists,
     pieces,
     sources,
+    steering_versions,
 )
 from penchant.storage.source_reader import rules_of
 from penchant.storage.transaction import SourceChange, SourceCommand, WriteTransaction
@@ -135,7 +136,7 @@ class DeleteSource(SourceCommand[PieceDeletion]):
             .where(counters.c.source_id == row.source_id, counters.c.kind == INTERACTIONS)
             .values(version=raised, cleared_at=raised)
         )
-        for table in (lists, dictionaries, *transaction.emptied_tables):
+        for table in (lists, steering_versions, dictionaries, *transaction.emptied_tables):
             connection.execute(delete(table).where(table.c.source_id == row.source_id))
         connection.execute(
             update(sources)

@@ -200,6 +200,17 @@ placement_versions = Table(
 ``draft`` is the name of the draft that it was published with, or taken back with; null for none.
 ``stops`` tells, as JSON by variant, when and why one was stopped; null for none.
 """
+steering_versions = Table(
+    "steering_versions",
+    metadata,
+    Column("source_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("subject", BY_CODE_POINT, primary_key=True),
+    Column("version", BigInteger, primary_key=True, autoincrement=False),
+    Column("recorded_at", BigInteger, nullable=False),
+    Column("actor", BY_CODE_POINT, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+)
+"""What settings, whitelist and blacklist were (`storage.steering_versions`), by the content version of the change."""
 drafts = Table(
     "drafts",
     metadata,
@@ -413,6 +424,7 @@ SMALL_TABLES = (
     lists,
     placements,
     placement_versions,
+    steering_versions,
     drafts,
     impressions,
     placement_people,

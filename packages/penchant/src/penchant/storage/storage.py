@@ -18,6 +18,7 @@ from penchant.storage.people import PeopleStore
 from penchant.storage.placements import PlacementStore
 from penchant.storage.secrets import LIST_IDS, TAGS, ensure_secret, read_secret
 from penchant.storage.sources import PieceStore, SourceStore
+from penchant.storage.steering_versions import SteeringVersionStore
 from penchant.storage.transaction import CONTENT_LANE, INTERACTIONS_LANE, Command, Result, StoragePart
 from penchant.storage.upkeep.housekeeping import Upkeep
 from penchant.telemetry import Metrics
@@ -43,6 +44,7 @@ class Storage:
         self.pieces = PieceStore(transactions)
         self.people = PeopleStore(transactions)
         self.placements = PlacementStore(transactions)
+        self.steering_versions = SteeringVersionStore(transactions)
         self.drafts = DraftStore(transactions)
         self.impressions = ImpressionStore(transactions)
         self.upkeep = Upkeep(transactions, self._lanes)

@@ -12,6 +12,7 @@ from penchant.service.desk import Desk
 from penchant.service.health_reports import HealthReports, findings_answer
 from penchant.service.search import HitPlace
 from penchant.storage.placement_counts import LISTS, SHOWN, SUCCEEDED
+from penchant.storage.steering_versions import SETTINGS
 from penchant.web.administration import ACTOR, AUDIT_LIMIT, BEFORE, audit_answer, audit_query
 from penchant.web.bodies import SETTINGS_BODY
 from penchant.web.content import deletion_answer
@@ -22,6 +23,7 @@ from penchant.web.parameters import (
     DAYS,
     FOUND_LIMIT,
     IN_CATEGORY,
+    KEPT_VERSION,
     KEYWORDS_LIMIT,
     KIND,
     LOOK_AFTER,
@@ -112,6 +114,32 @@ async def _replace(call: Call, kind: ListKind, ids: Sequence[str]) -> Answer:
     return Answer(body=encode(list(ids)), version=outcome.version)
 
 
+def _version_operation(subject: str, name: str, feature: Feature | None) -> None:
+    """Serve the versions of what steers a source."""
+
+    @CURATION.operation(
+        "GET",
+        f"/{{source}}/{subject}/versions",
+        name=f"{name}Versions",
+        summary=f"What the {subject} {'were' if name == SETTINGS else 'was'}, the latest 100 versions, newest first.",
+        about=NOBODY,
+        scope=Scope.WRITE,
+        feature=feature,
+        parameters=(KEPT_VERSION, MIN_VERSION),
+        personal=True,
+        answer="SteeringListing",
+        errors=("overloaded",),
+    )
+    async def list_versions(call: Call) -> Answer:
+        values, view = call.values(), await call.view()
+        async with call.services.page_shares.turn(call.access.account_id):
+            listing = await call.services.steering_history.versions(view, subject, values[KEPT_VERSION.name])
+        return Answer(body=encode(listing), version=view.head.version)
+
+
+_version_operation(SETTINGS, SETTINGS, None)
+for _kind in ListKind:
+    _version_operation(_kind.value, _kind.value, Feature.LISTS)
 _list_operations(ListKind.WHITELIST)
 _list_operations(ListKind.BLACKLIST)
 
@@ -165,6 +193,23 @@ _PLACES: Mapping[HitPlace, MatchPlace] = {
     HitPlace.TEXT: "text",
     HitPlace.SEVERAL: "several",
 }
+
+
+@CURATION.operation(
+    "GET",
+    "/-/account",
+    tag="source",
+    about=NOBODY,
+    scope=Scope.READ,
+    parameters=(SKIP, PAGE_LIMIT),
+    personal=True,
+    answer="OwnAccount",
+)
+async def get_account(call: Call) -> Answer:
+    """What the key may do, and the sources of its account, ascending by name."""
+    values = call.values()
+    skip, limit = values[SKIP.name], values[PAGE_LIMIT.name]
+    return Answer(body=encode(await call.services.administration.own_account(call.access, skip=skip, limit=limit)))
 
 
 @CURATION.operation(

@@ -309,7 +309,7 @@ def _answer_headers(operation: Operation) -> list[str]:
     if operation.public:
         return names
     names += ["RateLimit", "RateLimit-Policy"]
-    if not operation.admin:
+    if operation.has_source:
         names.append("x-penchant-version")
     if MIN_VERSION in operation.parameters:
         names.append("x-penchant-stale")
@@ -382,7 +382,7 @@ def _admission_errors(operation: Operation) -> list[str]:
         codes.append("not-signed")
     if operation.scope is not None and (not operation.in_browsers or AT in operation.parameters):
         codes.append("not-in-browsers")
-    if not operation.creates_source and not operation.admin:
+    if operation.has_source and not operation.creates_source:
         codes.append("unknown-source")
     if MIN_VERSION in operation.parameters:
         codes.append("not-yet-visible")

@@ -414,6 +414,11 @@ class Operation:
         return self.body is not None and not self.optional_body
 
     @property
+    def has_source(self) -> bool:
+        """Whether it is about a source, which its path names."""
+        return "{source}" in self.path
+
+    @property
     def stores(self) -> bool:
         """Whether it changes what is stored: all do that do not read, nor make lists, which count."""
         return self.method != "GET" and self.scope is not None and not self.counted

@@ -462,6 +462,12 @@ ROLLBACK_VERSION = Parameter(
     schema=dict(VERSION_SCHEMA),
     read=lambda text: integer(text, least=1),
 )
+KEPT_VERSION = Parameter(
+    name="version",
+    description="Only this version, with the settings or ids that it had.",
+    schema=dict(VERSION_SCHEMA),
+    read=lambda text: integer(text, least=0),
+)
 FOR = Parameter(
     name="for",
     description="`generators`: OpenAPI 3.0.3, in which a category's value has no type, for tools that take no unions.",

@@ -161,6 +161,8 @@ class CheckedOperation:
             services.access.require(access, feature)
         if query.pairs and is_any_named(self._narrowing, query):
             services.access.require(access, Feature.FILTERS)
+        if not operation.has_source:
+            return AdmittedCaller(access=access)
         # A name that no source can have is 400 and costs no read; only then is the source looked for.
         check_source(path["source"])
         if not self._looks_for_source:

@@ -1,12 +1,56 @@
 """Answers about a source as a catalogue: what a search found, its categories and keywords, its health, its days."""
 
 from collections.abc import Mapping, Sequence
-from typing import Generic, Literal, TypeAlias
+from typing import Any, Generic, Literal, TypeAlias
+
+from msgspec import UNSET, UnsetType
 
 from penchant.wire.answers import Moment
 from penchant.wire.fields import Record
 
 MatchPlace: TypeAlias = Literal["id", "label", "keyword", "text", "several"]
+
+
+class OwnSource(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel"):
+    """A source of the account, and where it stands."""
+
+    source: str
+    pieces: int
+    version: int
+    created_at: Moment
+    updated_at: Moment
+
+
+class OwnAccount(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel"):
+    """The account of a key, what the key may do, and a page of its ``count`` sources, ascending by name."""
+
+    account: str
+    key_id: str
+    plan: str
+    features: Sequence[str]
+    scopes: Sequence[str]
+    count: int
+    sources: Sequence[OwnSource[Moment]]
+
+
+class SteeringVersionAnswer(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel"):
+    """What settings or a list were from a version on: since when, by whom if that is known, and what changed, in words.
+
+    The ``settings``, or the list's ``content``, are there where this version alone is asked for.
+    """
+
+    version: int
+    timestamp: Moment
+    key_id: str | None
+    changes: Sequence[str]
+    settings: Mapping[str, Any] | UnsetType = UNSET
+    content: Sequence[str] | UnsetType = UNSET
+
+
+class SteeringListing(Record, Generic[Moment], frozen=True, kw_only=True):
+    """The kept versions of settings or a list, newest first; the first is in force."""
+
+    versions: Sequence[SteeringVersionAnswer[Moment]]
 
 
 class MatchedPiece(Record, frozen=True, kw_only=True, omit_defaults=True):

@@ -144,6 +144,18 @@ SAMPLES: Mapping[str, Any] = {
     },
     "CategoryListing": {"count": 1, "categories": [{"category": "genre", "keywords": 3, "pieces": 2}]},
     "KeywordListing": {"count": 1, "keywords": [_KEYWORD_COUNT]},
+    "SteeringListing": {
+        "versions": [
+            {
+                "version": 17,
+                "timestamp": MOMENT,
+                "keyId": "Zk4tQ9",
+                "changes": ["blend.popularity 0.1 → 0.02"],
+                "settings": {"blend": {"content": 1, "audience": 2, "popularity": 0.02}},
+                "content": ["alien"],
+            }
+        ]
+    },
     "SearchAnswer": {
         "kind": "piece",
         "count": 2,
@@ -179,6 +191,15 @@ SAMPLES: Mapping[str, Any] = {
     "Likings": LIKINGS.sample(),
     "OpenApi": {"openapi": "3.1.1"},
     "PersonalPlace": {"id": "kim", "why": PERSONAL_WHY, **_RANK},
+    "OwnAccount": {
+        "account": "press",
+        "keyId": "Zk4tQ9",
+        "plan": "full",
+        "features": ["filters", "lists"],
+        "scopes": ["read", "personal", "interact", "write"],
+        "count": 1,
+        "sources": [{"source": "films", "pieces": 2, "version": 17, "createdAt": MOMENT, "updatedAt": MOMENT}],
+    },
     "Piece": _PIECE,
     "PersonPreferences": _PREFERENCES,
     "PlanWish": PLAN_WISH.sample(),

@@ -5,7 +5,7 @@ from sqlalchemy import Connection, inspect, text
 from penchant.errors import StorageIncompatible
 from penchant.storage.schema import unfinished_move
 
-PRESENT = "0020"
+PRESENT = "0021"
 """The newest revision: a database that has it is opened without Alembic, which takes long to import."""
 _VERSION_TABLE = "alembic_version"
 
