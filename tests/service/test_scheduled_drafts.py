@@ -22,7 +22,8 @@ from penchant.service.grants import grants_of, person_session
 from penchant.service.rows import row_services
 from penchant.settings import CurrentSettings, GroupSettings, NodeSettings, PlanSettings
 from penchant.storage.drafts import DraftRow
-from penchant.storage.schema import drafts, keys
+from penchant.storage.rows.tables import drafts
+from penchant.storage.schema import keys
 from penchant.wire import DraftEdits, decode_submission, encode
 
 NEWSROOM = GroupSettings(group="newsroom", account="a", role=Role.EDITOR)

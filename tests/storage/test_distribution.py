@@ -8,10 +8,12 @@ from sqlalchemy import Table, UniqueConstraint, create_engine, text
 
 from databases import new_database
 from penchant.storage import open_storage
+from penchant.storage.parts import load_parts, tables_of
 from penchant.storage.schema import SHARED_TABLES, metadata
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "scaling.md"
 DISTRIBUTED = [table for table in metadata.sorted_tables if table not in SHARED_TABLES]
+DISTRIBUTED += tables_of(load_parts(), of_sources=True)
 OWN_TABLES = ("alembic_version", "lineage")
 """What each database keeps of itself."""
 LOOKED_FOR = {
@@ -34,7 +36,7 @@ def test_every_key_of_a_source_s_table_holds_the_source_and_none_leads_elsewhere
 
 def test_shared_tables_are_those_without_a_source() -> None:
     assert {table for table in metadata.sorted_tables if "source_id" not in table.columns} == set(SHARED_TABLES)
-    assert len(DISTRIBUTED) == len(metadata.tables) - len(SHARED_TABLES)
+    assert tables_of(load_parts(), of_sources=False) == ()
 
 
 def test_a_new_database_has_no_sequence_and_no_trigger(postgresql: str, tmp_path: Path) -> None:
@@ -47,7 +49,7 @@ def test_a_new_database_has_no_sequence_and_no_trigger(postgresql: str, tmp_path
         tables = connection.execute(text("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'")).scalar_one()
     engine.dispose()
 
-    assert tables == len(metadata.tables) + len(OWN_TABLES)
+    assert tables == len(DISTRIBUTED) + len(SHARED_TABLES) + len(OWN_TABLES)
     assert found == {name: [] for name in LOOKED_FOR}
 
 

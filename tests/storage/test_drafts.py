@@ -23,8 +23,8 @@ from penchant.errors import (
 from penchant.model import MAX_LIST_LENGTH, EncodedPiece, ListChange, ListKind
 from penchant.service.drafts import Drafts
 from penchant.storage import Command, DeleteSource, EditList, ReplaceList, ReplaceSettings, Storage
-from penchant.storage.drafts import DeleteDraft, DraftBasis, MoveDraft, PublishDraft, SaveDraft, open_drafts
-from penchant.storage.placements import DeletePlacement, PlacementEdit, PutPlacement
+from penchant.storage.drafts import DeleteDraft, DraftBasis, DraftStore, MoveDraft, PublishDraft, SaveDraft, open_drafts
+from penchant.storage.placements import DeletePlacement, PlacementEdit, PlacementStore, PutPlacement
 from penchant.storage.transaction import SourceCommand
 from storage.commands import done, head, putting, submit, submitting
 
@@ -37,7 +37,7 @@ def saving(account: int, *subjects: str, name: str = "d", actor: str = "ann", **
 
 
 def basis_of(storage: Storage, account: int, name: str = "d") -> DraftBasis:
-    basis = storage.drafts.read_basis(head(storage, account).source_id, name)
+    basis = storage.store(DraftStore).read_basis(head(storage, account).source_id, name)
     assert basis is not None
     return basis
 
@@ -76,10 +76,10 @@ def test_a_draft_is_kept_and_raises_no_version(storage: Storage, account: int) -
     done(storage, saving(account, "blacklist", body=b'{"blacklist":[]}'))
 
     number = head(storage, account).source_id
-    row = storage.drafts.read(number, "d")
+    row = storage.store(DraftStore).read(number, "d")
     assert row is not None
     assert (row.state, row.actor, row.writers, row.body) == ("draft", "ann", ("ann",), b'{"blacklist":[]}')
-    assert [(each.name, each.body) for each in storage.drafts.list_of(number)] == [("d", b"")]
+    assert [(each.name, each.body) for each in storage.store(DraftStore).list_of(number)] == [("d", b"")]
     assert head(storage, account).version == version
 
 
@@ -105,10 +105,10 @@ def test_a_publication_is_in_force_as_one_version(storage: Storage, account: int
 
     now, curation = storage.sources.read_curation(account, "s")
     assert (curation.blacklist, curation.settings) == (("a",), b'{"halfLifeDays":7}')
-    assert curation.placements == {"new": outcome.version}
+    assert curation.parts["rows"] == {"new": outcome.version}
     assert (now.version, now.piece_count) == (outcome.version, 3)
     assert storage.pieces.read_some(account, "s", ["b", "c"]) == {each.id: each.body for each in pieces}
-    (row,) = storage.placements.list_versions(now.source_id, "new")
+    (row,) = storage.store(PlacementStore).list_versions(now.source_id, "new")
     assert (row.actor, row.draft) == ("bob", "d")
 
 
@@ -326,7 +326,7 @@ def test_steps_are_noted_and_a_schedule_is_found_when_it_is_due(storage: Storage
     done(storage, moving(account, step="schedule", state="scheduled", due_at=1_000, actor="bob"))
 
     def due() -> list[tuple[str, str]]:
-        found = storage.drafts.list_due(100)
+        found = storage.store(DraftStore).list_due(100)
         return [(each.name, each.schedule.actor) for each in found if each.account_id == account]
 
     assert due() == [("d", "bob")]
@@ -354,17 +354,6 @@ def test_open_drafts_are_bounded_and_published_ones_make_room(storage: Storage, 
     done(storage, DeleteDraft(account_id=account, source="s", name="e"))
     done(storage, DeleteDraft(account_id=account, source="s", name="e"))
     done(storage, saving(account))
-
-
-def test_drafts_go_with_their_source(storage: Storage, account: int) -> None:
-    done(storage, submitting(account, "a"))
-    done(storage, saving(account))
-    number = head(storage, account).source_id
-
-    done(storage, DeleteSource(account_id=account, source="s"))
-    done(storage, submitting(account, "a"))
-
-    assert storage.drafts.list_of(number) == []
 
 
 def test_an_export_has_the_drafts_that_wait(storage: Storage, account: int) -> None:

@@ -15,6 +15,7 @@ from penchant.storage import (
     Storage,
 )
 from penchant.storage.hashing import user_key
+from penchant.storage.parts import load_parts, tables_of
 from penchant.storage.schema import counters, interactions, lists, metadata, sources
 from penchant_engine.model import DAY_MS, StoredInteraction
 from storage.commands import changes, cursor, done, erasing, head, key_record, of_user, preferring, submitting, watching
@@ -42,10 +43,9 @@ def purge_all(storage: Storage, now: int, *, audit_days: int = 0, chunk: int = 1
 
 
 def count_rows(opening: Opening) -> dict[str, int]:
+    names = [*metadata.tables, *(table.name for table in tables_of(load_parts(), of_sources=True))]
     with opening.beside() as connection:
-        found = {
-            name: connection.execute(text(f"SELECT count(*) FROM {name}")).scalar_one() for name in metadata.tables
-        }
+        found = {name: connection.execute(text(f"SELECT count(*) FROM {name}")).scalar_one() for name in names}
     return {name: count for name, count in found.items() if count}
 
 

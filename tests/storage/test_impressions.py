@@ -12,6 +12,7 @@ from penchant.model import ListIdentity, NewImpression, NewInteraction
 from penchant.service.placements.impressions import ListIds
 from penchant.storage import DeleteSource, MoveSide, RecordInteractions, Storage
 from penchant.storage.impression_ledger import LISTS_A_DAY, RecordImpressions
+from penchant.storage.impressions import ImpressionStore
 from penchant.storage.placement_counts import LISTS, PINNED_STAGE, RAISED, SHOWN, SUCCEEDED
 from penchant_engine.model import DAY_MS, PIN, QUOTA, InteractionType
 from storage.commands import done, erasing, head, putting, submitting
@@ -66,7 +67,7 @@ def clicking(account: int, *pieces: str, at: int = NOW_MS, shown_in: ListIdentit
 def counted(storage: Storage, account: int) -> dict[int, int]:
     """Return how many are counted of each kind."""
     of = head(storage, account)
-    rows = storage.impressions.read_counts(of.source_id, of.incarnation, "home", (0, 100_000)).table
+    rows = storage.store(ImpressionStore).read_counts(of.source_id, of.incarnation, "home", (0, 100_000)).table
     found: dict[int, int] = {}
     assert rows.positions.sum() == rows.groups.sum()
     for kind, positions in zip(rows.kinds.tolist(), rows.positions, strict=True):
@@ -83,7 +84,7 @@ def test_what_was_seen_and_done_is_there_after_a_restart(opening: Opening, stora
     try:
         assert counted(with_restart, account) == {SHOWN: 2, LISTS: 1, 1: 1, SUCCEEDED: 1}
         of = head(with_restart, account)
-        (first, second) = with_restart.impressions.list_of_person(of.source_id, of.incarnation, "kim", 0)
+        (first, second) = with_restart.store(ImpressionStore).list_of_person(of.source_id, of.incarnation, "kim", 0)
         assert (first.piece_id, first.position, first.led_to) == ("a", 1, ())
         assert (second.piece_id, second.made_at, second.led_to) == ("b", shown.made_at, (InteractionType.CLICK,))
         assert done(with_restart, seeing(account, shown, "b")).duplicates == 1
@@ -98,7 +99,7 @@ def test_the_newest_lists_of_a_person_are_read_alone(storage: Storage, account: 
         done(storage, seeing(account, each, "a", "b"))
     of = head(storage, account)
 
-    found = storage.impressions.list_of_person(of.source_id, of.incarnation, "kim", 0, lists=2)
+    found = storage.store(ImpressionStore).list_of_person(of.source_id, of.incarnation, "kim", 0, lists=2)
 
     assert [(each.made_at, each.piece_id) for each in found] == [
         (lists[place].made_at, piece) for place in (1, 2) for piece in "ab"
@@ -127,12 +128,14 @@ def test_days_are_those_on_which_pieces_were_shown(storage: Storage, account: in
     of = head(storage, account)
 
     def kinds(day: int) -> set[int]:
-        rows = storage.impressions.read_counts(of.source_id, of.incarnation, "home", (day, day))
+        rows = storage.store(ImpressionStore).read_counts(of.source_id, of.incarnation, "home", (day, day))
         return set(rows.table.kinds.tolist())
 
     assert kinds(yesterday // DAY_MS) == kinds(NOW_MS // DAY_MS) == {SHOWN, LISTS, 1, SUCCEEDED}
     assert kinds(NOW_MS // DAY_MS - 2) == set()
-    assert storage.impressions.read_counts(of.source_id, of.incarnation, "home", (0, 10**6)).pieces == {"a": 2}
+    assert storage.store(ImpressionStore).read_counts(of.source_id, of.incarnation, "home", (0, 10**6)).pieces == {
+        "a": 2
+    }
 
 
 def test_an_erasure_leaves_counts_and_no_row(opening: Opening, storage: Storage, account: int) -> None:
@@ -142,8 +145,8 @@ def test_an_erasure_leaves_counts_and_no_row(opening: Opening, storage: Storage,
     done(storage, erasing(account, "kim"))
 
     of = head(storage, account)
-    assert storage.impressions.list_of_person(of.source_id, of.incarnation, "kim", 0) == []
-    assert len(storage.impressions.list_of_person(of.source_id, of.incarnation, "lee", 0)) == 1
+    assert storage.store(ImpressionStore).list_of_person(of.source_id, of.incarnation, "kim", 0) == []
+    assert len(storage.store(ImpressionStore).list_of_person(of.source_id, of.incarnation, "lee", 0)) == 1
     assert counted(storage, account)[SHOWN] == 2
     assert count_rows(opening)["impressions"] == 1
 
@@ -192,7 +195,9 @@ def test_what_was_passed_over_is_counted_until_it_leads_to_something(storage: St
         of = head(storage, account)
         oldest = NOW_MS - 9 * DAY_MS
         return dict(
-            storage.impressions.passed_over(of.source_id, of.incarnation, "kim", placement, since=oldest, limit=9)
+            storage.store(ImpressionStore).passed_over(
+                of.source_id, of.incarnation, "kim", placement, since=oldest, limit=9
+            )
         )
 
     lists = [identity(storage, account, days_ago=days) for days in (20, 3, 2)]
@@ -264,14 +269,14 @@ def test_a_piece_succeeds_once_a_day(storage: Storage, account: int) -> None:
 
     assert counted(storage, account) == {SHOWN: 4, LISTS: 4, 1: 2, 6: 1, SUCCEEDED: 2}
     of = head(storage, account)
-    found = storage.impressions.list_of_person(of.source_id, of.incarnation, "kim", 0)
+    found = storage.store(ImpressionStore).list_of_person(of.source_id, of.incarnation, "kim", 0)
     assert sorted(len(each.led_to) for each in found) == [1, 1, 2, 2]
 
 
 def parts(storage: Storage, account: int, kind: int) -> dict[tuple[int, bool], int]:
     """Return how many are counted of a kind, by stage, and by whether pages alone have reported it."""
     of = head(storage, account)
-    table = storage.impressions.read_counts(of.source_id, of.incarnation, "home", (0, 100_000)).table
+    table = storage.store(ImpressionStore).read_counts(of.source_id, of.incarnation, "home", (0, 100_000)).table
     rows = table.only(table.kinds == kind)
     keys = zip(rows.stages.tolist(), rows.by_page.tolist(), strict=True)
     return {key: int(count) for key, count in zip(keys, rows.positions.sum(1), strict=True) if count}
@@ -312,7 +317,7 @@ def test_what_a_quota_raised_counts_as_all_else_and_once_more_apart(storage: Sto
     done(storage, clicking(account, "a"))
 
     of = head(storage, account)
-    apart = storage.impressions.read_counts(of.source_id, of.incarnation, "home", (0, 100_000)).table.raised
+    apart = storage.store(ImpressionStore).read_counts(of.source_id, of.incarnation, "home", (0, 100_000)).table.raised
     assert dict(zip(apart.kinds.tolist(), apart.positions.sum(1).tolist(), strict=True)) == {
         SHOWN: 1,
         1: 1,

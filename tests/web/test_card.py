@@ -12,7 +12,7 @@ from penchant.model import NewImpression
 from penchant.service.placements.cards import LEAST_PEOPLE, MAX_SHOWN
 from penchant.service.placements.impressions import ListIds
 from penchant.storage.impression_ledger import RecordImpressions
-from penchant.storage.impressions import SLICES
+from penchant.storage.impressions import SLICES, ImpressionStore
 from penchant_engine.model import DAY_MS
 from serving import Service
 
@@ -183,7 +183,7 @@ def test_of_too_much_an_equal_part_of_each_hour_is_read(shop: Service) -> None:
     with shop.opened_storage() as storage:
         head = storage.sources.read_head(storage.accounts.ensure(shop.account), "s")
         assert head is not None
-        read = storage.impressions.shown_between
+        read = storage.store(ImpressionStore).shown_between
         own, times = (head.source_id, head.incarnation, "home"), (begin, begin + 7 * DAY_MS)
         everything, is_whole = read(*own, times, limit=MAX_SHOWN)
         some, is_all = read(*own, times, limit=2 * SLICES - 2 * SLICES + SLICES // 4)

@@ -8,6 +8,7 @@ import pytest
 
 from factories import piece
 from penchant.storage import source_id
+from penchant.storage.impressions import ImpressionStore
 from penchant.storage.placement_counts import LISTS, SHOWN, SUCCEEDED
 from penchant.wire import sign_user
 from serving import Service
@@ -31,7 +32,9 @@ def counted(service: Service, placement: str = "home") -> dict[int, dict[int, in
         head = storage.sources.read_head(account, "s")
         assert head is not None
         assert head.source_id == source_id(account, "s")
-        rows = storage.impressions.read_counts(head.source_id, head.incarnation, placement, (0, 100_000)).table
+        rows = (
+            storage.store(ImpressionStore).read_counts(head.source_id, head.incarnation, placement, (0, 100_000)).table
+        )
     found: dict[int, dict[int, int]] = {}
     for kind, positions in zip(rows.kinds.tolist(), rows.positions.tolist(), strict=True):
         of_kind = found.setdefault(kind, {})

@@ -21,6 +21,7 @@ from penchant.cli import commands
 from penchant.importing import ExportParts, StoredTarget, export_lines
 from penchant.storage import Storage, source_id
 from penchant.storage.hashing import account_id
+from penchant.storage.parts import load_parts, tables_of
 from penchant.storage.schema import marks, metadata
 from penchant_import.options import ImportOptions
 from penchant_import.running import Import
@@ -51,6 +52,7 @@ PLACEMENT = {
     "placement": {"kind": "popular", "variants": [{"name": "a", "share": 0.3}, {"name": "b", "share": 0.2}]},
     "buckets": [[0, 1000, "a"], [1000, 3000, "b"], [5000, 7000, "a"]],
 }
+TABLES = {table.name: table for table in (*metadata.tables.values(), *tables_of(load_parts(), of_sources=True))}
 CARRIED = {
     "sources": ("settings",),
     "pieces": ("piece_id", "body"),
@@ -195,7 +197,7 @@ def test_every_table_that_holds_what_people_gave_comes_back(
     for _ in range(2):
         told("import", str(file), source="t")
 
-    assert CARRIED.keys() | LEFT_OUT.keys() == metadata.tables.keys() | marks.tables.keys()
+    assert CARRIED.keys() | LEFT_OUT.keys() == TABLES.keys() | marks.tables.keys()
     with connection_beside(Path(service.settings.data), service.settings.database) as connection:
         for table, columns in CARRIED.items():
             before, after = (rows_of(connection, table, columns, source) for source in "st")
@@ -205,7 +207,7 @@ def test_every_table_that_holds_what_people_gave_comes_back(
 
 def rows_of(connection: Connection, table: str, columns: tuple[str, ...], source: str) -> list[Any]:
     """Return what a table has of a source, in the order of versions where there are some."""
-    found = metadata.tables[table]
+    found = TABLES[table]
     order = found.c.version if table in {"interactions", "placement_versions"} else found.c[columns[0]]
     statement = select(*(found.c[name] for name in columns)).order_by(order)
     number = source_id(account_id("default"), source)

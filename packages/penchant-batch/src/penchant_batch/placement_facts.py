@@ -16,7 +16,8 @@ from penchant.service.placements.lists import choice_of, under_rules
 from penchant.service.placements.results import worse_variants
 from penchant.service.placements.versions import PlacementInForce, read_row
 from penchant.storage import Storage
-from penchant.storage.placements import PlacementRow
+from penchant.storage.impressions import ImpressionStore
+from penchant.storage.placements import PlacementRow, PlacementStore
 from penchant.wire import ListRules
 from penchant_engine.index import FloatArray, IntArray, PieceCounts, Segment, Strings
 from penchant_engine.index.arrays import starts_of
@@ -126,7 +127,7 @@ def read_placement(storage: Storage, view: View, name: str, content_id: str | No
         UnknownPiece, TooFewPieces: there is nothing beside the piece that is named.
     """
     version = view.placements.get(name)
-    row = None if version is None else storage.placements.read(view.head.source_id, name, version)
+    row = None if version is None else storage.store(PlacementStore).read(view.head.source_id, name, version)
     if row is None:
         raise UnknownPlacement(f"The source has no placement {name!r}.")
     stopped = worse_variants(storage, view.head, read_row(row), now // DAY_MS)
@@ -199,7 +200,7 @@ class FactsReader:
         """Return person, piece and how often it was passed over, by person; shape (3, n)."""
         found: list[tuple[int, int, int]] = []
         if any(rules.rotation for rules in self._placement.rules()):
-            shown = storage.impressions.passed_over_by_all(
+            shown = storage.store(ImpressionStore).passed_over_by_all(
                 view.head.source_id,
                 view.head.incarnation,
                 self._numbers,

@@ -123,7 +123,10 @@ def _stored(settings: NodeSettings, *, quick: bool) -> dict[str, Any]:
             "leftOut": quick,
             "seconds": round(time.monotonic() - began, 1),
         }
-        return {"database": {"state": "open", "server": server}, "sizes": sizes, "checks": checks}
+        database = {"state": "open", "server": server}
+        if unknown := storage.upkeep.unknown_tables():
+            database["tablesOfPluginsThatAreMissing"] = ", ".join(unknown)
+        return {"database": database, "sizes": sizes, "checks": checks}
     finally:
         storage.close()
 

@@ -21,8 +21,8 @@ from penchant.storage import (
     SubmitPieces,
     source_id,
 )
-from penchant.storage.drafts import SaveDraft
-from penchant.storage.placements import PutPlacement
+from penchant.storage.drafts import DraftStore, SaveDraft
+from penchant.storage.placements import PlacementStore, PutPlacement
 from penchant.wire import (
     MAX_DRAFTS,
     MAX_PLACEMENT_VERSIONS,
@@ -130,7 +130,7 @@ class StoredTarget:
         number = source_id(self._account_id, self._source)
         for each in placements:
             body, assignment = encode_placement(each.spec), encode(each.buckets)
-            row = self._storage.placements.read_in_force(number, each.name)
+            row = self._storage.store(PlacementStore).read_in_force(number, each.name)
             if row is not None and (row.body, row.assignment) == (body, assignment):
                 continue
             self._carry_out(
@@ -149,7 +149,7 @@ class StoredTarget:
         """Store drafts over what there is now, each as written by who imports."""
         for each in drafts:
             body = encode_edits(each.edits)
-            row = self._storage.drafts.read(source_id(self._account_id, self._source), each.name)
+            row = self._storage.store(DraftStore).read(source_id(self._account_id, self._source), each.name)
             if row is not None and row.body == body:
                 continue
             self._carry_out(

@@ -5,6 +5,7 @@ import ctypes
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from penchant.live.decoding import PieceReader
 from penchant.live.segment_files import Segments
@@ -43,7 +44,7 @@ class View(CatalogueView):
     """A source at one version: its pieces, lists and settings, all of the same moment.
 
     ``base_version`` is that of the segment file it started from. ``stale`` tells that the database could not be
-    asked whether there is something newer. ``placements`` tells by name which version of each is in force.
+    asked whether there is something newer. ``parts`` is what plugins keep beside it, by their names.
     ``overridden`` are the settings of the source where a placement has put others in their place. ``reading`` says what
     the keywords of the pieces are.
     """
@@ -52,9 +53,14 @@ class View(CatalogueView):
     settings: SourceSettings = field(default_factory=SourceSettings)
     base_version: int = 0
     stale: bool = False
-    placements: Mapping[str, int] = field(default_factory=dict)
+    parts: Mapping[str, Any] = field(default_factory=dict)
     overridden: SourceSettings | None = None
     reading: PieceReading = AS_SUBMITTED
+
+    @property
+    def placements(self) -> Mapping[str, int]:
+        """Which version of each placement is in force, by its name."""
+        return self.parts.get("rows") or {}
 
     @property
     def source_settings(self) -> SourceSettings:
@@ -115,7 +121,7 @@ class Follower:
                 blacklist=curation.blacklist,
                 blacklisted=view.blacklisted if kept and view is not None else frozenset(curation.blacklist),
                 base_version=base_version,
-                placements=curation.placements,
+                parts=curation.parts,
                 reading=reading_of(curation),
             )
 

@@ -11,6 +11,7 @@ from penchant.live.views import View
 from penchant.service import Services
 from penchant.service.desk import MAX_COUNT_ROWS
 from penchant.service.people import oldest_kept
+from penchant.storage.impressions import ImpressionStore
 from penchant.storage.placement_counts import LISTS, SHOWN, SUCCEEDED
 from penchant_engine.bounded_cache import BoundedCache
 from penchant_engine.model import DAY_MS, InteractionType
@@ -75,7 +76,7 @@ class ActivityCounter:
             # What is said to have happened a few minutes from now may be of tomorrow.
             if day in daily:
                 daily[day].interactions[kind] = count
-        count_shown, kinds = self._database.storage.impressions.count_by_day, _KINDS
+        count_shown, kinds = self._database.storage.store(ImpressionStore).count_by_day, _KINDS
         for each in await self._database.in_thread(
             count_shown, head.source_id, head.incarnation, (first, today), kinds, limit=MAX_COUNT_ROWS
         ):

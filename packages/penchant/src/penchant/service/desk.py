@@ -22,7 +22,7 @@ from penchant.service.placements.results import Results, ResultsRequest
 from penchant.service.placements.versions import Placements
 from penchant.service.rows import RowServices
 from penchant.storage import AuditEntry
-from penchant.storage.impressions import ShownCount
+from penchant.storage.impressions import ImpressionStore, ShownCount
 from penchant.storage.placement_counts import SHOWN, SUCCEEDED, PlacementDay
 from penchant.wire import PlacementPin, PlacementResults, PlacementVersion, read_placement
 from penchant_engine.bounded_cache import BoundedCache
@@ -228,7 +228,7 @@ class Desk:
 
     def _seen_figures(self, view: View) -> SeenFigures:
         head, now = view.head, self._clock.now_ms()
-        seen = self._database.storage.impressions.seen_since(
+        seen = self._database.storage.store(ImpressionStore).seen_since(
             head.source_id, head.incarnation, now - WEEK * DAY_MS, limit=MAX_SEEN
         )
         unseen, count = unseen_pieces(view.snapshot, {*seen.pieces, *view.blacklist}, now, EXAMPLES)
@@ -249,7 +249,7 @@ class Desk:
 
     def _opened(self, view: View, days: Sequence[int]) -> Counter[str]:
         """Return how often what each row showed on some days led to something."""
-        counted = self._database.storage.impressions.count_by_day(
+        counted = self._database.storage.store(ImpressionStore).count_by_day(
             view.head.source_id, view.head.incarnation, (min(days), max(days)), (SUCCEEDED,), limit=MAX_COUNT_ROWS
         )
         opened = Counter[str]()
@@ -276,7 +276,7 @@ class Desk:
     def _figures(self, view: View, placements: Sequence[PlacementVersion[str]]) -> DeskFigures:
         today = self._clock.today()
         first = today - WEEKS * WEEK
-        counted = self._database.storage.impressions.count_by_day(
+        counted = self._database.storage.store(ImpressionStore).count_by_day(
             view.head.source_id, view.head.incarnation, (first, today), _KINDS, limit=MAX_COUNT_ROWS
         )
         by_row: dict[str, list[PlacementDay]] = {each.name: [] for each in placements}

@@ -44,6 +44,7 @@ from penchant.storage.drafts import (
     DraftBasis,
     DraftPublication,
     DraftRow,
+    DraftStore,
     DueDraft,
     MoveDraft,
     PublishDraft,
@@ -103,7 +104,7 @@ class Drafts:
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self._database = database
-        self._stored = database.storage.drafts
+        self._stored = database.storage.store(DraftStore)
         self._views = views
         self._words = words
         self._access = access
@@ -262,7 +263,7 @@ class Drafts:
                 logger.info("a scheduled draft was not published yet")
 
     async def _publish_due(self, due: DueDraft) -> None:
-        act = DraftAct[Any](
+        act: DraftAct[Any] = DraftAct(
             account_id=due.account_id,
             source=due.source,
             actor=due.schedule.actor,
@@ -416,7 +417,7 @@ def _shared(act: DraftAct[Any], basis: DraftBasis) -> dict[str, Any]:
 
 
 def _act(access: Access, source: str, name: str, *, step: str, states: frozenset[str], note: str = "") -> DraftAct[Any]:
-    return DraftAct[Any](**access.command_of(source), name=name, step=step, states=states, note=note)
+    return DraftAct(**access.command_of(source), name=name, step=step, states=states, note=note)
 
 
 def _seen(act: DraftAct[Any], revision: str | None) -> DraftAct[Any]:

@@ -17,6 +17,7 @@ from penchant.storage.interaction_writes import (
     ReplacePreferences,
     TakeBack,
 )
+from penchant.storage.parts import StoragePart
 from penchant.storage.piece_writes import (
     ClearPieces,
     DeletePieces,
@@ -48,6 +49,6 @@ from penchant.storage.records import (
     WordRulesChanged,
 )
 from penchant.storage.storage import Storage, open_storage
-from penchant.storage.transaction import Command, Result, SourceChange, StoragePart
+from penchant.storage.transaction import Command, Result, SourceChange
 from penchant.storage.upkeep.backup import BackupContents, SourceContents, back_up, restore
 from penchant.storage.upkeep.moving import MoveSide, TableComparison, compare_sides, move

@@ -57,7 +57,8 @@ from penchant.storage.placements import (
     store_placement,
 )
 from penchant.storage.records import NO_WORDS, WordRules
-from penchant.storage.schema import CONTENT, OPEN_STATES, drafts, sources
+from penchant.storage.rows.tables import OPEN_STATES, drafts
+from penchant.storage.schema import CONTENT, sources
 from penchant.storage.source_reader import rules_of, stored_settings
 from penchant.storage.transaction import Result, SourceChange, SourceCommand, WriteTransaction
 

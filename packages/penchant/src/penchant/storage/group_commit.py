@@ -25,7 +25,7 @@ from typing import Any
 
 from penchant.errors import ConnectionLost, Overloaded, PenchantError, StorageUnavailable
 from penchant.storage.databases.opening import Transactions, now_ms
-from penchant.storage.transaction import Command, Result, StoragePart, WriteTransaction
+from penchant.storage.transaction import Command, Result, WriteTransaction
 from penchant.telemetry import Metrics, log_failure, logger
 from penchant.tracing import tracing
 
@@ -154,9 +154,8 @@ class GroupCommit:
     `WriteTransaction.lock_source` says.
     """
 
-    def __init__(self, transactions: Transactions, parts: Sequence[StoragePart] = ()) -> None:
+    def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
-        self._parts = parts
 
     def carry_out(self, commands: Sequence[Command[Any]]) -> list[Any]:
         """Return the result or the error of each command, in their order.
@@ -195,7 +194,7 @@ class GroupCommit:
         results: dict[int, Any] = {}
         database = self._transactions.database
         with self._transactions.write() as connection:
-            writing = WriteTransaction(connection, database, self._transactions.dictionaries, now_ms(), self._parts)
+            writing = WriteTransaction(connection, database, self._transactions.dictionaries, now_ms())
             for positions in in_source_order(commands):
                 results |= zip(positions, _apply(writing, [commands[at] for at in positions]), strict=True)
             if any(command.forgets for command in commands):

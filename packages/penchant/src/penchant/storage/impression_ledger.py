@@ -15,12 +15,13 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, ClassVar, NamedTuple
 
-from sqlalchemy import Connection, Select, and_, bindparam, delete, or_, select, update
+from sqlalchemy import Connection, Select, Table, and_, bindparam, case, delete, or_, select, update
 
-from penchant.model import ListIdentity, NewImpression
+from penchant.model import IMPRESSION_DAYS, ListIdentity, NewImpression
 from penchant.storage import statements
 from penchant.storage.databases.opening import AnyDatabase
 from penchant.storage.hashing import list_person, piece_key, user_key
+from penchant.storage.parts import RecordedInteraction
 from penchant.storage.people import off_list_people
 from penchant.storage.placement_counts import (
     LISTS,
@@ -35,10 +36,11 @@ from penchant.storage.placement_counts import (
     stage_of,
     stored_kind,
 )
-from penchant.storage.schema import INTERACTIONS, counters, impressions, placement_people, placements
+from penchant.storage.rows.tables import impressions, placement_counts, placement_people, placement_pieces, placements
+from penchant.storage.schema import INTERACTIONS, counters, sources
 from penchant.storage.secrets import LIST_IDS, read_secret
-from penchant.storage.transaction import INTERACTIONS_LANE, RecordedInteraction, SourceCommand, WriteTransaction
-from penchant_engine.model import PIN, QUOTA, InteractionType
+from penchant.storage.transaction import INTERACTIONS_LANE, SourceCommand, WriteTransaction
+from penchant_engine.model import DAY_MS, PIN, QUOTA, InteractionType
 
 MAX_LIST_PIECES = 100
 """Pieces that are taken of a list whose id does not prove what was in it: nobody fills the table with one id."""
@@ -50,6 +52,8 @@ KEYS_AT_ONCE = 500
 """Lists, and people, in one look-up: both databases bound the parameters of a statement."""
 SUCCESSES = sum(1 << kind.code for kind in InteractionType if kind.default_weight > 0)
 """The bits of the types of interaction that speak for a piece."""
+COUNT_DAYS = 800
+"""How long counts are kept: two years to compare, and some time to do it."""
 _MOMENT_BYTES = 5
 """Seconds since 1970, the first bytes of a list's id (`penchant.wire.list_ids`): so keys of lists sort by it."""
 
@@ -185,6 +189,33 @@ def forget_impressions(transaction: WriteTransaction, row: Any, user_id: str) ->
     if is_there:
         _tick(connection, row.source_id)
     return is_there
+
+
+def purge_impressions(connection: Connection, source: int, now: int, chunk: int, retention_days: int) -> int:
+    """Remove up to ``chunk`` rows of each table that are past their life, or of a deleted source.
+
+    What people were shown goes by the age of the list: as soon as no more is taken in of it.
+    """
+    head = select(sources.c.incarnation, sources.c.deleted).where(sources.c.source_id == source)
+    row = connection.execute(head).one()
+    days = min(retention_days, IMPRESSION_DAYS)
+    oldest = first_key(now - days * DAY_MS)
+    first_day = now // DAY_MS - COUNT_DAYS
+    ages: dict[Table, Any] = {
+        impressions: impressions.c.list_key < oldest,
+        placement_people: placement_people.c.day < now // DAY_MS - days,
+        placement_counts: placement_counts.c.day < first_day,
+        placement_pieces: placement_pieces.c.last_day < first_day,
+    }
+    # Rows of one incarnation lie together, those of former ones first.
+    present = row.incarnation + 1 if row.deleted else row.incarnation
+    removed = 0
+    for table, is_old in ages.items():
+        own = table.c.source_id == source
+        # Two look-ups, each along the key: with both conditions in one, all rows of the source would be read.
+        for is_gone in (table.c.incarnation < present, and_(table.c.incarnation == row.incarnation, is_old)):
+            removed += statements.remove_chunk(connection, table, and_(own, is_gone), chunk)
+    return removed
 
 
 def first_key(made_at: int) -> bytes:
@@ -351,7 +382,7 @@ class ImpressionLedger:
         if new:
             self._database.append_rows(self._connection, impressions, [self._to_row(each) for each in new])
             days = {(each.placement, each.variant, each.piece_id, day_of(each.shown_at)) for each in new}
-            self._connection.execute(statements.note_shown(self._database.insert), self._day_rows(days))
+            self._connection.execute(_note_shown(self._database.insert), self._day_rows(days))
         changed = [each for each in self._impressions.values() if each.is_changed and not each.is_new]
         if changed:
             self._connection.execute(_UPDATE, [self._to_change(each) for each in changed])
@@ -525,4 +556,19 @@ def _tick(connection: Connection, source: int) -> None:
         update(counters)
         .where(counters.c.source_id == source, counters.c.kind == INTERACTIONS)
         .values(clock=counters.c.clock + 1)
+    )
+
+
+def _note_shown(insert: statements.Insert) -> Any:
+    """Return the dialect's insert of a piece that was shown, which widens the days of a row that is there."""
+    statement = insert(placement_pieces)
+    days, given = placement_pieces.c, statement.excluded
+    earlier, later = given.first_day < days.first_day, given.last_day > days.last_day
+    return statement.on_conflict_do_update(
+        index_elements=[column.name for column in placement_pieces.primary_key.columns],
+        set_={
+            "first_day": case((earlier, given.first_day), else_=days.first_day),
+            "last_day": case((later, given.last_day), else_=days.last_day),
+        },
+        where=or_(earlier, later),
     )

@@ -13,7 +13,7 @@ from penchant.storage.databases.opening import Transactions
 from penchant.storage.hashing import list_person, user_key
 from penchant.storage.impression_ledger import SUCCESSES, first_key, made_at_of
 from penchant.storage.placement_counts import CountsTable, PlacementDay, counts_by_day, read_counts
-from penchant.storage.schema import impressions, placement_pieces
+from penchant.storage.rows.tables import impressions, placement_pieces
 from penchant.storage.secrets import LIST_IDS, read_secret
 from penchant_engine.model import InteractionType
 

@@ -19,6 +19,7 @@ from penchant.model import NewInteraction
 from penchant.storage import statements
 from penchant.storage.databases.opening import AnyDatabase
 from penchant.storage.hashing import event_key, piece_key, shared_event_key, user_key
+from penchant.storage.parts import RecordedInteraction
 from penchant.storage.people import off_person, off_users
 from penchant.storage.piece_writes import read_bodies
 from penchant.storage.schema import (
@@ -33,7 +34,7 @@ from penchant.storage.schema import (
 )
 from penchant.storage.secrets import ERASURES, ensure_secret, hide_key
 from penchant.storage.source_reader import stored_settings
-from penchant.storage.transaction import INTERACTIONS_LANE, RecordedInteraction, SourceCommand, WriteTransaction
+from penchant.storage.transaction import INTERACTIONS_LANE, SourceCommand, WriteTransaction
 from penchant_engine.model import InteractionType, StoredInteraction
 
 _EVENTS = """

@@ -27,7 +27,7 @@ import numpy.typing as npt
 from sqlalchemy import Connection, select, tuple_
 
 from penchant.storage import statements
-from penchant.storage.schema import placement_counts
+from penchant.storage.rows.tables import placement_counts
 from penchant_engine.model import DAY_MS
 
 SHOWN = 0

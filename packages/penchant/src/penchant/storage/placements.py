@@ -9,7 +9,8 @@ from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
 
 from penchant.errors import PlacementChanged, TooManyPlacements
 from penchant.storage.databases.opening import Transactions
-from penchant.storage.schema import CONTENT, placement_versions, placements
+from penchant.storage.rows.tables import placement_versions, placements
+from penchant.storage.schema import CONTENT
 from penchant.storage.transaction import SourceChange, SourceCommand, WriteTransaction
 
 

@@ -6,7 +6,7 @@ name says otherwise.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from sqlalchemy import Connection
 
@@ -106,14 +106,14 @@ class FeedCursor:
 class SourceCuration:
     """The curated lists and the settings of a source; ``settings`` as stored JSON, empty for the defaults.
 
-    ``placements`` tells by name which version of a placement is in force. ``words`` is the rule by which the pieces
-    have words, as it is stored.
+    ``parts`` has what plugins keep beside it, by their names (`penchant.storage.parts`). ``words`` is the rule by which
+    the pieces have words, as it is stored.
     """
 
     whitelist: tuple[str, ...] = ()
     blacklist: tuple[str, ...] = ()
     settings: bytes = b""
-    placements: Mapping[str, int] = field(default_factory=dict)
+    parts: Mapping[str, Any] = field(default_factory=dict)
     words: bytes = b""
 
 

@@ -1,4 +1,6 @@
-"""Schema of the database: every table and index, defined once for SQLite and PostgreSQL; it runs no statement.
+"""Schema of the database: every table and index but those of plugins (`storage.parts`), once for both databases.
+
+It runs no statement.
 
 Every primary, unique and foreign key of a tenant's table holds ``source_id``, so that the same tables can be
 distributed by it. The others (`SHARED_TABLES`) are small.
@@ -174,32 +176,6 @@ lists = Table(
     Column("position", Integer, primary_key=True, autoincrement=False),
     Column("piece_id", BY_CODE_POINT, nullable=False),
 )
-placements = Table(
-    "placements",
-    metadata,
-    Column("source_id", BigInteger, primary_key=True, autoincrement=False),
-    Column("name", BY_CODE_POINT, primary_key=True),
-    Column("version", BigInteger, nullable=False),
-)
-"""Which version of each placement is in force: the content version that it was stored at."""
-placement_versions = Table(
-    "placement_versions",
-    metadata,
-    Column("source_id", BigInteger, primary_key=True, autoincrement=False),
-    Column("name", BY_CODE_POINT, primary_key=True),
-    Column("version", BigInteger, primary_key=True, autoincrement=False),
-    Column("recorded_at", BigInteger, nullable=False),
-    Column("actor", BY_CODE_POINT, nullable=False),
-    Column("body", LargeBinary, nullable=False),
-    Column("assignment", LargeBinary, nullable=False),
-    Column("draft", BY_CODE_POINT),
-    Column("stops", LargeBinary),
-)
-"""``body`` is the placement as JSON, ``assignment`` which people its variants are for; these never change.
-
-``draft`` is the name of the draft that it was published with, or taken back with; null for none.
-``stops`` tells, as JSON by variant, when and why one was stopped; null for none.
-"""
 steering_versions = Table(
     "steering_versions",
     metadata,
@@ -211,30 +187,6 @@ steering_versions = Table(
     Column("body", LargeBinary, nullable=False),
 )
 """What settings, whitelist and blacklist were (`storage.steering_versions`), by the content version of the change."""
-drafts = Table(
-    "drafts",
-    metadata,
-    Column("source_id", BigInteger, primary_key=True, autoincrement=False),
-    Column("name", BY_CODE_POINT, primary_key=True),
-    Column("revision", BigInteger, nullable=False),
-    Column("state", BY_CODE_POINT, nullable=False),
-    Column("title", BY_CODE_POINT, nullable=False),
-    Column("actor", BY_CODE_POINT, nullable=False),
-    Column("changed_at", BigInteger, nullable=False),
-    Column("moved_at", BigInteger, nullable=False),
-    Column("due_at", BigInteger),
-    Column("writers", LargeBinary, nullable=False),
-    Column("steps", LargeBinary, nullable=False),
-    Column("body", LargeBinary, nullable=False),
-    Column("basis", LargeBinary, nullable=False),
-    Column("replaced", LargeBinary, nullable=False),
-)
-"""Drafts of sources (`storage.drafts`): ``body`` is what one edits, as JSON, ``revision`` a number that is another one
-each time it is written, ``actor`` who wrote it last and when (``changed_at``). ``basis`` is how what it edits was then,
-``replaced`` what its publication put out of force. At ``due_at`` it is to be published."""
-OPEN_STATES = ("draft", "proposed", "sent-back", "scheduled")
-"""States of drafts that wait for something."""
-Index("drafts_due", drafts.c.due_at)
 interactions = Table(
     "interactions",
     metadata,
@@ -309,81 +261,6 @@ preferences = Table(
 Index("preferences_feed", preferences.c.source_id, preferences.c.version, unique=True)
 # By it one look tells that nobody of a source is switched off, as nearly always.
 people_off = Index("people_off", preferences.c.source_id, preferences.c.off_person)
-impressions = Table(
-    "impressions",
-    metadata,
-    Column("source_id", BigInteger, primary_key=True, autoincrement=False),
-    Column("incarnation", BigInteger, primary_key=True, autoincrement=False),
-    Column("list_key", LargeBinary, primary_key=True),
-    Column("piece_key", LargeBinary, primary_key=True),
-    Column("person", LargeBinary, nullable=False),
-    Column("piece_id", BY_CODE_POINT, nullable=False),
-    Column("placement", BY_CODE_POINT, nullable=False),
-    Column("variant", BY_CODE_POINT, nullable=False),
-    Column("position", Integer, nullable=False),
-    Column("shown_at", BigInteger, nullable=False),
-    Column("counts_until", BigInteger, nullable=False),
-    Column("led_to", Integer, nullable=False),
-    Column("stage", SmallInteger, nullable=False),
-    Column("by_page", Integer, nullable=False),
-    Column("repeated", Boolean, nullable=False),
-    Column("raised", Boolean),
-)
-"""Pieces that people were shown. ``list_key`` begins with the moment of the list (`penchant.wire.list_ids`), so that
-old rows come first; ``person`` is the keyed hash of the list's id, empty where it is for nobody in particular;
-``position`` counts from 1, 0 for unknown. Until ``counts_until`` interactions that name no list are attributed to the
-row; ``led_to`` has the bit of the code of each type of interaction that was. ``stage`` is how much the person had been
-shown before (`storage.placement_counts`). ``by_page`` has the bits of what browser keys alone have reported, bit 0 that
-it was shown. What a ``repeated`` row led to is counted with another one of the same piece and day. A ``raised`` one
-stood where it did by a quota; null is not."""
-# What a person was shown, each piece by itself, the lists in the order of time.
-Index(
-    "impressions_of_person",
-    impressions.c.source_id,
-    impressions.c.incarnation,
-    impressions.c.person,
-    impressions.c.piece_key,
-    impressions.c.list_key,
-)
-placement_people = Table(
-    "placement_people",
-    metadata,
-    Column("source_id", BigInteger, primary_key=True, autoincrement=False),
-    Column("incarnation", BigInteger, primary_key=True, autoincrement=False),
-    Column("person", LargeBinary, primary_key=True),
-    Column("placement", BY_CODE_POINT, primary_key=True),
-    Column("version", BigInteger, nullable=False),
-    Column("day", Integer, nullable=False),
-    Column("lists", Integer, nullable=False),
-    Column("pieces", Integer, nullable=False),
-)
-"""How much a person has been shown in a placement: ``pieces`` under its ``version``, ``lists`` on the UTC ``day``.
-
-The row without a person and a placement has the pieces of a day in lists for nobody in particular."""
-placement_counts = Table(
-    "placement_counts",
-    metadata,
-    Column("source_id", BigInteger, primary_key=True, autoincrement=False),
-    Column("incarnation", BigInteger, primary_key=True, autoincrement=False),
-    Column("placement", BY_CODE_POINT, primary_key=True),
-    Column("day", Integer, primary_key=True, autoincrement=False),
-    Column("variant", BY_CODE_POINT, primary_key=True),
-    Column("kind", SmallInteger, primary_key=True, autoincrement=False),
-    Column("numbers", LargeBinary, nullable=False),
-)
-"""What placements showed and what came of it (`storage.placement_counts`); ``day`` counts UTC days from 1970."""
-placement_pieces = Table(
-    "placement_pieces",
-    metadata,
-    Column("source_id", BigInteger, primary_key=True, autoincrement=False),
-    Column("incarnation", BigInteger, primary_key=True, autoincrement=False),
-    Column("placement", BY_CODE_POINT, primary_key=True),
-    Column("variant", BY_CODE_POINT, primary_key=True),
-    Column("piece_key", LargeBinary, primary_key=True),
-    Column("first_day", Integer, nullable=False),
-    Column("last_day", Integer, nullable=False),
-)
-"""Which pieces a placement's variants have ever shown, on which UTC day first and last."""
 dictionaries = Table(
     "dictionaries",
     metadata,
@@ -419,22 +296,10 @@ SHARED_TABLES = (accounts, keys, sessions, usage, audit, secrets, pulls, pull_ru
 """The tables that belong to no source, copied whole each time: they are small, or few."""
 FEED_TABLES = (pieces, interactions, event_ids, preferences)
 """The tables whose new rows the version tells."""
-SMALL_TABLES = (
-    taken_back,
-    lists,
-    placements,
-    placement_versions,
-    steering_versions,
-    drafts,
-    impressions,
-    placement_people,
-    placement_counts,
-    placement_pieces,
-    dictionaries,
-)
+SMALL_TABLES = (taken_back, lists, steering_versions, dictionaries)
 """The tables that are copied whole each time: they have no versions of their own that a feed tells."""
 SOURCE_TABLES = (sources, counters, *FEED_TABLES, *SMALL_TABLES)
-"""The tables of a source."""
+"""The tables of a source; those of plugins come to them (`storage.parts`)."""
 
 removed = MetaData()
 """Tables of earlier schemas, which a file of then may still have."""

@@ -25,7 +25,6 @@ from penchant.storage.interaction_pages import (
     piece_ids,
     user_ids,
 )
-from penchant.storage.placements import placements_in_force
 from penchant.storage.records import (
     ChangeListing,
     ContentFeed,
@@ -90,6 +89,7 @@ class SourceReader:
         self._row = row
         self._bodies = BodyReader(connection, head.source_id, transactions.dictionaries)
         self._outages = transactions.database.outages
+        self._parts = transactions.database.parts
         self._streams = contextlib.ExitStack()
 
     @property
@@ -148,7 +148,7 @@ class SourceReader:
         ]
 
     def curation(self) -> SourceCuration:
-        """Return the lists, the settings, and which placements are in force."""
+        """Return the lists, the settings, and what parts keep beside them."""
         statement = (
             select(lists.c.kind, lists.c.piece_id)
             .where(lists.c.source_id == self.head.source_id)
@@ -162,8 +162,12 @@ class SourceReader:
             blacklist=tuple(listed[ListKind.BLACKLIST.value]),
             settings=stored_settings(self._connection, self.head.source_id),
             words=self.rules.in_force,
-            placements=placements_in_force(self._connection, self.head.source_id),
+            parts=self._read_parts(),
         )
+
+    def _read_parts(self) -> dict[str, Any]:
+        parts = ((part.name, part.follow) for part in self._parts if part.follow is not None)
+        return {name: follow(self._connection, self.head.source_id) for name, follow in parts}
 
     def content_feed(self, cursor: FeedCursor | None) -> ContentFeed:
         """Return the content's changes after a cursor, or all live pieces where it no longer leads on."""

@@ -7,12 +7,12 @@ from typing import Any, TypeVar
 from sqlalchemy import (
     BindParameter,
     ColumnElement,
+    Connection,
     ScalarSelect,
     Table,
     bindparam,
-    case,
+    delete,
     literal_column,
-    or_,
     select,
     update,
 )
@@ -25,7 +25,6 @@ from penchant.storage.schema import (
     event_ids,
     interactions,
     pieces,
-    placement_pieces,
     preferences,
     sources,
     usage,
@@ -215,21 +214,15 @@ def add_usage(insert: Insert) -> Any:
     return statement.on_conflict_do_update(index_elements=("account_id", "month"), set_={"answers": total})
 
 
-def note_shown(insert: Insert) -> Any:
-    """Return the dialect's insert of a piece that was shown, which widens the days of a row that is there."""
-    statement = insert(placement_pieces)
-    days, given = placement_pieces.c, statement.excluded
-    earlier, later = given.first_day < days.first_day, given.last_day > days.last_day
-    return statement.on_conflict_do_update(
-        index_elements=[column.name for column in placement_pieces.primary_key.columns],
-        set_={
-            "first_day": case((earlier, given.first_day), else_=days.first_day),
-            "last_day": case((later, given.last_day), else_=days.last_day),
-        },
-        where=or_(earlier, later),
-    )
-
-
 def insert_missing(insert: Insert, table: Table) -> Any:
     """Return the dialect's insert of a row unless its key is there."""
     return insert(table).on_conflict_do_nothing()
+
+
+def remove_chunk(connection: Connection, table: Table, is_gone: ColumnElement[bool], chunk: int) -> int:
+    """Remove up to ``chunk`` rows key by key: for a list of keys SQLite would look through the whole source."""
+    columns = table.primary_key.columns
+    keys = [row._asdict() for row in connection.execute(select(*columns).where(is_gone).limit(chunk))]
+    if keys:
+        connection.execute(delete(table).where(*(column == bindparam(column.name) for column in columns)), keys)
+    return len(keys)

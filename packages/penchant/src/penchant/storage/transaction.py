@@ -17,20 +17,19 @@ again from all live rows. Housekeeping removes cleared rows later, chunk by chun
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 from sqlalchemy import BigInteger, Connection, Table, Update, bindparam, func, insert, select, update
 
 from penchant.errors import StorageIncompatible, UnknownSource
-from penchant.model import NewImpression
 from penchant.storage import statements
 from penchant.storage.bodies import Dictionaries
 from penchant.storage.databases.opening import AnyDatabase
 from penchant.storage.hashing import source_id
+from penchant.storage.parts import tables_of
 from penchant.storage.schema import CONTENT, audit, counters, sources
-from penchant_engine.model import StoredInteraction
 
 Result = TypeVar("Result")
 AnyCommand = TypeVar("AnyCommand", bound="Command[Any]")
@@ -84,7 +83,7 @@ class Command(Generic[Result]):
 class SourceCommand(Command[Result]):
     """What all changes of a source have: whose source, and which key asked (for the audit log).
 
-    With ``bypasses_review`` no check of what ``steers`` the source is asked (`StoragePart.check`).
+    With ``bypasses_review`` no check of what ``steers`` the source is asked (`penchant.storage.parts.StoragePart`).
     """
 
     steers: ClassVar[bool] = False
@@ -107,26 +106,6 @@ class SourceChange(NamedTuple):
     version: int
 
 
-RecordedInteraction = tuple[StoredInteraction, NewImpression | None, bool]
-"""An interaction that was stored, the piece in a list that it names, and whether a browser key has reported it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoragePart:
-    """What a plugin adds to the storage; all of it runs within the transaction of the command.
-
-    ``tables`` are its own. ``check`` raises where a command that steers a source may not be done at once. ``record``
-    goes on from interactions that were just stored, ``erase`` deletes what is stored of a person, by their id, and
-    tells whether there was anything; both are given the row of the source, with its interactions counter locked.
-    """
-
-    name: str
-    tables: Sequence[Table] = ()
-    check: Callable[["WriteTransaction", SourceCommand[Any]], None] | None = None
-    record: Callable[["WriteTransaction", Any, Sequence[RecordedInteraction]], None] | None = None
-    erase: Callable[["WriteTransaction", Any, str], bool] | None = None
-
-
 class WriteTransaction:
     """The transaction of a group, and all that a command has at hand, one of a plugin as well.
 
@@ -141,19 +120,17 @@ class WriteTransaction:
         database: AnyDatabase,
         dictionaries: Dictionaries,
         now: int,
-        parts: Sequence[StoragePart] = (),
     ) -> None:
         self.connection = connection
         self.database = database
         self.dictionaries = dictionaries
         self.now = now
-        self.parts = parts
+        self.parts = database.parts
 
     @property
     def emptied_tables(self) -> list[Table]:
         """The tables of parts from which a source's rows go with it: all but those with rows of its incarnations."""
-        tables = (table for part in self.parts for table in part.tables)
-        return [table for table in tables if "source_id" in table.c and "incarnation" not in table.c]
+        return [table for table in tables_of(self.parts, of_sources=True) if "incarnation" not in table.c]
 
     def apply(self, commands: Sequence[Command[Any]]) -> Sequence[Any]:
         """Carry out one command, or several of one source and of a class that is batched; return their results.

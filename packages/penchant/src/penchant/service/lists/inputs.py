@@ -16,6 +16,7 @@ from penchant.model import IMPRESSION_DAYS
 from penchant.service.people import oldest_kept
 from penchant.service.shares import heavy_shares
 from penchant.storage import InteractionQuery, SourceHead
+from penchant.storage.impressions import ImpressionStore
 from penchant.wire import StatedLikings, decode_preferences
 from penchant_engine.index import (
     Audience,
@@ -199,7 +200,7 @@ class LiveInputs:
         def read() -> Mapping[str, int]:
             if not decode_preferences(storage.people.read_preferences(head.source_id, user_id)).personal:
                 return {}
-            return storage.impressions.passed_over(
+            return storage.store(ImpressionStore).passed_over(
                 head.source_id, head.incarnation, user_id, placement, since=since, limit=MAX_PASSED_OVER
             )
 

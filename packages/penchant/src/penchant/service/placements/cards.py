@@ -26,7 +26,8 @@ from penchant.service.lists.inputs import ListInputs
 from penchant.service.placements.versions import PlacementInForce, read_row
 from penchant.service.shares import heavy_shares
 from penchant.storage import source_id
-from penchant.storage.impressions import ShownPiece
+from penchant.storage.impressions import ImpressionStore, ShownPiece
+from penchant.storage.placements import PlacementStore
 from penchant.wire import decode_stored_marks
 from penchant.wire.rows.settings import RowSettings
 from penchant_engine.attributes import Attribute, AttributeType, numbered
@@ -132,7 +133,7 @@ class Cards:
             Overloaded: too many cards are being made.
         """
         number = source_id(view.head.account_id, view.head.name)
-        rows = await self._database.promptly(self._database.storage.placements.list_versions, number, name)
+        rows = await self._database.promptly(self._database.storage.store(PlacementStore).list_versions, number, name)
         if not rows:
             return None
         versions = [read_row(row) for row in rows]
@@ -173,7 +174,7 @@ class Cards:
         """Return the figures of a week; ``None`` where it was shown to too few people to tell any."""
         head, storage = view.head, self._database.storage
         times = (first * DAY_MS, (first + _WEEK) * DAY_MS)
-        shown, is_whole = storage.impressions.shown_between(
+        shown, is_whole = storage.store(ImpressionStore).shown_between(
             head.source_id, head.incarnation, name, times, limit=MAX_SHOWN
         )
         if not shown or not _is_told(each.person for each in shown):

@@ -18,6 +18,7 @@ from penchant.model import IMPRESSION_DAYS, ListIdentity, NewImpression, SourceS
 from penchant.service.access import Access
 from penchant.storage import SourceHead, list_person, user_key
 from penchant.storage.impression_ledger import ImpressionReceipt, RecordImpressions
+from penchant.storage.impressions import ImpressionStore
 from penchant.telemetry import Metrics
 from penchant.wire import decode_list_id, decode_stored_settings, encode_list_id
 from penchant.wire.list_ids import CHANCE_BYTES, NO_RULES, ProvenPosition, position_in_list
@@ -168,7 +169,7 @@ class Impressions:
         """Return what a person was shown and is not past its life, newest first; of the newest ``lists`` if given."""
         days = min(view.settings.retention_days, IMPRESSION_DAYS)
         since = self._clock.now_ms() - days * DAY_MS
-        read = self._database.storage.impressions.list_of_person
+        read = self._database.storage.store(ImpressionStore).list_of_person
         return await self._database.in_thread(read, view.head.source_id, view.head.incarnation, user_id, since, lists)
 
     def _is_older(self, identity: ListIdentity, days: int) -> bool:

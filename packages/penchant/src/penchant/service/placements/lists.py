@@ -36,7 +36,7 @@ from penchant.service.placements.results import noted_stops, worse_variants
 from penchant.service.placements.versions import PlacementInForce, Placements, draft_over
 from penchant.service.shares import heavy_shares
 from penchant.storage import SourceHead
-from penchant.storage.placements import NoteStops
+from penchant.storage.placements import NoteStops, PlacementStore
 from penchant.telemetry import Metrics
 from penchant.wire import (
     BASE,
@@ -126,7 +126,7 @@ class VariantGuard:
         """Return the variants that are certainly worse, and the stops of those of which none is noted yet."""
         storage = self._database.storage
         worse = worse_variants(storage, head, placement, today)
-        row = storage.placements.read(head.source_id, placement.name, placement.version) if worse else None
+        row = storage.store(PlacementStore).read(head.source_id, placement.name, placement.version) if worse else None
         new = () if row is None else worse.keys() - noted_stops(row).keys()
         now = format_timestamp(self._clock.now_ms())
         stops = {name: VariantStop(reason="worse", timestamp=now, difference=worse[name]) for name in new}

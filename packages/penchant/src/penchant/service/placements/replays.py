@@ -17,6 +17,8 @@ from penchant.service.lists.inputs import shown_since
 from penchant.service.placements.results import worse_variants
 from penchant.service.placements.versions import PlacementInForce, read_row
 from penchant.storage import Storage
+from penchant.storage.impressions import ImpressionStore
+from penchant.storage.placements import PlacementStore
 from penchant.wire import BASE, BUCKETS, PlacementSpec
 from penchant_engine.model import DAY_MS
 
@@ -46,7 +48,7 @@ def replay(storage: Storage, view: View, name: str, draft: PlacementSpec, now: i
         Refused: what was shown cannot tell; the message says why.
     """
     version = view.placements.get(name)
-    row = None if version is None else storage.placements.read(view.head.source_id, name, version)
+    row = None if version is None else storage.store(PlacementStore).read(view.head.source_id, name, version)
     if row is None:
         raise UnknownPlacement(f"The source has no placement {name!r}.")
     placement = read_row(row)
@@ -57,7 +59,7 @@ def replay(storage: Storage, view: View, name: str, draft: PlacementSpec, now: i
         )
     weights = _weights(placement, draft)
     since = max(row.recorded_at, shown_since(view, now))
-    found = storage.impressions.outcomes_by_person(view.head.source_id, view.head.incarnation, name, since)
+    found = storage.store(ImpressionStore).outcomes_by_person(view.head.source_id, view.head.incarnation, name, since)
     # A variant that is gone is of a list made just before the version in force.
     outcomes = [each for each in found if each[0] in weights]
     if not outcomes:

@@ -25,6 +25,7 @@ from penchant.experiments import Arm, BoundedRate
 from penchant.live.database import AsyncStorage
 from penchant.service.placements.versions import PlacementInForce, read_row
 from penchant.storage import SourceHead, Storage
+from penchant.storage.impressions import ImpressionStore
 from penchant.storage.placement_counts import (
     GROUPS,
     LISTS,
@@ -35,7 +36,7 @@ from penchant.storage.placement_counts import (
     CountsTable,
     Numbers,
 )
-from penchant.storage.placements import PlacementRow
+from penchant.storage.placements import PlacementRow, PlacementStore
 from penchant.wire import (
     BASE,
     BUCKETS,
@@ -275,7 +276,7 @@ class Results:
 
     def _read(self, head: SourceHead, request: ResultsRequest) -> "tuple[PlacementResults, _Comparison]":
         storage = self._database.storage
-        row = storage.placements.read_in_force(head.source_id, request.placement)
+        row = storage.store(PlacementStore).read_in_force(head.source_id, request.placement)
         if row is None:
             raise UnknownPlacement(f"The source has no placement {request.placement!r}.")
         placement, began = read_row(row), row.recorded_at // DAY_MS
@@ -284,7 +285,9 @@ class Results:
         first = min(began, last) if request.first is None else request.first
         if not 0 <= last - first < MAX_DAYS:
             raise invalid_parameter("from", f"Found {last - first + 1} days; 1 to {MAX_DAYS} are accepted.")
-        counts = storage.impressions.read_counts(head.source_id, head.incarnation, request.placement, (first, last))
+        counts = storage.store(ImpressionStore).read_counts(
+            head.source_id, head.incarnation, request.placement, (first, last)
+        )
         tallies = tallies_of(counts.table, request.type, _names(placement))
         base = request.base or BASE
         if base not in tallies:
@@ -300,7 +303,7 @@ class Results:
         stops = {name: stop for name, stop in noted_stops(row).items() if name in worse}
         gone = tallies.keys() - _names(placement)
         if gone:
-            stops |= _ends(storage.placements.list_versions(head.source_id, request.placement), gone)
+            stops |= _ends(storage.store(PlacementStore).list_versions(head.source_id, request.placement), gone)
         # Of the days on which a piece was shown only the first and the last are kept: how many were shown within a
         # window is exact for windows that reach to the present.
         pieces = counts.pieces if last >= today else None
@@ -418,11 +421,11 @@ def worse_variants(
 
     Each with how it differs. ``today`` is the present UTC day, counted from 1970.
     """
-    row = storage.placements.read(head.source_id, placement.name, placement.version)
+    row = storage.store(PlacementStore).read(head.source_id, placement.name, placement.version)
     if row is None or not placement.spec.variants:
         return {}
     days = (row.recorded_at // DAY_MS, today)
-    counts = storage.impressions.read_counts(head.source_id, head.incarnation, placement.name, days)
+    counts = storage.store(ImpressionStore).read_counts(head.source_id, head.incarnation, placement.name, days)
     return _stopped(counts.table, placement)
 
 

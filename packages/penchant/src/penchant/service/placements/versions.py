@@ -28,7 +28,7 @@ from penchant.live.database import AsyncStorage
 from penchant.live.views import View
 from penchant.service.access import Access
 from penchant.storage import SourceChange, source_id
-from penchant.storage.placements import DeletePlacement, PlacementRow, PutPlacement
+from penchant.storage.placements import DeletePlacement, PlacementRow, PlacementStore, PutPlacement
 from penchant.wire import (
     BUCKETS,
     MAX_PLACEMENT_VERSIONS,
@@ -154,7 +154,7 @@ class Placements:
 
     def __init__(self, database: AsyncStorage, *, limit_bytes: int = MEMORY_BYTES) -> None:
         self._database = database
-        self._stored = database.storage.placements
+        self._stored = database.storage.store(PlacementStore)
         self._versions: BoundedCache[_VersionKey, PlacementInForce] = BoundedCache(limit_bytes)
 
     async def in_force(self, view: View, name: str) -> PlacementInForce:

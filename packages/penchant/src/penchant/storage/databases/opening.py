@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -13,6 +13,7 @@ from penchant.storage import migrations, statements
 from penchant.storage.bodies import Dictionaries
 from penchant.storage.databases.connections import ServerOptions, count_connections, driver_errors
 from penchant.storage.databases.sqlite import SqliteDatabase, is_there
+from penchant.storage.parts import StoragePart, load_parts, require_erasers
 from penchant.telemetry import Metrics
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class Transactions:
         database.outages.end_writing()
 
 
-def open_database(
+def open_database(  # noqa: PLR0913  # what a database is opened with
     folder: Path,
     url: str | None,
     *,
@@ -62,12 +63,15 @@ def open_database(
     metrics: Metrics | None = None,
     moving: bool = False,
     make: bool = True,
+    parts: Sequence[StoragePart] | None = None,
 ) -> AnyDatabase:
     """Open the database in a folder, or the PostgreSQL database of an address, and bring its schema up to date.
 
-    ``moving`` opens the target of a move that is not finished, too.
+    ``moving`` opens the target of a move that is not finished, too; ``parts`` are those of this release where
+    nothing is said.
 
     Raises:
+        InvalidSettings: a part names people and cannot forget one.
         Refused: there is none, and it is not to be made.
         StorageUnavailable: it cannot be reached or written, or would acknowledge changes before they are synced.
         StorageIncompatible: it is another program's, a newer release's, or the target of an unfinished move.
@@ -75,19 +79,20 @@ def open_database(
     if not make and url is None and not is_there(folder):
         raise Refused(f"There is no database in {folder}.")
     database = _database(folder, url, options or ServerOptions())
+    database.parts = parts = load_parts() if parts is None else require_erasers(parts)
     if metrics is not None:
         count_connections(database.engines, metrics)
     try:
         with driver_errors(database.outages):
             with database.reading_engine.connect() as connection:
-                current = migrations.is_current(connection, moving=moving)
+                current = migrations.is_current(connection, parts, moving=moving)
                 if not (current or make or migrations.is_ours(connection)):
                     raise Refused(f"The database {database.outages.place} is empty.")
             # Looked at twice: of processes that start together one migrates; under the lock the others find it done.
             if not current:
                 with database.migrating() as connection:
-                    if not migrations.is_current(connection, moving=moving):
-                        migrations.migrate(connection)
+                    if not migrations.is_current(connection, parts, moving=moving):
+                        migrations.migrate(connection, parts)
     except PenchantError:
         database.close()
         raise

@@ -31,6 +31,7 @@ from penchant.errors import ConnectionLost, StorageUnavailable
 from penchant.storage import statements
 from penchant.storage.databases.connections import ServerOptions, parse_address, place_of
 from penchant.storage.databases.outages import OutageKind, Outages
+from penchant.storage.parts import StoragePart
 from penchant.storage.schema import PARTIAL_INDEXES
 from penchant.telemetry import logger
 
@@ -114,6 +115,7 @@ class PostgresqlDatabase:
     insert = staticmethod(dialect.insert)
     now_ms = NOW_MS
     quick_reads = False
+    parts: Sequence[StoragePart] = ()
 
     def __init__(self, url: str, options: ServerOptions) -> None:
         """Prepare the pool; nothing is connected to before the first use."""

@@ -31,6 +31,7 @@ from penchant.errors import StorageIncompatible, StorageUnavailable
 from penchant.storage import statements
 from penchant.storage.databases.connections import FULL_ERRORS, driver_errors, explain
 from penchant.storage.databases.outages import Outages
+from penchant.storage.parts import StoragePart
 from penchant.storage.schema import event_ids, pieces
 from penchant_engine.owned_folders import make_folder, sync
 
@@ -71,6 +72,7 @@ class SqliteDatabase:
     insert = staticmethod(dialect.insert)
     now_ms = NOW_MS
     quick_reads = True
+    parts: Sequence[StoragePart] = ()
     parallel_reads = sys.maxsize
 
     def __init__(self, folder: Path) -> None:

@@ -2,7 +2,6 @@
 
 from alembic import context
 
-from penchant.storage.schema import metadata
-
-context.configure(connection=context.config.attributes["connection"], target_metadata=metadata)
+given = context.config.attributes
+context.configure(connection=given["connection"], version_table=given["version_table"])
 context.run_migrations()

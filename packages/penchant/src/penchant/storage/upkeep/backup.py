@@ -12,13 +12,14 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlalchemy import Engine, NullPool, case, create_engine, func, literal, select, update
+from sqlalchemy import Engine, NullPool, Table, case, create_engine, func, literal, select, update
 from sqlalchemy.exc import SQLAlchemyError
 
 from penchant.errors import Refused, StorageIncompatible, StorageUnavailable
 from penchant.storage import migrations
 from penchant.storage.databases.opening import now_ms
 from penchant.storage.databases.sqlite import BUSY_TIMEOUT_S, FILE_NAME, exclusive, is_there
+from penchant.storage.parts import VERSION_TABLE, load_parts, own_tables
 from penchant.storage.schema import (
     CONTENT,
     ERASURE_CODE,
@@ -27,11 +28,7 @@ from penchant.storage.schema import (
     counters,
     interactions,
     keys,
-    lineage,
-    metadata,
-    removed,
     sources,
-    unfinished_move,
 )
 from penchant_engine.owned_folders import make_folder, sync
 
@@ -45,12 +42,8 @@ LOGS = ("-wal", "-shm", "-journal")
 """What SQLite may keep beside a file; of another file of this name it must not be left there."""
 DAMAGED = {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT}
 PRIMARY_CODE = 0xFF
-_OWN = (*metadata.tables.values(), *removed.tables.values(), lineage, unfinished_move)
-OWN_TABLES = {table.name: table for table in _OWN}
-OWN_INDEXES = frozenset(str(index.name) for table in OWN_TABLES.values() for index in table.indexes)
 LITESTREAM_TABLES = ("_litestream_lock", "_litestream_seq")
 """What Litestream makes in a database that it copies."""
-VERSION_TABLE = "alembic_version"
 OF_SQLITE = ("sqlite_autoindex_", "sqlite_stat")
 """How the names begin of what SQLite makes by itself: indexes of keys, and the statistics of ANALYZE."""
 ORDINARY = 0
@@ -256,15 +249,19 @@ def _foreign_objects(connection: sqlite3.Connection) -> list[str]:
     A file that is handed over can hold a trigger that changes rows behind our back, whenever we write others. So it is
     only taken where it holds nothing beyond tables and indexes that we know, in form and by name.
     """
+    parts = load_parts()
+    own = own_tables(parts)
+    own_indexes = {str(index.name) for table in own.values() for index in table.indexes}
+    version_tables = {VERSION_TABLE, *(part.version_table for part in parts)}
     foreign = []
     for kind, name, sql in connection.execute("SELECT type, name, sql FROM sqlite_master"):
         if name.startswith(OF_SQLITE):
             continue
-        is_own = {"table": name in OWN_TABLES or name == VERSION_TABLE, "index": name in OWN_INDEXES}
+        is_own = {"table": name in own or name in version_tables, "index": name in own_indexes}
         if not is_own.get(kind, False) or _is_virtual(sql):
             foreign.append(f"the {kind} {name}")
-        elif name in OWN_TABLES:
-            foreign += _foreign_columns(connection, name)
+        elif name in own:
+            foreign += _foreign_columns(connection, own[name])
     return foreign
 
 
@@ -272,11 +269,10 @@ def _is_virtual(sql: str | None) -> bool:
     return "VIRTUAL" in (sql or "").upper().split("(")[0].split()
 
 
-def _foreign_columns(connection: sqlite3.Connection, table: str) -> list[str]:
+def _foreign_columns(connection: sqlite3.Connection, table: Table) -> list[str]:
     """Return the columns of a table that it should not have, and those whose value is worked out by an expression."""
-    columns = connection.execute("SELECT name, hidden FROM pragma_table_xinfo(?)", (table,)).fetchall()
-    own = OWN_TABLES[table].columns
-    return [f"the column {table}.{name}" for name, hidden in columns if name not in own or hidden != ORDINARY]
+    columns = connection.execute("SELECT name, hidden FROM pragma_table_xinfo(?)", (table.name,)).fetchall()
+    return [f"the column {table.name}.{name}" for name, hidden in columns if name not in table.c or hidden != ORDINARY]
 
 
 def _engine(file: Path) -> Engine:

@@ -13,12 +13,12 @@ from penchant.errors import Refused
 from penchant.storage import statements
 from penchant.storage.databases.opening import AnyDatabase
 from penchant.storage.interaction_writes import delete_interactions
+from penchant.storage.parts import tables_of
 from penchant.storage.schema import (
     ERASURE_CODE,
     FEED_TABLES,
     SHARED_TABLES,
     SMALL_TABLES,
-    SOURCE_TABLES,
     counters,
     event_ids,
     interactions,
@@ -90,7 +90,7 @@ def copy_shared(old: AnyDatabase, new: AnyDatabase) -> None:
     """
     with old.reading_engine.connect() as reading, new.exclusive(), new.writing_engine.begin() as writing:
         require_mark(writing)
-        for table in SHARED_TABLES:
+        for table in (*SHARED_TABLES, *tables_of(old.parts, of_sources=False)):
             writing.execute(delete(table))
             for rows in stream(reading, select(table).order_by(*table.primary_key.columns)):
                 new.append_rows(writing, table, rows)
@@ -131,14 +131,15 @@ class _SourceCopy:
         self._writing = writing
         self._new = new
         self._source = source
+        self._small = (*SMALL_TABLES, *tables_of(new.parts, of_sources=True))
         self._secret = read_secret(reading, ERASURES)
 
     def nothing(self) -> None:
-        for table in SOURCE_TABLES:
+        for table in (sources, counters, *FEED_TABLES, *self._small):
             self._writing.execute(delete(table).where(table.c.source_id == self._source))
 
     def everything(self) -> None:
-        for table in (*FEED_TABLES, *SMALL_TABLES):
+        for table in (*FEED_TABLES, *self._small):
             self._replace(table)
 
     def changes(self, version: int, interactions_version: int) -> None:
@@ -151,7 +152,7 @@ class _SourceCopy:
         # No row tells of those that are removed, and of those that stay the new side has all by now.
         if self._count(self._reading, preferences) != self._count(self._writing, preferences):
             self._replace(preferences)
-        for table in SMALL_TABLES:
+        for table in self._small:
             self._replace(table)
 
     def head(self, epoch: int) -> None:

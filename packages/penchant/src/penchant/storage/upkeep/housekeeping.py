@@ -1,14 +1,10 @@
 """Housekeeping: what it removes, whether a database answers, and where its rows disagree with each other."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
 from sqlalchemy import (
-    ColumnElement,
     Connection,
-    Table,
     and_,
-    bindparam,
     delete,
     func,
     literal_column,
@@ -20,14 +16,14 @@ from sqlalchemy import (
 from zstandard import ZstdError
 
 from penchant.errors import StorageIncompatible
-from penchant.model import IMPRESSION_DAYS
+from penchant.storage import statements
 from penchant.storage.accounts import purge_sessions
 from penchant.storage.bodies import BodyReader, Dictionaries
 from penchant.storage.databases.connections import NO_ROOM_WARNING, connections_in_use, driver_errors
 from penchant.storage.databases.opening import Transactions, now_ms
 from penchant.storage.databases.sqlite import ErasedLog
 from penchant.storage.group_commit import Lane
-from penchant.storage.impression_ledger import first_key
+from penchant.storage.parts import StoragePart, tables_of, unknown_tables
 from penchant.storage.schema import (
     CONTENT,
     ERASURE_CODE,
@@ -37,13 +33,9 @@ from penchant.storage.schema import (
     audit,
     counters,
     event_ids,
-    impressions,
     interactions,
     keys,
     pieces,
-    placement_counts,
-    placement_people,
-    placement_pieces,
     preferences,
     pulls,
     sources,
@@ -56,8 +48,6 @@ PURGE_CHUNK = 1_000
 """Rows of a kind, and of a source, that one step of housekeeping removes."""
 TOMBSTONE_LIFE_MS = 7 * DAY_MS
 """How long a deletion stays in the feed: a follower away for longer rebuilds."""
-COUNT_DAYS = 800
-"""How long counts are kept: two years to compare, and some time to do it."""
 BATCH_ROWS = 500
 
 RetentionDays = Callable[[bytes], int]
@@ -138,7 +128,9 @@ class Upkeep:
         for number in numbers:
             # A transaction for each source and chunk: in between writers get their turn.
             with self._transactions.write() as connection:
-                if gone := _purge_source(connection, number, now or now_ms(), chunk, retention_days):
+                if gone := _purge_source(
+                    connection, self._database.parts, number, now or now_ms(), chunk, retention_days
+                ):
                     # It is overwritten in the database, but still in the write-ahead log.
                     self._database.mark_erased()
                 removed += gone
@@ -154,6 +146,11 @@ class Upkeep:
         with driver_errors(self._database.outages):
             return self._database.forget_log()
 
+    def unknown_tables(self) -> list[str]:
+        """Return the tables that are of no plugin that is installed: they are kept as they are."""
+        with self._transactions.read() as connection:
+            return unknown_tables(connection, self._database.parts)
+
     def check(self) -> list[str]:
         """Return what is wrong with what is stored; nothing where all is well."""
         with driver_errors(self._database.outages):
@@ -164,7 +161,14 @@ class Upkeep:
         return problems
 
 
-def _purge_source(connection: Connection, source: int, now: int, chunk: int, retention_days: RetentionDays) -> int:
+def _purge_source(
+    connection: Connection,
+    parts: Sequence[StoragePart],
+    source: int,
+    now: int,
+    chunk: int,
+    retention_days: RetentionDays,
+) -> int:
     """Remove up to ``chunk`` rows of each kind that no answer needs any more; return how many went."""
     removed = _purge_pieces(connection, source, now, chunk)
     settings = connection.execute(select(sources.c.settings).where(sources.c.source_id == source)).scalar_one()
@@ -173,12 +177,12 @@ def _purge_source(connection: Connection, source: int, now: int, chunk: int, ret
     # A late repeat of what was taken back is known for as long as it would count.
     is_old = taken_back.c.taken_at < (now // DAY_MS - days) * DAY_MS
     gone = (taken_back.c.source_id == source) & or_(is_old, taken_back.c.version <= cleared_at(source, INTERACTIONS))
-    removed += _remove(connection, taken_back, gone, chunk)
-    removed += _purge_impressions(connection, source, now, chunk, days)
+    removed += statements.remove_chunk(connection, taken_back, gone, chunk)
+    removed += sum(part.purge(connection, source, now, chunk, days) for part in parts if part.purge is not None)
     removed += _purge_erasures(connection, source, now, chunk)
     removed += _purge_preferences(connection, source, chunk)
     # Of a deleted source all rows are cleared: where nothing was left to remove, its own row may go.
-    return removed or _purge_deleted_source(connection, source, now)
+    return removed or _purge_deleted_source(connection, parts, source, now)
 
 
 def _purge_administration(connection: Connection, now: int, chunk: int, audit_days: int) -> int:
@@ -246,42 +250,6 @@ def _purge_interactions(connection: Connection, source: int, now: int, chunk: in
     return len(versions)
 
 
-def _purge_impressions(connection: Connection, source: int, now: int, chunk: int, retention_days: int) -> int:
-    """Remove up to ``chunk`` rows of each table that are past their life, or of a deleted source.
-
-    What people were shown goes by the age of the list: as soon as no more is taken in of it.
-    """
-    head = select(sources.c.incarnation, sources.c.deleted).where(sources.c.source_id == source)
-    row = connection.execute(head).one()
-    days = min(retention_days, IMPRESSION_DAYS)
-    oldest = first_key(now - days * DAY_MS)
-    first_day = now // DAY_MS - COUNT_DAYS
-    ages: dict[Table, Any] = {
-        impressions: impressions.c.list_key < oldest,
-        placement_people: placement_people.c.day < now // DAY_MS - days,
-        placement_counts: placement_counts.c.day < first_day,
-        placement_pieces: placement_pieces.c.last_day < first_day,
-    }
-    # Rows of one incarnation lie together, those of former ones first.
-    present = row.incarnation + 1 if row.deleted else row.incarnation
-    removed = 0
-    for table, is_old in ages.items():
-        own = table.c.source_id == source
-        # Two look-ups, each along the key: with both conditions in one, all rows of the source would be read.
-        for is_gone in (table.c.incarnation < present, and_(table.c.incarnation == row.incarnation, is_old)):
-            removed += _remove(connection, table, and_(own, is_gone), chunk)
-    return removed
-
-
-def _remove(connection: Connection, table: Table, is_gone: ColumnElement[bool], chunk: int) -> int:
-    """Remove up to ``chunk`` rows key by key: for a list of keys SQLite would look through the whole source."""
-    columns = table.primary_key.columns
-    keys = [row._asdict() for row in connection.execute(select(*columns).where(is_gone).limit(chunk))]
-    if keys:
-        connection.execute(delete(table).where(*(column == bindparam(column.name) for column in columns)), keys)
-    return len(keys)
-
-
 def _purge_erasures(connection: Connection, source: int, now: int, chunk: int) -> int:
     """Remove old erasures, as tombstones: a cursor before these must rebuild."""
     # By a literal, not a bound value: only then the index of erasures is known to have them all.
@@ -314,7 +282,7 @@ def _purge_preferences(connection: Connection, source: int, chunk: int) -> int:
     return connection.execute(statement).rowcount
 
 
-def _purge_deleted_source(connection: Connection, source: int, now: int) -> int:
+def _purge_deleted_source(connection: Connection, parts: Sequence[StoragePart], source: int, now: int) -> int:
     """Remove the row of a source deleted long ago; its account keeps the version below which none is given again."""
     # Under the locks of its counters, so that a source that is made again meanwhile is seen, or waits and is new.
     locked = select(counters.c.kind, counters.c.version).where(counters.c.source_id == source)
@@ -329,7 +297,8 @@ def _purge_deleted_source(connection: Connection, source: int, now: int) -> int:
     floor = versions[CONTENT]
     is_lower = or_(accounts.c.version_floor.is_(None), accounts.c.version_floor < floor)
     connection.execute(update(accounts).where(accounts.c.account_id == account, is_lower).values(version_floor=floor))
-    own = (delete(table).where(table.c.source_id == source) for table in SOURCE_TABLES)
+    all_tables = (*SOURCE_TABLES, *tables_of(parts, of_sources=True))
+    own = (delete(table).where(table.c.source_id == source) for table in all_tables)
     return sum(connection.execute(statement).rowcount for statement in own)
 
 

@@ -22,6 +22,7 @@ from sqlalchemy import Connection, Table, insert, inspect, select
 from penchant.errors import Refused
 from penchant.storage.databases.connections import ServerOptions, driver_errors
 from penchant.storage.databases.opening import AnyDatabase, now_ms, open_database
+from penchant.storage.parts import tables_of
 from penchant.storage.schema import SHARED_TABLES, SOURCE_TABLES, accounts, metadata, secrets, sources, unfinished_move
 from penchant.storage.upkeep.copying import copy_shared, copy_source, standings, stream
 
@@ -129,15 +130,15 @@ def _begin(old: AnyDatabase, new: AnyDatabase) -> None:
             if origin != old.origin:
                 raise Refused(f"The new side is the target of an unfinished move from another database ({origin}).")
             return
-        if not _is_empty(connection):
+        if not _is_empty(connection, new):
             raise Refused("The new side is not empty. Name a folder or database that holds nothing yet.")
         unfinished_move.create(connection)
         connection.execute(insert(unfinished_move), {"origin": old.origin, "epoch": now_ms()})
 
 
-def _is_empty(connection: Connection) -> bool:
+def _is_empty(connection: Connection, database: AnyDatabase) -> bool:
     # A server that was started there once has left its secrets, which hide nothing yet.
-    tables = set(metadata.tables.values()) - {secrets}
+    tables = {*metadata.tables.values(), *(table for part in database.parts for table in part.tables)} - {secrets}
     return all(connection.execute(select(1).select_from(table).limit(1)).first() is None for table in tables)
 
 
@@ -192,12 +193,12 @@ def compare(old: AnyDatabase, new: AnyDatabase) -> Iterator[TableComparison]:
     named = source_names(new) | source_names(old)
     for number, name in sorted(named.items(), key=lambda item: item[1]):
         yield from compare_source(old, new, number, name)
-    yield from _compare(old, new, SHARED_TABLES, None, SHARED_NAME)
+    yield from _compare(old, new, (*SHARED_TABLES, *tables_of(old.parts, of_sources=False)), None, SHARED_NAME)
 
 
 def compare_source(old: AnyDatabase, new: AnyDatabase, source: int, name: str) -> list[TableComparison]:
     """Return the tables of a source; the epoch, which rises on the way, is left out."""
-    return _compare(old, new, SOURCE_TABLES, source, name)
+    return _compare(old, new, (*SOURCE_TABLES, *tables_of(old.parts, of_sources=True)), source, name)
 
 
 def source_names(database: AnyDatabase) -> dict[int, str]:

@@ -6,20 +6,19 @@ Nodes of 0.1.0 go on writing rows meanwhile: so a column that is added may be nu
 from alembic import op
 from sqlalchemy import BigInteger, Boolean, Column, Integer, SmallInteger, Text, false
 
-from penchant.storage.migrations.revisions import add_missing
+from penchant.storage.migrations.revisions import add_missing, add_to_part
 from penchant.storage.schema import (
+    BY_CODE_POINT,
     accounts,
     counters,
     ended_sessions,
     erasures_by_age,
-    impressions,
     interactions,
     keys,
     lineage,
     metadata,
     people_off,
     pieces,
-    placement_versions,
     preferences,
     sources,
 )
@@ -39,13 +38,13 @@ def upgrade() -> None:
         *(keys.c.requests_per_second, keys.c.requests_per_month),
         *(sources.c.words, sources.c.words_wanted),
         pieces.c.words,
-        placement_versions.c.draft,
         preferences.c.off_person,
     ):
         add_missing(column.table, Column(column.name, column.type))
     add_missing(keys, *(Column(name, Text(), nullable=False, server_default="") for name in ("scopes", "origins")))
-    add_missing(
-        impressions,
+    add_to_part("placement_versions", Column("draft", BY_CODE_POINT))
+    add_to_part(
+        "impressions",
         Column("stage", SmallInteger, nullable=False, server_default="0"),
         Column("by_page", Integer, nullable=False, server_default="0"),
         Column("repeated", Boolean, nullable=False, server_default=false()),

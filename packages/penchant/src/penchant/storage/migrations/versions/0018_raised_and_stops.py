@@ -2,8 +2,7 @@
 
 from sqlalchemy import Boolean, Column, LargeBinary
 
-from penchant.storage.migrations.revisions import add_missing
-from penchant.storage.schema import impressions, placement_versions
+from penchant.storage.migrations.revisions import add_to_part
 
 revision = "0018"
 down_revision = "0017"
@@ -11,5 +10,5 @@ down_revision = "0017"
 
 def upgrade() -> None:
     """Add the columns, unless the tables were made with them."""
-    add_missing(impressions, Column(impressions.c.raised.name, Boolean))
-    add_missing(placement_versions, Column(placement_versions.c.stops.name, LargeBinary))
+    add_to_part("impressions", Column("raised", Boolean))
+    add_to_part("placement_versions", Column("stops", LargeBinary))

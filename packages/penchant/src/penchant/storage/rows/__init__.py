@@ -1,0 +1,1 @@
+"""Rows in the storage: their tables, and what they add to it."""
