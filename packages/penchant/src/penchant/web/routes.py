@@ -13,7 +13,6 @@ from penchant.web.curation import CURATION
 from penchant.web.dashboard import dashboard_operations
 from penchant.web.documents import OpenApiDocument
 from penchant.web.explanations import EXPLANATIONS
-from penchant.web.mounts.catalogue import CATALOGUE
 from penchant.web.operations import Operation
 from penchant.web.people import PEOPLE
 from penchant.web.recommendations import PLAIN_LISTS, RECOMMENDATIONS
@@ -66,6 +65,5 @@ def served_operations(settings: NodeSettings) -> tuple[Operation, ...]:
         COVER,
         ELEMENTS,
         *(dashboard_operations(base_path) if settings.dashboard else ()),
-        *(CATALOGUE if settings.mcp else ()),
         *(LEGACY_OPERATIONS if settings.legacy_paths else ()),
     )
