@@ -31,9 +31,9 @@ def read_files(context: click.Context, /, **options: Any) -> None:
     if options["url"] is None and not options["dry_run"]:
         _write_lines(options)
         return
-    if options["source"] is None:
+    if options["source"] is None and not options["dry_run"]:
         raise click.UsageError("--url names a server: say by --source which of its sources.")
-    run_import(context, DataPlace(), options)
+    run_import(context, DataPlace(), options | {"source": options["source"] or "source"})
 
 
 def _write_lines(options: dict[str, Any]) -> None:
