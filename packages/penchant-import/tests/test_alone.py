@@ -55,3 +55,8 @@ def test_a_server_takes_what_it_accepts(table: str, tmp_path: Path) -> None:
         assert (without.exit_code, "--source" in without.stderr) == (2, True)
         assert json.loads(done.stdout)["created"] == 2
         assert [each["id"] for each in server.client.get("/s/content").json()["content"]] == ["1", "2"]
+        # What the server alone finds wrong is left out, too, and told.
+        (tmp_path / "all.ndjson").write_text('{"id":"3","categories":{}}\n{"id":"4","categories":7}\n')
+        lax = told("all.ndjson", "--url", server.url, "--source", "s", "--skip-invalid", PENCHANT_KEY=server.key)
+        assert "in its batch /1/categories: " in lax.stderr
+        assert sorted(each["id"] for each in server.client.get("/s/content").json()["content"]) == ["1", "2", "3"]

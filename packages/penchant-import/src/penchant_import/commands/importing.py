@@ -31,7 +31,7 @@ from penchant_import.options import ImportOptions, parse_column, parse_type
 from penchant_import.remote import RemoteTarget
 from penchant_import.report import ImportReport, to_text
 from penchant_import.rules import AUTO, LANGUAGES, MAX_MEMBERS, NONE, encode, name_problem, source_problem
-from penchant_import.running import Import, ImportProgress, newest_moment
+from penchant_import.running import MAX_INVALID, Import, ImportProgress, newest_moment
 from penchant_import.vocabularies import VocabularyFile, describe, put_in_force, read_vocabulary_file
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -395,6 +395,9 @@ def run_import(context: click.Context, place: DataPlace, options: dict[str, Any]
             if place.data or place.database:
                 raise click.UsageError("--url names a server; --data and --database do not go with it.")
             remote = RemoteTarget(arguments.url, key=read_key(arguments.key_file), source=arguments.source)
+            # Where nothing has checked rows before, what the server refuses is what may not be stored.
+            remote.skips_refused = host is None and arguments.skip_invalid
+            stack.callback(_tell_refused, remote)
             word = "$PENCHANT_KEY" if arguments.key_file is None else "$KEY"
             asking = _SampleRequest(arguments.url.rstrip("/"), word)
             goal = _Goal(stack.enter_context(closing(remote)), Path(REMOTE_CHECKPOINTS), host, asking)
@@ -410,6 +413,12 @@ def run_import(context: click.Context, place: DataPlace, options: dict[str, Any]
     if report.dry_run and report.invalid_rows and not arguments.skip_invalid:
         # So that a script learns from a dry run that the import itself would stop.
         raise click.exceptions.Exit(1)
+
+
+def _tell_refused(remote: RemoteTarget) -> None:
+    """Tell what a server has refused, and that was left out."""
+    for fault in remote.refused[:MAX_INVALID]:
+        click.echo(printable(f"The server refused, in its batch {fault.pointer or ''}: {fault.detail}"), err=True)
 
 
 def _add_vocabulary(file: VocabularyFile, source: str, goal: _Goal) -> None:
