@@ -44,7 +44,7 @@ from penchant.wire import decode_submission, encode_settings, encode_word_rule
 from penchant.words import WordRule, running_words
 from penchant_engine.index import Audience, AudienceWeights, FloatArray, IntArray, InteractionArrays, figures_of_person
 from penchant_engine.lists.personal import PersonalRanking
-from penchant_engine.lists.requests import PersonalRequest, SimilarRequest
+from penchant_engine.lists.requests import ListRequest
 from penchant_engine.lists.similar import SimilarRanking
 from penchant_engine.model import DAY_MS, WORDS_CATEGORY, Algorithm, InteractionType, StoredInteraction
 from penchant_lab.commands.histories import kernels_for, read_source
@@ -147,7 +147,7 @@ class Service:
         view = self._view(weights)
 
         def ids(seeds: Sequence[str], catalog: str) -> Sequence[str]:
-            request = SimilarRequest(piece_id=seeds[0], algorithm=algorithm, catalogs=frozenset({catalog}))
+            request = ListRequest(piece_id=seeds[0], algorithm=algorithm, catalogs=frozenset({catalog}))
             return [each.id for each in SimilarRanking(view, request, MOMENT).arrangement.pieces]
 
         return ids
@@ -155,7 +155,7 @@ class Service:
     def content(self, weights: Mapping[str, float]) -> Lists:
         """Return what makes recommendations from the content alone, by weights of categories."""
         view = self._view(weights)
-        request = PersonalRequest(user_id="", algorithm=Algorithm.COSINE, include_seen=False)
+        request = ListRequest(user_id="", algorithm=Algorithm.COSINE, include_seen=False)
 
         def ids(seeds: Sequence[str], catalog: str) -> Sequence[str]:
             liked = [

@@ -35,7 +35,7 @@ from penchant.wire import decode_preferences, decode_submission, encode, stored_
 from penchant_engine.index import snapshot
 from penchant_engine.index.people import person
 from penchant_engine.lists.personal import PersonalRanking
-from penchant_engine.lists.requests import PersonalRequest
+from penchant_engine.lists.requests import ListRequest
 from penchant_engine.model import DAY_MS, InteractionType
 from strategies import CATEGORY_WEIGHTS, PIECE_IDS, PIECES, SAID, examples
 
@@ -79,7 +79,7 @@ STEPS = st.one_of(
     st.tuples(st.just("restart"), st.none()),
 )
 REQUESTS = st.builds(
-    PersonalRequest,
+    ListRequest,
     user_id=st.sampled_from(USERS),
     include_seen=st.sampled_from([None, True]),
     fill=st.booleans(),
@@ -137,7 +137,7 @@ class Scene:
     async def view(self) -> View:
         return await self.services.views.view(self.access.account_id, "s")
 
-    async def both(self, request: PersonalRequest) -> tuple[Any, Any]:
+    async def both(self, request: ListRequest) -> tuple[Any, Any]:
         """Return the entries of a list as they are remembered or follow from that, and from what is stored."""
         view, now = await self.view(), int(self.clock() * 1000)
         # In the order of a request: what was read for the person is counted for all.
@@ -206,7 +206,7 @@ def scene(runner: asyncio.Runner, tmp_path_factory: pytest.TempPathFactory) -> I
 def test_whatever_happens_a_remembered_list_is_that_of_what_is_stored(
     runner: asyncio.Runner,
     scene: Scene,
-    steps: list[tuple[tuple[str, Any], list[PersonalRequest]]],
+    steps: list[tuple[tuple[str, Any], list[ListRequest]]],
     limit_bytes: int,
 ) -> None:
     async def run() -> None:
@@ -228,7 +228,7 @@ async def test_what_others_do_leaves_a_person_remembered(settings: NodeSettings)
     async with opened(settings) as scene:
         for user in ("kim", "lee", "kim"):
             await scene.step("record", [(user, InteractionType.WATCH, "p1", 0)])
-            await scene.both(PersonalRequest(user_id="kim"))
+            await scene.both(ListRequest(user_id="kim"))
 
         assert (scene.people.hits, scene.people.misses) == (2, 1)
 
@@ -245,7 +245,7 @@ async def test_strangers_share_what_lists_take_of_them_as_long_as_a_snapshot_las
 
 async def test_an_interaction_through_another_process_is_in_the_next_list(settings: NodeSettings) -> None:
     async with opened(settings) as scene:
-        request = PersonalRequest(user_id="kim")
+        request = ListRequest(user_id="kim")
         async with open_services(CurrentSettings(settings), clock=scene.clock) as services:
             other = Scene(services, scene.clock)
             for name, value in (
@@ -266,7 +266,7 @@ async def test_an_interaction_through_another_process_is_in_the_next_list(settin
 
 async def test_what_housekeeping_removed_does_not_come_back_with_the_old_settings(settings: NodeSettings) -> None:
     async with opened(settings) as scene:
-        request = PersonalRequest(user_id="kim")
+        request = ListRequest(user_id="kim")
         await scene.step("record", [("kim", InteractionType.WATCH, "p1", 100)])
         before = await scene.both(request)
         for name, value in (
@@ -283,13 +283,13 @@ async def test_what_housekeeping_removed_does_not_come_back_with_the_old_setting
 @pytest.mark.slow
 async def test_an_interaction_while_a_person_is_read_is_in_the_next_list(settings: NodeSettings) -> None:
     async with opened(settings) as scene:
-        request = PersonalRequest(user_id="kim")
+        request = ListRequest(user_id="kim")
         events = [[("kim", InteractionType.WATCH, f"p{number}", number)] for number in (1, 2, 8)]
 
         async def record() -> None:
             for each in events:
                 await scene.step("record", each)
-                await scene.both(PersonalRequest(user_id="lee"))
+                await scene.both(ListRequest(user_id="lee"))
 
         for _ in range(3):
             await asyncio.gather(record(), *(scene.both(request) for _ in range(5)))
@@ -305,7 +305,7 @@ async def test_after_more_than_is_followed_people_are_read_again(
     monkeypatch.setattr(people_cache, "MAX_FOLLOWED", most)
 
     async with opened(settings) as scene:
-        request = PersonalRequest(user_id="kim")
+        request = ListRequest(user_id="kim")
         for number in (1, 2, 8):
             await scene.both(request)
             await scene.step("record", [("kim", InteractionType.WATCH, f"p{number}", 0)])
@@ -374,7 +374,7 @@ async def test_a_list_is_remembered_until_something_changes_that_it_was_made_of(
     monkeypatch.setattr(counting, "REST_RATIO", 0)
 
     async with opened(settings) as scene:
-        request = PersonalRequest(user_id="kim")
+        request = ListRequest(user_id="kim")
         await scene.step("record", [("kim", InteractionType.WATCH, "p1", 0)])
         for _ in range(3):
             remembered, stored = await scene.both(request)
@@ -395,7 +395,7 @@ async def test_a_list_ends_with_the_window_of_a_piece(settings: NodeSettings) ->
         lists = []
         for moment in (opens - 30, opens - 1, opens + 1, opens + 2):
             scene.clock.now = moment
-            remembered, stored = await scene.both(PersonalRequest(user_id="kim"))
+            remembered, stored = await scene.both(ListRequest(user_id="kim"))
             assert remembered == stored
             lists.append([each["id"] for each in msgspec.json.decode(remembered[0])])
 
@@ -405,12 +405,12 @@ async def test_a_list_ends_with_the_window_of_a_piece(settings: NodeSettings) ->
 
 async def test_people_of_whom_nothing_is_stored_share_their_list(settings: NodeSettings) -> None:
     async with opened(settings) as scene:
-        kim, lee = [(await scene.both(PersonalRequest(user_id=user)))[0] for user in USERS[:2]]
+        kim, lee = [(await scene.both(ListRequest(user_id=user)))[0] for user in USERS[:2]]
         assert kim == lee
         assert (scene.lists.hits, scene.lists.misses) == (1, 1)
         # No new snapshot, and so the same figures.
         await scene.services.curation.replace_list(scene.access, "s", ListKind.BLACKLIST, ["p0"])
-        remembered, stored = await scene.both(PersonalRequest(user_id="kim"))
+        remembered, stored = await scene.both(ListRequest(user_id="kim"))
 
         assert remembered == stored != kim
 
@@ -419,7 +419,7 @@ async def test_a_source_without_pieces_has_an_empty_list(settings: NodeSettings)
     async with opened(settings) as scene:
         await scene.step("delete", [each["id"] for each in CATALOGUE])
         for _ in range(2):
-            remembered, stored = await scene.both(PersonalRequest(user_id="kim"))
+            remembered, stored = await scene.both(ListRequest(user_id="kim"))
             assert remembered == stored == (b"[]", None)
 
 
@@ -429,7 +429,7 @@ async def test_lists_are_bounded_and_go_with_the_person(settings: NodeSettings) 
         await scene.step("record", [("kim", InteractionType.WATCH, "p1", 0)])
         sizes = []
         for take in range(1, 31):
-            await scene.both(PersonalRequest(user_id="kim", take=take))
+            await scene.both(ListRequest(user_id="kim", take=take))
             sizes.append(scene.lists.nbytes)
         scene.people.forget_person(scene.access.account_id, "s", "kim")
         gc.collect()

@@ -14,7 +14,6 @@ from penchant.service.lists.kinds import KINDS, ListWish, RankingKind
 from penchant_engine.index import IntArray, Part, PartQuery, ScanQuery
 from penchant_engine.lists.ranking import ListRanking
 from penchant_engine.lists.reasons import PartReason, Reasons
-from penchant_engine.lists.requests import PlainRequest
 from penchant_engine.model import DAY_MS
 from penchant_engine.ranking import SCORE_SCALE
 from serving import Service, ok
@@ -22,7 +21,7 @@ from serving import Service, ok
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "placements.md"
 
 
-class OldestRanking(ListRanking[PlainRequest]):
+class OldestRanking(ListRanking):
     """What became available first: the score is the day."""
 
     zero = SCORE_SCALE
@@ -43,7 +42,7 @@ def _days(part: Part, rows: IntArray) -> tuple[IntArray, IntArray]:
 
 
 async def _oldest(inputs: ListInputs, wish: ListWish) -> OldestRanking:
-    return OldestRanking(wish.view, wish.plain, inputs.now(wish.view))
+    return OldestRanking(wish.view, wish.wanted, inputs.now(wish.view))
 
 
 @pytest.fixture

@@ -11,14 +11,14 @@ from penchant.service.lists.answer_cache import ENTRY_BYTES, AnswerBasis, Answer
 from penchant.service.lists.answers import result_of
 from penchant.settings import NodeSettings
 from penchant.wire import parse_timestamp
-from penchant_engine.lists.requests import SimilarRequest
+from penchant_engine.lists.requests import ListRequest
 from penchant_engine.lists.similar import SimilarRanking
 from tenants import tenant_of
 
 DAY_MS = 86_400_000
 
 
-PLAIN = SimilarRequest(piece_id="p0")
+PLAIN = ListRequest(piece_id="p0")
 
 
 class Scene:

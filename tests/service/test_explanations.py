@@ -15,7 +15,7 @@ from penchant.service import shares
 from penchant.settings import NodeSettings
 from penchant.wire import decode_preview
 from penchant_engine.index.segment import MAX_NORMS
-from penchant_engine.lists.requests import PersonalRequest, SimilarRequest
+from penchant_engine.lists.requests import ListRequest
 from penchant_engine.model import InteractionType
 from tenants import Tenant, tenant_of
 
@@ -33,8 +33,8 @@ async def test_what_is_stored_since_is_not_yet_indexed(tenant: Tenant) -> None:
 
     lists = tenant.services.lists
     for ranking in (
-        await lists.similar(view, SimilarRequest(piece_id="a")),
-        await lists.personal(view, PersonalRequest(user_id="u")),
+        await lists.similar(view, ListRequest(piece_id="a")),
+        await lists.personal(view, ListRequest(user_id="u")),
     ):
         place = await lists.place(tenant.access, ranking, "c")
         assert [(each.code, each.remedy) for each in place.reasons] == [
@@ -47,7 +47,7 @@ async def test_a_piece_of_a_source_that_is_gone_is_unknown(tenant: Tenant) -> No
     view = await tenant.view()
     await tenant.services.content.delete_source(tenant.access, "s", "s")
 
-    ranking = await tenant.services.lists.similar(view, SimilarRequest(piece_id="a"))
+    ranking = await tenant.services.lists.similar(view, ListRequest(piece_id="a"))
     place = await tenant.services.lists.place(tenant.access, ranking, "c")
 
     assert [each.code for each in place.reasons] == ["unknown-piece"]

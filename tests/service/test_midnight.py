@@ -23,7 +23,7 @@ from penchant.service.lists.previews import Previews
 from penchant.service.usage import Usage
 from penchant.settings import NodeSettings
 from penchant.wire import PreviewWish, RecommendedPiece
-from penchant_engine.lists.requests import PersonalRequest
+from penchant_engine.lists.requests import ListRequest
 from penchant_engine.model import DAY_MS
 from tenants import Tenant, tenant_of
 
@@ -53,7 +53,7 @@ async def tenant(settings: NodeSettings) -> AsyncIterator[Tenant]:
 async def recommended(services: Services, view: View, clock: Callable[[], float]) -> list[RecommendedPiece]:
     services.views.forget(view.head.account_id, "s")
     inputs = LiveInputs(services.database, services.views, clock=clock)
-    return content_of(await rank_personal(inputs, view, PersonalRequest(user_id="u", include_seen=True)))
+    return content_of(await rank_personal(inputs, view, ListRequest(user_id="u", include_seen=True)))
 
 
 async def test_a_list_is_of_one_day(tenant: Tenant) -> None:

@@ -33,7 +33,7 @@ from penchant_engine.lists import arranging
 from penchant_engine.lists import ranking as ranking_module
 from penchant_engine.lists.marks import marks_of
 from penchant_engine.lists.personal import PersonalRanking
-from penchant_engine.lists.requests import ListDemands, PersonalRequest, SimilarRequest
+from penchant_engine.lists.requests import ListDemands, ListRequest
 from penchant_engine.lists.similar import SimilarRanking
 from penchant_engine.model import DAY_MS, MAX_TAKE, Algorithm, Term
 from penchant_engine.ranking import RankedPiece, sunk
@@ -119,7 +119,7 @@ def person_of(view: View, grades: dict[str, int] | None = None) -> PersonFigures
 
 def ranking_of(view: View, grades: dict[str, int] | None = None, **wanted: Any) -> PersonalRanking:
     """Return the list of that person by overlap."""
-    request = PersonalRequest(user_id="u", algorithm=Algorithm.JACCARD, calibration_category="tag", **wanted)
+    request = ListRequest(user_id="u", algorithm=Algorithm.JACCARD, calibration_category="tag", **wanted)
     return PersonalRanking(view, request, NOW, person_of(view, grades), Audience(None, AudienceWeights.none()))
 
 
@@ -128,7 +128,7 @@ def test_no_list_is_longer_than_its_limits_may_leave_it(
     pieces: list[dict[str, list[str]]], about: str, most: dict[str, int]
 ) -> None:
     catalogue = {f"p{number}": each for number, each in enumerate(pieces)} | {about: {"genre": ["a"], "tag": ["b"]}}
-    request = SimilarRequest(piece_id=about, demands=ListDemands(most=tuple(most.items())))
+    request = ListRequest(piece_id=about, demands=ListDemands(most=tuple(most.items())))
     ranking = SimilarRanking(view_of(catalogue, SourceSettings()), request, NOW)
 
     assert all(ranking.may_list(count) for count in range(len(ranking.arrangement.pieces) + 1))
@@ -136,7 +136,7 @@ def test_no_list_is_longer_than_its_limits_may_leave_it(
 
 def test_a_list_of_one_keyword_is_known_to_be_as_short_as_its_limit() -> None:
     catalogue = {f"p{number}": {"genre": ["a"], "tag": ["abcd"[number % 4]]} for number in range(40)}
-    request = SimilarRequest(piece_id="p0", demands=ListDemands(most=(("genre", 3),)))
+    request = ListRequest(piece_id="p0", demands=ListDemands(most=(("genre", 3),)))
     ranking = SimilarRanking(view_of(catalogue, SourceSettings()), request, NOW)
 
     assert (ranking.may_list(3), ranking.may_list(4), len(ranking.arrangement.pieces)) == (True, False, 3)

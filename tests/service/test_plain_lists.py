@@ -22,7 +22,7 @@ from penchant_engine.index.layout import LANES
 from penchant_engine.index.people import order, people_lists
 from penchant_engine.lists.personal import PersonalRanking
 from penchant_engine.lists.plain_lists import PlainLists
-from penchant_engine.lists.requests import PersonalRequest
+from penchant_engine.lists.requests import ListRequest
 from penchant_engine.model import DAY_MS, Blend, OrderUse
 from people_tables import TODAY, made, table_of, weights_of
 from strategies import examples
@@ -66,7 +66,7 @@ def one_by_one(view: View, table: PeopleTable, audience: Audience, take: int) ->
     rankings = (
         PersonalRanking(
             view,
-            PersonalRequest(user_id="u", take=take),
+            ListRequest(user_id="u", take=take),
             NOW,
             table.figures(person, view.snapshot, view.settings),
             audience,

@@ -13,7 +13,7 @@ from penchant.service.lists import inputs
 from penchant.settings import NodeSettings
 from penchant.wire import StatedLikings
 from penchant_engine.index.people import person
-from penchant_engine.lists.requests import PersonalRequest
+from penchant_engine.lists.requests import ListRequest
 from penchant_engine.model import DAY_MS, Algorithm
 from tenants import Tenant, tenant_of
 
@@ -37,16 +37,16 @@ def asked(services: Services, view: View, who: str) -> list[Awaitable[Any]]:
     likings = StatedLikings(liked=("a",) if who == "few" else ("a", "b"))
     later = services.lists.now(view) + DAY_MS
 
-    async def recommended(request: PersonalRequest, likings: StatedLikings | None = None, *, explain: bool) -> Any:
+    async def recommended(request: ListRequest, likings: StatedLikings | None = None, *, explain: bool) -> Any:
         ranking = await services.lists.personal(view, request, likings)
         return await services.lists.answer(ranking, explain=explain)
 
     # What is remembered of people is of now.
     return [
         services.lists.profile(view, who, services.lists.now(view)),
-        recommended(PersonalRequest(user_id=who, at=later, algorithm=Algorithm.JACCARD), explain=False),
-        recommended(PersonalRequest(user_id=""), likings, explain=False),
-        recommended(PersonalRequest(user_id=who, at=later), explain=True),
+        recommended(ListRequest(user_id=who, at=later, algorithm=Algorithm.JACCARD), explain=False),
+        recommended(ListRequest(user_id=""), likings, explain=False),
+        recommended(ListRequest(user_id=who, at=later), explain=True),
     ]
 
 

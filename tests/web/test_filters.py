@@ -263,7 +263,7 @@ def test_a_filter_that_takes_long_is_looked_at_beside_the_event_loop(
 ) -> None:
     ran: list[str] = []
 
-    def noted(ranking: ListRanking[Any], *, explain: bool = False) -> Any:
+    def noted(ranking: ListRanking, *, explain: bool = False) -> Any:
         ran.append(threading.current_thread().name)
         return result_of(ranking, explain=explain)
 

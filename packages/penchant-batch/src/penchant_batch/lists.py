@@ -10,7 +10,7 @@ import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from penchant_engine.index.compiled import engine
 from penchant_engine.index.compiled.samples import LISTS, SERVED, Kind
 from penchant_engine.lists.plain_lists import PlainLists
 from penchant_engine.lists.ranking import ListRanking
-from penchant_engine.lists.requests import PersonalRequest
+from penchant_engine.lists.requests import ListRequest
 
 COMPRESSION = 1
 """Level of gzip: higher ones take longer than making the lists, for a tenth less."""
@@ -90,13 +90,13 @@ class FileInputs:
         return self._inputs.facts.trend(half_life_days, part.segment)
 
     async def person(
-        self, view: View, request: PersonalRequest, _now: int, _likings: StatedLikings | None
+        self, view: View, request: ListRequest, _now: int, _likings: StatedLikings | None
     ) -> PersonFigures:
         """Return what lists take of a person of the range."""
         number = self._numbers[request.user_id]
         return self._inputs.people.figures(number, view.snapshot, view.settings, self._inputs.preferences(number))
 
-    async def history(self, _view: View, request: PersonalRequest, _now: int) -> PersonHistory:
+    async def history(self, _view: View, request: ListRequest, _now: int) -> PersonHistory:
         """Return what a person of the range did and said."""
         number = self._numbers[request.user_id]
         done = self._inputs.facts.interactions(number, request.user_id)
@@ -120,7 +120,7 @@ async def lines_of(inputs: BulkInputs, plain: PlainLists[RecommendedPiece], begi
         lists = list[PersonalResult]()
         for user_id, content in zip(people.ids, plain.contents(np.arange(begin, end), take, inputs.said), strict=True):
             if content is None:
-                ranking = await rank_personal(people, view, PersonalRequest(user_id=user_id, take=take))
+                ranking = await rank_personal(people, view, ListRequest(user_id=user_id, take=take))
                 lists.append(personal_result_of(ranking))
             else:
                 lists.append(RecommendationResult(id=user_id, content=content))
@@ -136,6 +136,6 @@ async def lines_of(inputs: BulkInputs, plain: PlainLists[RecommendedPiece], begi
     return lines
 
 
-async def _entries(ranking: ListRanking[Any], *, explain: bool = False) -> list[PlacedPiece]:
+async def _entries(ranking: ListRanking, *, explain: bool = False) -> list[PlacedPiece]:
     ranking.require()
     return placed_of(ranking, explain=explain)

@@ -12,7 +12,7 @@ from penchant.live.views import View
 from penchant.model import PlacementKind
 from penchant.service.lists.inputs import MAX_PASSED_OVER, shown_since
 from penchant.service.lists.kinds import ListWish, PlacementRequest, counts_trend
-from penchant.service.placements.lists import choice_of, under_rules
+from penchant.service.placements.lists import under_rules, wanted_of
 from penchant.service.placements.results import worse_variants
 from penchant.service.placements.versions import PlacementInForce, read_row
 from penchant.storage import Storage
@@ -135,11 +135,11 @@ def read_placement(storage: Storage, view: View, name: str, content_id: str | No
     request = PlacementRequest(placement=name, content_id=content_id)
     for rules in placement.rules():
         shown = under_rules(view, rules)
-        choice = choice_of(shown, rules, request)
+        wanted = wanted_of(shown, rules, request)
         # What cannot be made is filled by another list, if there is one.
         last = rules.kind if rules.fallback is None else rules.fallback
         if last is PlacementKind.SIMILAR:
-            piece_id = ListWish(shown, rules, request, choice).similar.piece_id
+            piece_id = ListWish(shown, rules, request, wanted).similar.piece_id
             require_neighbours(shown, piece_id)
             shown.snapshot.asked(piece_id, None, shown.settings.category_factors)
     return placement

@@ -30,7 +30,7 @@ IDLE_S = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProspectsRequest:
-    """A request for the people whom a piece would suit best; ``at`` and ``include_seen`` as in `PersonalRequest`.
+    """A request for the people whom a piece would suit best; ``at`` and ``include_seen`` as in `ListRequest`.
 
     Without ``fill`` people whose s is 0 or less are left out.
     """

@@ -18,7 +18,7 @@ from penchant_engine.frames import Library, column_of, frame_of, ids_of, keyword
 from penchant_engine.index import Snapshot, Strings
 from penchant_engine.index.building import PieceColumns, gather_columns, segment_of, term_of, term_table
 from penchant_engine.lists.ranking import ListRanking
-from penchant_engine.lists.requests import SimilarRequest
+from penchant_engine.lists.requests import ListRequest
 from penchant_engine.lists.similar import SimilarRanking
 from penchant_engine.lists.standing import stand
 from penchant_engine.model import (
@@ -324,7 +324,7 @@ class Catalogue:
         self, piece: str | int | Mapping[str, Any], algorithm: str | None, options: ListOptions
     ) -> SimilarRanking:
         draft = self._read({"id": "", **piece}) if isinstance(piece, Mapping) else None
-        request = SimilarRequest(
+        request = ListRequest(
             piece_id=id_of(piece) if draft is None else draft.id,
             algorithm=algorithm_of(algorithm),
             **self.requested(options),
@@ -432,7 +432,7 @@ def checked_weights(weights: Mapping[str, float]) -> Mapping[str, float]:
     return dict(weights)
 
 
-def listed(ranking: ListRanking[Any], k: int, *, explain: bool = False) -> PieceList:
+def listed(ranking: ListRanking, k: int, *, explain: bool = False) -> PieceList:
     """Return the first ``k`` of a ranking, of one that is more than the best in order up to 300.
 
     Raises:
@@ -447,7 +447,7 @@ def listed(ranking: ListRanking[Any], k: int, *, explain: bool = False) -> Piece
     )
 
 
-def standing(ranking: ListRanking[Any], piece_id: str) -> PieceRank:
+def standing(ranking: ListRanking, piece_id: str) -> PieceRank:
     """Return where a piece stands in a ranking.
 
     Raises:

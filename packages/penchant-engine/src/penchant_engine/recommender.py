@@ -46,7 +46,7 @@ from penchant_engine.lists.personal import PersonalRanking
 from penchant_engine.lists.picks import PickRanking
 from penchant_engine.lists.plain import NewRanking, PopularRanking
 from penchant_engine.lists.plain_lists import PlainLists
-from penchant_engine.lists.requests import PersonalRequest, PlainRequest, RankRequest, SimilarRequest
+from penchant_engine.lists.requests import ListRequest
 from penchant_engine.lists.similar import SimilarRanking
 from penchant_engine.model import (
     DAY_MS,
@@ -292,7 +292,7 @@ class Recommender:
             InvalidInput: the weight is not from 0 to 1.
         """
         weight = number_in(weight, 0, 1, "weight")
-        request = RankRequest(
+        request = ListRequest(
             user_id=_id_of(person), content=tuple(dict.fromkeys(ids_in(pieces, "pieces"))), weight=weight
         )
         source, figures = self._source, self._figures(person)
@@ -309,12 +309,12 @@ class Recommender:
 
     def popular(self, k: int = 10, **options: Unpack[ListOptions]) -> PieceList:
         """Return what most people like, each of them counting half after the half-life of popularity."""
-        source, request = self._source, PlainRequest(**self._pieces.requested(options))
+        source, request = self._source, ListRequest(**self._pieces.requested(options))
         return listed(PopularRanking(source.view, request, source.moment, source.audience, source.audience.counts), k)
 
     def newest(self, k: int = 10, **options: Unpack[ListOptions]) -> PieceList:
         """Return what became available last."""
-        source, request = self._source, PlainRequest(**self._pieces.requested(options))
+        source, request = self._source, ListRequest(**self._pieces.requested(options))
         return listed(NewRanking(source.view, request, source.moment), k)
 
     def standing(
@@ -423,16 +423,16 @@ class Recommender:
         request = self._request(_id_of(person), options)
         return self._ranking(request, self._figures(person), is_known=person is not None)
 
-    def _ranking(self, request: PersonalRequest, figures: PersonFigures, *, is_known: bool) -> PersonalRanking:
+    def _ranking(self, request: ListRequest, figures: PersonFigures, *, is_known: bool) -> PersonalRanking:
         source = self._source
         return PersonalRanking(source.view, request, source.moment, figures, source.audience, is_known=is_known)
 
-    def _request(self, person: str, options: PersonalOptions) -> PersonalRequest:
+    def _request(self, person: str, options: PersonalOptions) -> ListRequest:
         calibration = number_in(options.get("calibration", 0.0), 0, 1, "calibration")
         category = options.get("calibration_category", "")
         if calibration and not category:
             raise InvalidInput("The calibration is from 0 to 1, and needs a calibration_category.")
-        return PersonalRequest(
+        return ListRequest(
             user_id=person,
             include_seen=options.get("include_seen"),
             fill=options.get("fill", True),
@@ -448,7 +448,7 @@ class Recommender:
         except ValueError:
             raise InvalidInput(f"by is {by!r}: content, audience and both are accepted.") from None
         source = self._source
-        request = SimilarRequest(piece_id=piece, by=basis, **self._pieces.requested(options))
+        request = ListRequest(piece_id=piece, by=basis, **self._pieces.requested(options))
         audience = None if basis is Basis.CONTENT else source.audience
         ranking = SimilarRanking(source.view, request, source.moment, audience)
         ranking.require()

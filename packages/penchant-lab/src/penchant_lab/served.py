@@ -22,14 +22,14 @@ from penchant_engine.index import (
     figures_of_person,
 )
 from penchant_engine.lists.personal import PersonalRanking
-from penchant_engine.lists.requests import PersonalRequest
+from penchant_engine.lists.requests import ListRequest
 from penchant_engine.model import DAY_MS, MAX_PROFILE_INTERACTIONS, Algorithm, IndexedPiece, StoredInteraction, Term
 from penchant_engine.ranking import VECTOR_SCALE
 from penchant_engine.views import CatalogueView
 from penchant_lab.histories import TYPES, Knowledge, SourceHistory
 from penchant_lab.metrics import NOTHING, RECALLED, PieceVectors
 
-AS_SERVED = PersonalRequest(user_id="", include_seen=False)
+AS_SERVED = ListRequest(user_id="", include_seen=False)
 """Asks for a list as the source's settings make it."""
 
 
@@ -77,7 +77,7 @@ class ServedSource:
     """The service's view of a source at the moment of the latest known event; lists are by a request for anybody's."""
 
     def __init__(
-        self, knowledge: Knowledge, prepared: PreparedSource | None = None, request: PersonalRequest = AS_SERVED
+        self, knowledge: Knowledge, prepared: PreparedSource | None = None, request: ListRequest = AS_SERVED
     ) -> None:
         self._request = request
         self.prepared = PreparedSource.of(knowledge) if prepared is None else prepared

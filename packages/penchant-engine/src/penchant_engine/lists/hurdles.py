@@ -3,12 +3,12 @@
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from msgspec.structs import replace
 
 from penchant_engine.index import Availability, matches
-from penchant_engine.lists.requests import PersonalRequest, PlainRequest, SimilarRequest, moment_of
+from penchant_engine.lists.requests import ListRequest, moment_of
 from penchant_engine.model import DAY_MS
 from penchant_engine.moments import format_timestamp
 from penchant_engine.views import CatalogueView
@@ -16,30 +16,28 @@ from penchant_engine.views import CatalogueView
 FIRST_DAY, LAST_DAY = -719_162, 2_932_896
 """The UTC days that can be written as YYYY-MM-DD: of the years 1 to 9999."""
 
-Query = TypeVar("Query", SimilarRequest, PlainRequest, PersonalRequest)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Remedy(Generic[Query]):
+class Remedy:
     """A change of the request or of what is stored: its JSON, and the view and query that it leads to."""
 
     remedy: Mapping[str, Any]
     view: CatalogueView
-    query: Query
+    query: ListRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hurdle(Generic[Query]):
+class Hurdle:
     """A reason why a piece is not shown, by its stable code; ``change`` returns what takes it away, if anything can."""
 
     code: str
     detail: str
-    change: Callable[[], Remedy[Query] | None] = lambda: None
+    change: Callable[[], Remedy | None] = lambda: None
 
 
 def common_hurdles(
-    view: CatalogueView, query: Query, piece_id: str, offer: Availability, now: int
-) -> Iterator[Hurdle[Query]]:
+    view: CatalogueView, query: ListRequest, piece_id: str, offer: Availability, now: int
+) -> Iterator[Hurdle]:
     """Yield the hurdles that lists for pieces and for people have in common."""
     if piece_id in view.blacklisted:
         yield Hurdle(
@@ -74,7 +72,7 @@ def _without(view: CatalogueView, piece_id: str) -> CatalogueView:
     return dataclasses.replace(view, blacklist=blacklist, blacklisted=frozenset(blacklist))
 
 
-def _outside(view: CatalogueView, query: Query, offer: Availability) -> Hurdle[Query]:
+def _outside(view: CatalogueView, query: ListRequest, offer: Availability) -> Hurdle:
     if not offer.catalogs:
         # Whatever catalogs are requested, they cannot show it: only a request without catalogs can.
         return Hurdle(
@@ -90,14 +88,14 @@ def _outside(view: CatalogueView, query: Query, offer: Availability) -> Hurdle[Q
     )
 
 
-def _closed(view: CatalogueView, query: Query, offer: Availability, now: int) -> Hurdle[Query]:
+def _closed(view: CatalogueView, query: ListRequest, offer: Availability, now: int) -> Hurdle:
     begins, ends = offer.available_from, offer.available_until
     until = "" if ends is None else f" until {format_timestamp(ends)}"
     detail = f"The piece is shown from {format_timestamp(begins)}{until}."
     return Hurdle(code="window", detail=detail, change=lambda: _opening(view, query, offer, now))
 
 
-def _opening(view: CatalogueView, query: Query, offer: Availability, now: int) -> Remedy[Query] | None:
+def _opening(view: CatalogueView, query: ListRequest, offer: Availability, now: int) -> Remedy | None:
     """Return the moment nearest to that of the request at which a piece is shown, as a day; ``None`` for none."""
     # The simplest change first: to ask for now.
     if query.at is not None and _is_open(offer, now):

@@ -44,7 +44,7 @@ from penchant_engine.index import (
 from penchant_engine.lists.hurdles import Hurdle, Remedy
 from penchant_engine.lists.ranking import QUICK_PIECES, ListRanking
 from penchant_engine.lists.reasons import LikeReason, PartReason, Reasons, RuleReason, reasons_of_parts
-from penchant_engine.lists.requests import PersonalRequest
+from penchant_engine.lists.requests import ListRequest
 from penchant_engine.model import DAY_MS, MAX_TAKE, Algorithm, RankingSettings
 from penchant_engine.ranking import RankedPiece
 from penchant_engine.views import CatalogueView
@@ -82,7 +82,7 @@ def _neutral(ordered: Sequence[RankedPiece]) -> slice:
     return slice(begin, begin + units.count(0))
 
 
-class PersonalRanking(ListRanking[PersonalRequest]):
+class PersonalRanking(ListRanking):
     """What a person may like; ``is_known`` is false of one of whom nothing is stored, and who has no id."""
 
     zero = 0
@@ -90,7 +90,7 @@ class PersonalRanking(ListRanking[PersonalRequest]):
     def __init__(
         self,
         view: CatalogueView,
-        request: PersonalRequest,
+        request: ListRequest,
         now: int,
         person: PersonFigures,
         audience: Audience,
@@ -135,7 +135,7 @@ class PersonalRanking(ListRanking[PersonalRequest]):
         (place,) = fill_keys(snapshot, [piece_id], self._today)
         return better + count_before(snapshot.parts, self.query, self.shown, self._today, place)
 
-    def barriers(self, piece_id: str, offer: Availability) -> Iterator[Hurdle[PersonalRequest]]:
+    def barriers(self, piece_id: str, offer: Availability) -> Iterator[Hurdle]:
         """Yield what forbids to show a piece in this list, whatever the list is by."""
         view, request = self.view, self.request
         yield from super().barriers(piece_id, offer)
@@ -158,7 +158,7 @@ class PersonalRanking(ListRanking[PersonalRequest]):
                 ),
             )
 
-    def hurdles(self, piece_id: str, offer: Availability) -> Iterator[Hurdle[PersonalRequest]]:
+    def hurdles(self, piece_id: str, offer: Availability) -> Iterator[Hurdle]:
         """Yield what keeps a piece out of this list, whatever the others are."""
         is_free = True
         for each in self._own_hurdles(piece_id, offer):
@@ -169,7 +169,7 @@ class PersonalRanking(ListRanking[PersonalRequest]):
         if is_free and self._is_passed_over(piece_id):
             yield from self._passed_over(piece_id)
 
-    def _own_hurdles(self, piece_id: str, offer: Availability) -> Iterator[Hurdle[PersonalRequest]]:
+    def _own_hurdles(self, piece_id: str, offer: Availability) -> Iterator[Hurdle]:
         """Yield what keeps a piece out that is told of the piece alone."""
         view, request = self.view, self.request
         yield from super().hurdles(piece_id, offer)
@@ -309,7 +309,7 @@ class PersonalRanking(ListRanking[PersonalRequest]):
         """Return whether a piece is not listed that would be if scores alone counted."""
         return bool(self.variety) and piece_id not in self._listed and self.ahead(piece_id) < MAX_TAKE
 
-    def _passed_over(self, piece_id: str) -> Iterator[Hurdle[PersonalRequest]]:
+    def _passed_over(self, piece_id: str) -> Iterator[Hurdle]:
         """Yield why a piece that is good enough is not listed: a limit per value, or else diversity, or calibration."""
         view, request, most = self.view, self.request, self.view.settings.max_per_value
         terms_of = view.snapshot.terms_of
@@ -331,7 +331,7 @@ class PersonalRanking(ListRanking[PersonalRequest]):
         detail = f"{most[category]} of the listed pieces have {category} {keyword!r}, as many as may."
         yield Hurdle(code="max-per-value", detail=detail, change=lambda: change)
 
-    def _mixed_out(self) -> Iterator[Hurdle[PersonalRequest]]:
+    def _mixed_out(self) -> Iterator[Hurdle]:
         """Yield what has put others before a piece that is as good; of two each alone may be no remedy."""
         view, request = self.view, self.request
         if request.diversity:

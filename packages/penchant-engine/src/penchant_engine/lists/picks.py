@@ -18,7 +18,7 @@ from penchant_engine.index import Audience, Filter, GivenPieces, PersonFigures, 
 from penchant_engine.lists.arranging import Arrangement
 from penchant_engine.lists.personal import PersonalRanking
 from penchant_engine.lists.reasons import Reasons, RuleReason
-from penchant_engine.lists.requests import RankRequest
+from penchant_engine.lists.requests import ListRequest
 from penchant_engine.ranking import RankedPiece
 from penchant_engine.views import CatalogueView
 
@@ -34,7 +34,7 @@ class PickRanking(PersonalRanking):
     def __init__(
         self,
         view: CatalogueView,
-        request: RankRequest,
+        request: ListRequest,
         now: int,
         person: PersonFigures,
         audience: Audience,

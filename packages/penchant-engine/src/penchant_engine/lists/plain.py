@@ -21,9 +21,9 @@ from penchant_engine.index import (
     shares_of,
 )
 from penchant_engine.lists.personal import popular_at
-from penchant_engine.lists.ranking import QUICK_PIECES, ListRanking, Query
+from penchant_engine.lists.ranking import QUICK_PIECES, ListRanking
 from penchant_engine.lists.reasons import PartReason, Reasons
-from penchant_engine.lists.requests import PersonalRequest, PlainRequest
+from penchant_engine.lists.requests import ListRequest
 from penchant_engine.model import DAY_MS, StoredInteraction
 from penchant_engine.profiles import Revisit, revisits
 from penchant_engine.ranking import SCORE_SCALE
@@ -33,7 +33,7 @@ DEFAULT_NEWNESS_DAYS = 30
 """The half-life of what is new where the source's settings turn that off."""
 
 
-class _MeasuredRanking(ListRanking[Query]):
+class _MeasuredRanking(ListRanking):
     """A list by one measure."""
 
     measure: ClassVar[str]
@@ -53,13 +53,13 @@ class _MeasuredRanking(ListRanking[Query]):
         return 0.0 if key is None else (self.zero - key) / self.zero
 
 
-class PopularRanking(_MeasuredRanking[PlainRequest]):
+class PopularRanking(_MeasuredRanking):
     """What most people like, by counts that are the audience's or of another half-life; none where nobody does."""
 
     measure = "popular"
 
     def __init__(
-        self, view: CatalogueView, request: PlainRequest, now: int, audience: Audience, counts: PieceCounts | None
+        self, view: CatalogueView, request: ListRequest, now: int, audience: Audience, counts: PieceCounts | None
     ) -> None:
         super().__init__(view, request, now, audience.version)
         self._audience = audience
@@ -79,7 +79,7 @@ class PopularRanking(_MeasuredRanking[PlainRequest]):
         return ScanQuery(popularity_scan(parts, shares))
 
 
-class NewRanking(_MeasuredRanking[PlainRequest]):
+class NewRanking(_MeasuredRanking):
     """What became available last."""
 
     measure = "new"
@@ -91,7 +91,7 @@ class NewRanking(_MeasuredRanking[PlainRequest]):
         return ScanQuery(newness_scan(self.shown.moment, half_life or DEFAULT_NEWNESS_DAYS))
 
 
-class AgainRanking(_MeasuredRanking[PersonalRequest]):
+class AgainRanking(_MeasuredRanking):
     """What a person began or keeps coming back to, from what that person did, newest first, and nothing else."""
 
     measure = "again"
@@ -101,7 +101,7 @@ class AgainRanking(_MeasuredRanking[PersonalRequest]):
     def __init__(
         self,
         view: CatalogueView,
-        request: PersonalRequest,
+        request: ListRequest,
         now: int,
         interactions: Sequence[StoredInteraction],
     ) -> None:

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from itertools import repeat
 from operator import attrgetter, sub
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar
 
 import numpy as np
 from msgspec.structs import replace
@@ -32,7 +32,7 @@ from penchant_engine.lists.arranging import Arrangement, arrange, block_end
 from penchant_engine.lists.hurdles import Hurdle, common_hurdles
 from penchant_engine.lists.marks import mark_count, marks_of
 from penchant_engine.lists.reasons import Reasons, RuleReason
-from penchant_engine.lists.requests import PersonalRequest, PlainRequest, SimilarRequest, moment_of
+from penchant_engine.lists.requests import ListRequest, moment_of
 from penchant_engine.model import MARK_BYTES, MAX_LISTED, MAX_TAKE
 from penchant_engine.ranking import RankedPiece
 from penchant_engine.steps import steps
@@ -46,11 +46,10 @@ A varied one takes longer than that of however many.
 QUICK_FILTER_BYTES = 6_000_000
 """Bytes of filters and boosts times pieces that are looked at in a millisecond; the largest of 20,000 take 20 times as
 long."""
-Query = TypeVar("Query", SimilarRequest, PlainRequest, PersonalRequest)
 _ID, _UNITS = attrgetter("id"), attrgetter("units")
 
 
-class ListRanking(ABC, Generic[Query]):
+class ListRanking(ABC):
     """The list of a request at a moment; ``audience_version`` tells what it knows of people, ``None`` where nothing.
 
     `require` raises where there is no such list; the rest may be asked for then, in any order, by one thread at a time.
@@ -61,15 +60,17 @@ class ListRanking(ABC, Generic[Query]):
     has_whitelist: ClassVar[bool] = True
     """Whether the source's whitelist raises pieces of the list."""
 
-    def __init__(self, view: CatalogueView, request: Query, now: int, audience_version: int | None = None) -> None:
+    def __init__(
+        self, view: CatalogueView, request: ListRequest, now: int, audience_version: int | None = None
+    ) -> None:
         self.view = view
-        self.request: Query = request
+        self.request = request
         self.now = now
         self.audience_version = audience_version
         self.work = ranking.WorkBudget()
         self._keys: dict[str, int | None] = {}
 
-    def require(self) -> None:  # most lists are always there
+    def require(self) -> None:  # noqa: B027  # most lists are always there
         """Raise where there is no such list."""
 
     @property
@@ -251,11 +252,11 @@ class ListRanking(ABC, Generic[Query]):
         units = self.units_of(piece_id)
         return 1.0 if units is None else self._score_of(units)
 
-    def barriers(self, piece_id: str, offer: Availability) -> Iterator[Hurdle[Query]]:
+    def barriers(self, piece_id: str, offer: Availability) -> Iterator[Hurdle]:
         """Yield what forbids to show a piece in this list, whatever the list is by."""
         return common_hurdles(self.view, self.request, piece_id, offer, self.now)
 
-    def hurdles(self, piece_id: str, offer: Availability) -> Iterator[Hurdle[Query]]:
+    def hurdles(self, piece_id: str, offer: Availability) -> Iterator[Hurdle]:
         """Yield what keeps a piece out of this list, whatever the others are."""
         return self.barriers(piece_id, offer)
 

@@ -1,6 +1,5 @@
-"""Requests for lists, as the interface has read them: what is similar to a piece, and what a person may like.
+"""The request for a list, as the interface has read it.
 
-``matching`` is a filter by attributes of the pieces that any list may show, ``boosts`` what counts more or less in it.
 ``listed`` are the marks (`penchant_engine.index.mark_of`) of the pieces that pages before have listed, in their order.
 """
 
@@ -58,84 +57,49 @@ class ListDemands:
 NO_DEMANDS = ListDemands()
 
 
-class SimilarRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A request for similar content; ``at`` is the last millisecond of a day, or ``None`` for now.
+class ListRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A request for a list, of whatever kind its ranking is: each takes what it knows of, and leaves the rest.
 
-    What people like, where it goes ``by`` that, is as of ``min_audience_version`` of the interactions at least.
+    What it is about: the piece ``piece_id``, the person ``user_id``, or the given pieces ``content``, of whose order
+    the person's taste has the ``weight``, from 0 to 1.
+
+    Which pieces: those of ``catalogs`` that the filter is ``matching``, without ``exclude``, as they are shown ``at``
+    the last millisecond of a day, ``None`` for now. ``include_seen`` of ``None`` leaves it to the source's settings.
+    ``unhidden`` pieces count as not hidden by the person; no request of the interface has any, but remedies are tried
+    out by them.
+
+    By what: ``algorithm``, ``by`` content or audience, ``half_life_days`` (``None``: the list's own), ``boosts``.
+    ``sinking`` says by which factor, 1 at most, s of a piece is multiplied; only placements have any. ``fill`` lists
+    what nothing speaks for. ``diversity`` from 0 to 1 tells how much pieces are to be unlike each other,
+    ``calibration`` how much the list is to keep the shares that keywords of the ``calibration_category`` have of what
+    the person likes. What people like is as of ``min_audience_version`` of the interactions at least.
+
+    How much: ``take`` entries after those ``listed``, with what the list ``demands`` beside the best.
     """
 
-    piece_id: str
-    take: int = MAX_TAKE
-    algorithm: Algorithm | None = None
+    piece_id: str = ""
+    user_id: str = ""
+    content: tuple[str, ...] = ()
+    weight: float = 1.0
     catalogs: frozenset[str] | None = None
     matching: AttributeFilter | None = None
-    boosts: tuple[Boost, ...] = ()
-    at: int | None = None
     exclude: frozenset[str] = frozenset()
-    by: Basis = Basis.CONTENT
-    diversity: float = 0.0
-    demands: ListDemands = NO_DEMANDS
-    listed: bytes = b""
-    min_audience_version: int = 0
-
-
-class PlainRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A request for a list that is the same for everybody; ``at`` is as in `SimilarRequest`.
-
-    ``half_life_days`` of ``None`` leaves it to the list.
-    """
-
-    take: int = MAX_TAKE
-    catalogs: frozenset[str] | None = None
-    matching: AttributeFilter | None = None
-    boosts: tuple[Boost, ...] = ()
-    at: int | None = None
-    exclude: frozenset[str] = frozenset()
-    half_life_days: int | None = None
-    diversity: float = 0.0
-    demands: ListDemands = NO_DEMANDS
-    listed: bytes = b""
-    min_audience_version: int = 0
-
-
-class PersonalRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A request for recommendations; ``include_seen`` of ``None`` leaves it to the source's settings.
-
-    ``diversity`` from 0 to 1 tells how much pieces are to be unlike each other, ``calibration`` how much the list is to
-    keep the shares that keywords of the ``calibration_category`` have of what the person likes. What people like is as
-    of ``min_audience_version`` of the interactions at least. ``unhidden`` pieces count as not hidden by the person; no
-    request of the interface has any, but remedies are tried out by them. ``sinking`` says by which factor, 1 at most,
-    s of a piece is multiplied; only placements have any.
-    """
-
-    user_id: str
-    take: int = MAX_TAKE
-    algorithm: Algorithm | None = None
-    catalogs: frozenset[str] | None = None
-    matching: AttributeFilter | None = None
-    boosts: tuple[Boost, ...] = ()
     at: int | None = None
     include_seen: bool | None = None
+    unhidden: frozenset[str] = frozenset()
+    algorithm: Algorithm | None = None
+    by: Basis = Basis.CONTENT
+    half_life_days: int | None = None
+    boosts: tuple[Boost, ...] = ()
+    sinking: Mapping[str, float] = msgspec.field(default_factory=dict)
     fill: bool = True
-    exclude: frozenset[str] = frozenset()
     diversity: float = 0.0
     calibration: float = 0.0
     calibration_category: str = ""
-    demands: ListDemands = NO_DEMANDS
-    listed: bytes = b""
-    sinking: Mapping[str, float] = msgspec.field(default_factory=dict)
-    unhidden: frozenset[str] = frozenset()
     min_audience_version: int = 0
-
-
-class RankRequest(PersonalRequest, frozen=True, kw_only=True):
-    """A request for pieces that somebody else chose, in the order of ``content``, ranked for a person.
-
-    ``weight``, from 0 to 1, tells how much the person counts for the order, and the order as given otherwise.
-    """
-
-    content: tuple[str, ...]
-    weight: float = 1.0
+    take: int = MAX_TAKE
+    listed: bytes = b""
+    demands: ListDemands = NO_DEMANDS
 
 
 def moment_of(at: int | None, now: int) -> int:

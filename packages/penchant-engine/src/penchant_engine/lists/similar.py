@@ -27,7 +27,7 @@ from penchant_engine.index import (
 from penchant_engine.lists.hurdles import Hurdle
 from penchant_engine.lists.ranking import ListRanking
 from penchant_engine.lists.reasons import Reasons, named_terms
-from penchant_engine.lists.requests import SimilarRequest
+from penchant_engine.lists.requests import ListRequest
 from penchant_engine.model import Basis, IndexedPiece
 from penchant_engine.views import CatalogueView
 
@@ -50,7 +50,7 @@ def require_neighbours(view: CatalogueView, piece_id: str) -> None:
         raise TooFewPieces("The source has one piece only; similar content needs at least two.")
 
 
-class SimilarRanking(ListRanking[SimilarRequest]):
+class SimilarRanking(ListRanking):
     """The pieces near a piece, or near a draft, whose own id, blank for none, is that of the request.
 
     ``audience`` is there where the list goes by it.
@@ -59,7 +59,7 @@ class SimilarRanking(ListRanking[SimilarRequest]):
     def __init__(
         self,
         view: CatalogueView,
-        request: SimilarRequest,
+        request: ListRequest,
         now: int,
         audience: Audience | None = None,
         draft: IndexedPiece | None = None,
@@ -114,13 +114,13 @@ class SimilarRanking(ListRanking[SimilarRequest]):
             return self.keywords
         return (SharedQuery if self.request.by is Basis.AUDIENCE else MeanQuery)(self._shared, self.keywords)
 
-    def barriers(self, piece_id: str, offer: Availability) -> Iterator[Hurdle[SimilarRequest]]:
+    def barriers(self, piece_id: str, offer: Availability) -> Iterator[Hurdle]:
         """Yield what forbids to show a piece in this list, whatever the list is by."""
         yield from super().barriers(piece_id, offer)
         if self._draft is None and piece_id == self.request.piece_id:
             yield Hurdle(code="same-piece", detail=SAME_PIECE)
 
-    def hurdles(self, piece_id: str, offer: Availability) -> Iterator[Hurdle[SimilarRequest]]:
+    def hurdles(self, piece_id: str, offer: Availability) -> Iterator[Hurdle]:
         """Yield what keeps a piece out of this list, whatever the others are."""
         yield from super().hurdles(piece_id, offer)
         if self.key(piece_id) is None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from penchant_engine.errors import UnknownPiece
 from penchant_engine.index import offer_of
@@ -16,13 +15,13 @@ from penchant_engine.model import MAX_TAKE
 class ListPosition:
     """The standing of a piece in a list; ``position`` counts from 1, ``None`` where hurdles keep it out."""
 
-    hurdles: Sequence[Hurdle[Any]]
+    hurdles: Sequence[Hurdle]
     position: int | None
     score: float
     why: Reasons
 
 
-def stand(ranking: ListRanking[Any], piece_id: str) -> ListPosition:
+def stand(ranking: ListRanking, piece_id: str) -> ListPosition:
     """Return how a piece stands in a list.
 
     Raises:
@@ -38,7 +37,7 @@ def stand(ranking: ListRanking[Any], piece_id: str) -> ListPosition:
     return ListPosition(hurdles=hurdles, position=position, score=ranking.score(piece_id), why=why)
 
 
-def _position(ranking: ListRanking[Any], piece_id: str) -> int:
+def _position(ranking: ListRanking, piece_id: str) -> int:
     """Return the place, from 1, of a piece that nothing keeps out."""
     # In the list its order counts, with whitelist and diversity; behind its end only scores do.
     ids = [each.id for each in ranking.arrangement.pieces]

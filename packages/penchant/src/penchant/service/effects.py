@@ -38,7 +38,7 @@ from penchant.wire import (
     ReachEffect,
     pointer,
 )
-from penchant_engine.lists.requests import SimilarRequest
+from penchant_engine.lists.requests import ListRequest
 from penchant_engine.lists.similar import MINIMUM_POOL, SimilarRanking
 from penchant_engine.model import DAY_MS
 
@@ -322,5 +322,5 @@ def _keep_neighbours(before: View, after: View, edits: DraftEdits) -> bool:
 
 
 def _first_ids(view: View, piece_id: str, now: int) -> list[str]:
-    ranking = SimilarRanking(view, SimilarRequest(piece_id=piece_id, take=REACH_TAKE), now)
+    ranking = SimilarRanking(view, ListRequest(piece_id=piece_id, take=REACH_TAKE), now)
     return [each.id for each in ranking.listed]

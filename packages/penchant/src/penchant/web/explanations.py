@@ -32,7 +32,13 @@ from penchant.web.parameters import (
     PERSONAL,
 )
 from penchant.web.problems import problem_of
-from penchant.web.recommendations import audience_headers, personal_answer, personal_query, query_by, similar_query
+from penchant.web.recommendations import (
+    audience_headers,
+    list_request,
+    personal_answer,
+    personal_request,
+    similar_request,
+)
 from penchant.wire import PreviewWish, SimilarEntry, decode_asked, decode_draft, decode_likings, decode_preview, encode
 
 EXPLANATIONS = OperationTable(Operation, "explanations")
@@ -55,9 +61,9 @@ MAX_ASKED = 100
 )
 async def why_similar(call: Call) -> Answer:
     """Why a piece is among those similar to another, or why not."""
-    values = call.values()
+    call.values()
     view = await call.view()
-    query = query_by(call, call.path["contentID"], values, view)
+    query = similar_request(call, call.path["contentID"], view)
     ranking = await call.services.lists.similar(view, query)
     place = await call.services.lists.place(call.access, ranking, call.path["other"])
     headers = audience_headers(ranking.audience_version)
@@ -78,9 +84,9 @@ async def why_similar(call: Call) -> Answer:
 )
 async def why_recommended(call: Call) -> Answer:
     """Why a piece is recommended to a person, or why not."""
-    values = call.values()
+    call.values()
     view = await call.view()
-    query = personal_query(call, call.path["userID"], values, view)
+    query = personal_request(call, call.path["userID"], view)
     ranking = await call.services.lists.personal(view, query)
     place = await call.services.lists.place(call.access, ranking, call.path["contentID"])
     headers = audience_headers(ranking.audience_version)
@@ -100,11 +106,11 @@ async def why_recommended(call: Call) -> Answer:
 )
 async def preview_similar(call: Call) -> Answer:
     """The neighbours that a piece would have, with reasons; it is not stored."""
-    values = call.values()
+    call.values()
     view = await call.view()
     limits = call.services.settings.piece_limits
     draft_id, draft = await call.decode_body(lambda body: decode_draft(body, limits, view.reading))
-    ranking = await call.services.lists.similar(view, similar_query(call, draft_id or "", values, view), draft)
+    ranking = await call.services.lists.similar(view, list_request(call, view, piece_id=draft_id or ""), draft)
     result = await call.services.lists.answer(ranking, explain=True)
     return Answer(result=result, version=view.head.version)
 
@@ -128,7 +134,7 @@ async def preview_recommendation(call: Call) -> Answer:
     values = call.values()
     likings = await call.decode_body(decode_likings)
     view = await call.view()
-    query = personal_query(call, "", values, view)
+    query = personal_request(call, "", view)
     ranking = await call.services.lists.personal(view, query, likings)
     return await personal_answer(call, values, ranking)
 
@@ -184,7 +190,7 @@ async def similar_to_each(call: Call) -> Answer:
     values = call.values()
     ids: tuple[str, ...] = call.decoded
     view = await call.view()
-    query = query_by(call, "", values, view)
+    query = similar_request(call, "", view)
     queries = [replace(query, piece_id=each) for each in ids]
     lists, audience_version = await call.services.lists.similar_to_each(view, queries, explain=values["explain"])
     base_path = call.services.settings.base_path

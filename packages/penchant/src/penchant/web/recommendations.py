@@ -3,7 +3,7 @@
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, TypedDict, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -53,13 +53,13 @@ from penchant.wire import (
     decode_filter,
     decode_rank_wish,
 )
-from penchant_engine.attributes import Attribute, AttributeFilter, Boost
+from penchant_engine.attributes import Attribute
 from penchant_engine.lists.marks import mark_count
 from penchant_engine.lists.personal import PersonalRanking
 from penchant_engine.lists.plain import NewRanking, PopularRanking
 from penchant_engine.lists.ranking import ListRanking
-from penchant_engine.lists.requests import PersonalRequest, PlainRequest, RankRequest, SimilarRequest
-from penchant_engine.model import MAX_LISTED, Basis
+from penchant_engine.lists.requests import ListRequest
+from penchant_engine.model import MAX_LISTED, MAX_TAKE, Basis
 
 RECOMMENDATIONS = OperationTable(Operation, "recommendations")
 
@@ -68,45 +68,33 @@ _FREE_ON_PAGES = frozenset(each.name for each in (AFTER, LIMIT, TAKE, INCLUDE, E
 """What may differ from page to page of a list."""
 
 
-class PieceChoice(TypedDict):
-    """What narrows and boosts pieces of any list, as requests for lists name it."""
-
-    catalogs: frozenset[str] | None
-    matching: AttributeFilter | None
-    boosts: tuple[Boost, ...]
-    at: int | None
-
-
-class ListChoice(PieceChoice):
-    """What every list is chosen by, as requests for lists name it."""
-
-    take: int
-    exclude: frozenset[str]
-    listed: bytes
-
-
-def piece_choice(call: Call, values: Values, view: View) -> PieceChoice:
-    """Return which pieces of a source a query lets through, and which it boosts."""
-    known = values.known
-    return PieceChoice(
+def list_request(
+    call: Call, view: View, *, piece_id: str = "", user_id: str = "", min_audience_version: int = 0
+) -> ListRequest:
+    """Return the request for a list of a source, from the values of the parameters that the operation has."""
+    values = call.values()
+    known, listed = values.known, _cursor(call, values, view).listed
+    # The new name wins over the old one.
+    take = known.get("limit") or known.get("take") or MAX_TAKE
+    return ListRequest(
+        piece_id=piece_id,
+        user_id=user_id,
         catalogs=known["catalogs"],
         matching=_by_attributes(call, "filter", values, view, decode_filter),
-        boosts=_by_attributes(call, "boost", values, view, decode_boosts) or (),
+        exclude=known.get("exclude", frozenset()),
         at=known["at"],
-    )
-
-
-def list_choice(call: Call, values: Values, view: View) -> ListChoice:
-    """Return what a query says of any list of a source."""
-    known = values.known
-    # The new name wins over the old one.
-    take = known["limit"] or known["take"]
-    listed = _cursor(call, values, view).listed
-    return ListChoice(
+        include_seen=known.get("include-seen"),
+        algorithm=known.get("algo"),
+        by=known.get("by", Basis.CONTENT),
+        half_life_days=known.get("halfLifeDays"),
+        boosts=_by_attributes(call, "boost", values, view, decode_boosts) or (),
+        fill=known.get("fill", True),
+        diversity=known.get("diversity", 0.0),
+        calibration=known.get("calibration") or 0.0,
+        calibration_category=known.get("calibration-category") or "",
+        min_audience_version=min_audience_version,
         take=min(take, MAX_LISTED - mark_count(listed)),
-        exclude=known["exclude"],
         listed=listed,
-        **piece_choice(call, values, view),
     )
 
 
@@ -135,7 +123,7 @@ def _cursor(call: Call, values: Values, view: View) -> ListCursor:
         raise invalid_parameter(AFTER.name, str(error)) from None
 
 
-def list_headers(call: Call, ranking: ListRanking[Any]) -> dict[str, str]:
+def list_headers(call: Call, ranking: ListRanking) -> dict[str, str]:
     """Return the headers of a list that was made: how much it knows of what people did, and where it goes on."""
     headers = audience_headers(ranking.audience_version)
     if AFTER in call.operation.parameters and (listed := ranking.next_marks) is not None:
@@ -163,21 +151,12 @@ def _by_attributes(
         raise InvalidInput(f"The parameter {name} is not acceptable: {faults[0].detail}", faults=faults) from None
 
 
-def similar_query(call: Call, piece_id: str, values: Values, view: View) -> SimilarRequest:
-    """Return the request for pieces similar to one by content, from a query's values."""
-    return SimilarRequest(
-        piece_id=piece_id,
-        algorithm=values["algo"],
-        **list_choice(call, values, view),
-    )
-
-
-def query_by(call: Call, piece_id: str, values: Values, view: View) -> SimilarRequest:
+def similar_request(call: Call, piece_id: str, view: View) -> ListRequest:
     """Return the request for pieces similar to one by what the query says, content, audience or both."""
-    query = similar_query(call, piece_id, values, view)
-    if values["by"] is Basis.CONTENT:
-        return query
-    return msgspec.structs.replace(query, by=values["by"], min_audience_version=call.min_audience_version())
+    request = list_request(call, view, piece_id=piece_id)
+    if request.by is Basis.CONTENT:
+        return request
+    return msgspec.structs.replace(request, min_audience_version=call.min_audience_version())
 
 
 def audience_headers(version: int | None) -> dict[str, str]:
@@ -185,24 +164,14 @@ def audience_headers(version: int | None) -> dict[str, str]:
     return {} if version is None else {AUDIENCE_VERSION_HEADER: str(version)}
 
 
-def personal_query(call: Call, user_id: str, values: Values, view: View) -> PersonalRequest:
+def personal_request(call: Call, user_id: str, view: View) -> ListRequest:
     """Return the request for a person's recommendations, from a query's values."""
-    known = values.known
+    known = call.values().known
     calibration, category = known["calibration"], known["calibration-category"]
     if (category is None) is not (calibration is None) and (calibration or category):
         given, missing = sorted(("calibration", "calibration-category"), reverse=calibration is None)
         raise invalid_parameter(given, f"Found it without {missing}; both together are accepted.")
-    return PersonalRequest(
-        user_id=user_id,
-        algorithm=known["algo"],
-        include_seen=known["include-seen"],
-        fill=known["fill"],
-        diversity=known["diversity"],
-        calibration=calibration or 0.0,
-        calibration_category=category or "",
-        min_audience_version=call.min_audience_version(),
-        **list_choice(call, values, view),
-    )
+    return list_request(call, view, user_id=user_id, min_audience_version=call.min_audience_version())
 
 
 async def personal_answer(call: Call, values: Values, ranking: PersonalRanking) -> Answer:
@@ -228,7 +197,7 @@ async def similar_content(call: Call) -> Answer:
     """The nearest pieces, nearest first."""
     values = call.values()
     view = await call.view()
-    query = query_by(call, call.path["contentID"], values, view)
+    query = similar_request(call, call.path["contentID"], view)
     lists = call.services.lists
     ranking = await lists.similar(view, query)
     # What people like changes without a new version of the source, and reasons are seldom asked for twice.
@@ -259,7 +228,7 @@ async def recommend(call: Call) -> Answer:
     """What this person may like, best first."""
     values = call.values()
     view = await call.view()
-    query = personal_query(call, call.path["userID"], values, view)
+    query = personal_request(call, call.path["userID"], view)
     ranking = await call.services.lists.personal(view, query)
     answer = await personal_answer(call, values, ranking)
     if values["explain"] or query.at is not None:
@@ -293,15 +262,9 @@ async def rank(call: Call) -> Answer:
     values = call.values()
     wish = await call.decode_body(decode_rank_wish)
     view = await call.view()
-    query = RankRequest(
-        user_id=call.path["userID"],
-        content=wish.content,
-        weight=wish.weight,
-        take=len(wish.content),
-        include_seen=values["include-seen"],
-        min_audience_version=call.min_audience_version(),
-        **piece_choice(call, values, view),
-    )
+    least = call.min_audience_version()
+    asked = list_request(call, view, user_id=call.path["userID"], min_audience_version=least)
+    query = msgspec.structs.replace(asked, content=wish.content, weight=wish.weight, take=len(wish.content))
     ranked = await call.services.lists.ranked(call.access, view, query, explain=values["explain"])
     headers = audience_headers(ranked.audience_version)
     return Answer(result=ranked.result, version=view.head.version, headers=headers)
@@ -320,9 +283,9 @@ async def rank(call: Call) -> Answer:
 )
 async def again_content(call: Call) -> Answer:
     """What this person began or keeps coming back to."""
-    values = call.values()
+    call.values()
     view = await call.view()
-    query = PersonalRequest(user_id=call.path["userID"], **list_choice(call, values, view))
+    query = list_request(call, view, user_id=call.path["userID"])
     ranking = await call.services.lists.again(view, query)
     result = await call.services.lists.answer(ranking)
     return Answer(result=result, version=view.head.version, headers=list_headers(call, ranking))
@@ -392,12 +355,8 @@ MAX_PEOPLE = 1_000
 """People whose lists one request asks for (interface, section 9)."""
 
 
-def _plain_query(call: Call, values: Values, view: View) -> PlainRequest:
-    return PlainRequest(
-        half_life_days=values["halfLifeDays"],
-        min_audience_version=call.min_audience_version(),
-        **list_choice(call, values, view),
-    )
+def _plain_request(call: Call, view: View) -> ListRequest:
+    return list_request(call, view, min_audience_version=call.min_audience_version())
 
 
 @PLAIN_LISTS.operation(
@@ -413,9 +372,9 @@ def _plain_query(call: Call, values: Values, view: View) -> PlainRequest:
 )
 async def popular_content(call: Call) -> Answer:
     """What most people like, the most popular first; whoever asks."""
-    values = call.values()
+    call.values()
     view = await call.view()
-    return await _plain_answer(call, await call.services.lists.popular(view, _plain_query(call, values, view)))
+    return await _plain_answer(call, await call.services.lists.popular(view, _plain_request(call, view)))
 
 
 @PLAIN_LISTS.operation(
@@ -430,9 +389,9 @@ async def popular_content(call: Call) -> Answer:
 )
 async def new_content(call: Call) -> Answer:
     """What became available last, the newest first."""
-    values = call.values()
+    call.values()
     view = await call.view()
-    return await _plain_answer(call, await call.services.lists.newest(view, _plain_query(call, values, view)))
+    return await _plain_answer(call, await call.services.lists.newest(view, _plain_request(call, view)))
 
 
 async def _plain_answer(call: Call, ranking: PopularRanking | NewRanking) -> Answer:
@@ -463,6 +422,6 @@ async def read_people(call: Call) -> tuple[str, ...]:
 async def recommend_to_each(call: Call) -> Answer:
     """What each of up to 1,000 people may like, in one request."""
     view = await call.view()
-    query = personal_query(call, "", call.values(), view)
+    query = personal_request(call, "", view)
     lists, audience_version = await call.services.lists.recommend_to_each(view, query, call.decoded)
     return Answer(result=lists, version=view.head.version, headers=audience_headers(audience_version))

@@ -43,7 +43,7 @@ PersonalResult = RecommendationResult | AnonymousResult | ExplainedResult | Rank
 _ID = attrgetter("id")
 
 
-def result_of(ranking: ListRanking[Any], *, explain: bool = False) -> Any:
+def result_of(ranking: ListRanking, *, explain: bool = False) -> Any:
     """Return the answer to the request of a ranking, with reasons if they are asked for and the answer has any."""
     request = ranking.request
     if isinstance(ranking, SimilarRanking):
@@ -84,12 +84,12 @@ def personal_result_of(ranking: PersonalRanking, *, explain: bool = False) -> Pe
     return AnonymousResult(id=None, content=content_of(ranking))
 
 
-def content_of(ranking: ListRanking[Any]) -> list[RecommendedPiece]:
+def content_of(ranking: ListRanking) -> list[RecommendedPiece]:
     """Return a list without reasons."""
     return list(map(RecommendedPiece, map(_ID, ranking.listed), ranking.listed_scores))
 
 
-def explained_of(ranking: ListRanking[Any]) -> list[ExplainedPiece]:
+def explained_of(ranking: ListRanking) -> list[ExplainedPiece]:
     """Return a list with reasons."""
     return [
         ExplainedPiece(id=each.id, score=score, why=why_of(ranking.why(each.id, listed=True)))
@@ -97,7 +97,7 @@ def explained_of(ranking: ListRanking[Any]) -> list[ExplainedPiece]:
     ]
 
 
-def placed_of(ranking: ListRanking[Any], *, explain: bool = False) -> list[PlacedPiece]:
+def placed_of(ranking: ListRanking, *, explain: bool = False) -> list[PlacedPiece]:
     """Return a list as entries of a placement."""
     moved = ranking.arrangement.moved
 
@@ -111,7 +111,7 @@ def placed_of(ranking: ListRanking[Any], *, explain: bool = False) -> list[Place
     return list(map(entry, map(_ID, ranking.listed), ranking.listed_scores))
 
 
-def unmet_of(ranking: ListRanking[Any]) -> list[UnmetRule]:
+def unmet_of(ranking: ListRanking) -> list[UnmetRule]:
     """Return what of the pins and quotas of a placement a list does not meet."""
     return [UnmetRule(rule=each.rule, why=each.why) for each in ranking.arrangement.unmet]
 

@@ -28,7 +28,7 @@ from penchant_engine.index import (
     keyword_counts,
     profile_of_person,
 )
-from penchant_engine.lists.requests import PersonalRequest, moment_of
+from penchant_engine.lists.requests import ListRequest, moment_of
 from penchant_engine.model import (
     DAY_MS,
     MAX_PROFILE_INTERACTIONS,
@@ -78,13 +78,11 @@ class ListInputs(Protocol):
         """Return how many people like each piece, each of them counting half after so many days."""
         ...
 
-    async def person(
-        self, view: View, request: PersonalRequest, now: int, likings: StatedLikings | None
-    ) -> PersonFigures:
+    async def person(self, view: View, request: ListRequest, now: int, likings: StatedLikings | None) -> PersonFigures:
         """Return what lists take of a person; with ``likings``, of one of whom these alone are known."""
         ...
 
-    async def history(self, view: View, request: PersonalRequest, now: int) -> PersonHistory:
+    async def history(self, view: View, request: ListRequest, now: int) -> PersonHistory:
         """Return what counts of a person at the moment of a request: preferences are those of now anyway."""
         ...
 
@@ -141,7 +139,7 @@ class LiveInputs:
             return await self._views.trend(view, now // DAY_MS, half_life_days)
 
     async def person(
-        self, view: View, request: PersonalRequest, now: int, likings: StatedLikings | None = None
+        self, view: View, request: ListRequest, now: int, likings: StatedLikings | None = None
     ) -> PersonFigures:
         """Return what lists take of a person, or of one of whom some likings alone are known.
 
@@ -171,7 +169,7 @@ class LiveInputs:
     async def profile(self, view: View, user_id: str, now: int) -> dict[Term, int]:
         """Return a person's taste by term; raises as `person`."""
         if view.stale:
-            history = await self.history(view, PersonalRequest(user_id=user_id), now)
+            history = await self.history(view, ListRequest(user_id=user_id), now)
             events, said = InteractionArrays.of(history.interactions), history.preferences
         else:
             events, said = await self._people.history(view, user_id, now // DAY_MS)
@@ -181,7 +179,7 @@ class LiveInputs:
                 return await self._database.in_thread(make)
         return make() if len(events) + len(said) <= QUICK_INTERACTIONS else await self._database.in_thread(make)
 
-    async def history(self, view: View, request: PersonalRequest, now: int) -> PersonHistory:
+    async def history(self, view: View, request: ListRequest, now: int) -> PersonHistory:
         """Return what counts of a person at the moment of a request: preferences are those of now anyway."""
         return await self._database.promptly(self._read, view, request, now)
 
@@ -189,7 +187,7 @@ class LiveInputs:
         """Return the pieces of a view that a person wants to see no more; raises as `person`."""
         # Who is remembered is remembered under the source's own settings, which change nothing of this.
         own = view if view.settings is view.source_settings else replace(view, settings=view.source_settings)
-        person = await self.person(own, PersonalRequest(user_id=user_id), self.now(view))
+        person = await self.person(own, ListRequest(user_id=user_id), self.now(view))
         parts = zip(view.snapshot.parts, person.hidden, strict=False)
         return frozenset(each for part, rows in parts for each in part.segment.ids.take(rows))
 
@@ -223,7 +221,7 @@ class LiveInputs:
         async with self.tastes.turn(view.head.account_id):
             return await self._database.in_thread(make, outcome)
 
-    def _read(self, view: View, request: PersonalRequest, now: int) -> PersonHistory:
+    def _read(self, view: View, request: ListRequest, now: int) -> PersonHistory:
         moment = moment_of(request.at, now)
         query = InteractionQuery(
             user_id=request.user_id,
@@ -246,11 +244,11 @@ class StatedInputs:
         self.audience = inputs.audience
         self.trend = inputs.trend
 
-    async def person(self, view: View, request: PersonalRequest, now: int, _: StatedLikings | None) -> PersonFigures:
+    async def person(self, view: View, request: ListRequest, now: int, _: StatedLikings | None) -> PersonFigures:
         """Return what lists take of who has these likings; raises as `LiveInputs.person`."""
         return await self._inputs.person(view, request, now, self._likings)
 
-    async def history(self, view: View, _: PersonalRequest, now: int) -> PersonHistory:
+    async def history(self, view: View, _: ListRequest, now: int) -> PersonHistory:
         """Return the likings as if they had just been told."""
         return stated_history(view, self._likings, now)
 

@@ -5,14 +5,14 @@ A new kind is a class of `ListRanking`, a row of `KINDS`, and its document.
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypedDict
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
 from penchant.errors import invalid_parameter
 from penchant.live.views import View
-from penchant.model import PickOrder, PlacementKind
+from penchant.model import PlacementKind
 from penchant.service.lists.inputs import ListInputs
 from penchant.service.lists.seeds import (
     Entries,
@@ -25,18 +25,13 @@ from penchant.service.lists.seeds import (
     shown_row,
 )
 from penchant.wire import ListRules, StatedLikings, format_timestamp
-from penchant_engine.attributes import AttributeFilter, Boost
 from penchant_engine.index import HALF_LIFE_DAYS
 from penchant_engine.lists.personal import PersonalRanking
 from penchant_engine.lists.picks import PickRanking
 from penchant_engine.lists.plain import AgainRanking, NewRanking, PopularRanking
 from penchant_engine.lists.ranking import ListRanking
 from penchant_engine.lists.requests import (
-    ListDemands,
-    PersonalRequest,
-    PlainRequest,
-    RankRequest,
-    SimilarRequest,
+    ListRequest,
 )
 from penchant_engine.lists.similar import SimilarRanking
 from penchant_engine.lists.tastes import LEAST_SHOWN
@@ -44,29 +39,8 @@ from penchant_engine.model import MAX_TAKE, Basis, IndexedPiece
 from penchant_engine.ranking import WorkBudget
 
 
-class PlacementChoice(TypedDict):
-    """What the lists of all kinds are chosen by."""
-
-    take: int
-    catalogs: frozenset[str] | None
-    matching: AttributeFilter | None
-    boosts: tuple[Boost, ...]
-    exclude: frozenset[str]
-    diversity: float
-    demands: ListDemands
-    listed: bytes
-    min_audience_version: int
-
-
-class CalibrationChoice(TypedDict):
-    """How much lists for a person are to keep the shares of their tastes, and by which category."""
-
-    calibration: float
-    calibration_category: str
-
-
 async def rank_similar(
-    inputs: ListInputs, view: View, request: SimilarRequest, draft: IndexedPiece | None = None
+    inputs: ListInputs, view: View, request: ListRequest, draft: IndexedPiece | None = None
 ) -> SimilarRanking:
     """Return what is similar to a piece, or to a draft."""
     now, audience = inputs.now(view), None
@@ -76,7 +50,7 @@ async def rank_similar(
 
 
 async def rank_personal(
-    inputs: ListInputs, view: View, request: PersonalRequest, likings: StatedLikings | None = None
+    inputs: ListInputs, view: View, request: ListRequest, likings: StatedLikings | None = None
 ) -> PersonalRanking:
     """Return what a person may like; with ``likings``, what somebody may like of whom nothing else is known."""
     now = inputs.now(view)
@@ -86,7 +60,7 @@ async def rank_personal(
 
 
 async def rank_picks(
-    inputs: ListInputs, view: View, request: RankRequest, likings: StatedLikings | None = None
+    inputs: ListInputs, view: View, request: ListRequest, likings: StatedLikings | None = None
 ) -> PickRanking:
     """Return given pieces in the order in which they suit a person, or that in which they are given, or between."""
     now = inputs.now(view)
@@ -95,7 +69,7 @@ async def rank_picks(
     return PickRanking(view, request, now, person, audience, is_known=likings is None)
 
 
-async def rank_popular(inputs: ListInputs, view: View, request: PlainRequest) -> PopularRanking:
+async def rank_popular(inputs: ListInputs, view: View, request: ListRequest) -> PopularRanking:
     """Return what most people like, each of them counting half after the half-life."""
     now = inputs.now(view)
     audience = await inputs.audience(view, now, request.min_audience_version)
@@ -105,12 +79,12 @@ async def rank_popular(inputs: ListInputs, view: View, request: PlainRequest) ->
     return PopularRanking(view, request, now, audience, counts)
 
 
-async def rank_new(inputs: ListInputs, view: View, request: PlainRequest) -> NewRanking:
+async def rank_new(inputs: ListInputs, view: View, request: ListRequest) -> NewRanking:
     """Return what became available last."""
     return NewRanking(view, request, inputs.now(view))
 
 
-async def rank_again(inputs: ListInputs, view: View, request: PersonalRequest) -> AgainRanking:
+async def rank_again(inputs: ListInputs, view: View, request: ListRequest) -> AgainRanking:
     """Return what a person began or came back to on another day."""
     now = inputs.now(view)
     history = await inputs.history(view, request, now)
@@ -143,27 +117,15 @@ class PlacementRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ListWish(NamedTuple):
-    """What a placement wants listed: a view that is under its rules, the rules, the request, and what all chooses."""
+    """What a placement wants listed: a view that is under its rules, these, what was asked of it, and which list."""
 
     view: View
     rules: ListRules
     request: PlacementRequest
-    choice: PlacementChoice
+    wanted: ListRequest
 
     @property
-    def plain(self) -> PlainRequest:
-        """The request for a list that is the same for everybody."""
-        return PlainRequest(half_life_days=self.rules.half_life_days, **self.choice)
-
-    @property
-    def calibration(self) -> CalibrationChoice:
-        """What a list for the person keeps of the person's tastes."""
-        return CalibrationChoice(
-            calibration=self.rules.calibration or 0.0, calibration_category=self.rules.calibration_category or ""
-        )
-
-    @property
-    def similar(self) -> SimilarRequest:
+    def similar(self) -> ListRequest:
         """The request for what is similar to the piece of the request.
 
         Raises:
@@ -171,22 +133,21 @@ class ListWish(NamedTuple):
         """
         if self.request.content_id is None:
             raise invalid_parameter("content", "The placement lists what is similar to a piece; say which one.")
-        basis = self.rules.algorithm or Basis.CONTENT
-        return SimilarRequest(piece_id=self.request.content_id, by=basis, **self.choice)
+        return self.wanted
 
 
 async def _similar(inputs: ListInputs, wish: ListWish) -> SimilarRanking:
     return await rank_similar(inputs, wish.view, wish.similar)
 
 
-async def _personal_request(inputs: ListInputs, wish: ListWish) -> PersonalRequest:
+async def _personal_request(inputs: ListInputs, wish: ListWish) -> ListRequest:
     view, rules, user_id = wish.view, wish.rules, wish.request.user_id
-    sinking = dict[str, float]()
-    if user_id is not None and rules.rotation:
-        # As much of s is left of a piece as was not taken each time that it was shown and passed over.
-        passed_over = await inputs.passed_over(view, wish.request.placement, user_id, inputs.now(view))
-        sinking = {piece_id: (1 - rules.rotation) ** count for piece_id, count in passed_over.items()}
-    return PersonalRequest(user_id=user_id or "", sinking=sinking, **wish.calibration, **wish.choice)
+    if user_id is None or not rules.rotation:
+        return wish.wanted
+    # As much of s is left of a piece as was not taken each time that it was shown and passed over.
+    passed_over = await inputs.passed_over(view, wish.request.placement, user_id, inputs.now(view))
+    sinking = {piece_id: (1 - rules.rotation) ** count for piece_id, count in passed_over.items()}
+    return replace(wish.wanted, sinking=sinking)
 
 
 async def _recommendations(inputs: ListInputs, wish: ListWish) -> PersonalRanking:
@@ -196,49 +157,37 @@ async def _recommendations(inputs: ListInputs, wish: ListWish) -> PersonalRankin
 
 
 async def _picks(inputs: ListInputs, wish: ListWish) -> PickRanking:
-    user_id, rules = wish.request.user_id, wish.rules
-    weight = 1.0 if rules.order is PickOrder.PERSONAL else 0.0
-    picked = rules.content or ()
-    wanted = RankRequest(user_id=user_id or "", content=picked, weight=weight, **wish.calibration, **wish.choice)
-    return await rank_picks(inputs, wish.view, wanted, StatedLikings() if user_id is None else None)
+    return await rank_picks(inputs, wish.view, wish.wanted, StatedLikings() if wish.request.user_id is None else None)
 
 
 async def _popular(inputs: ListInputs, wish: ListWish) -> PopularRanking:
-    return await rank_popular(inputs, wish.view, wish.plain)
+    return await rank_popular(inputs, wish.view, wish.wanted)
 
 
 async def _new(inputs: ListInputs, wish: ListWish) -> NewRanking:
-    return await rank_new(inputs, wish.view, wish.plain)
+    return await rank_new(inputs, wish.view, wish.wanted)
 
 
 async def _again(inputs: ListInputs, wish: ListWish) -> AgainRanking | None:
-    user_id = wish.request.user_id
-    if user_id is None:
-        return None
-    return await rank_again(inputs, wish.view, PersonalRequest(user_id=user_id, **wish.choice))
+    return None if wish.request.user_id is None else await rank_again(inputs, wish.view, wish.wanted)
 
 
-async def _because(inputs: ListInputs, wish: ListWish, asked: PersonalRequest) -> Iterator[SeededRow]:
-    basis, audience, now = wish.rules.algorithm or Basis.CONTENT, None, inputs.now(wish.view)
+async def _because(inputs: ListInputs, wish: ListWish, asked: ListRequest) -> Iterator[SeededRow]:
+    audience, now = None, inputs.now(wish.view)
     person = await inputs.person(wish.view, asked, now, None)
     known = SeedInputs(view=wish.view, now=now, person=person, history=await inputs.history(wish.view, asked, now))
-    if basis is not Basis.CONTENT:
+    if asked.by is not Basis.CONTENT:
         audience = await inputs.audience(wish.view, known.now, asked.min_audience_version)
-    request = SimilarRequest(piece_id="", by=basis, **_long_enough(wish.choice))
+    request = replace(wish.wanted, take=max(wish.wanted.take, LEAST_SHOWN))
     return rows_because(known, request, audience, wish.rules.series_category)
 
 
-async def _keyword(inputs: ListInputs, wish: ListWish, asked: PersonalRequest) -> Iterator[SeededRow]:
+async def _keyword(inputs: ListInputs, wish: ListWish, asked: ListRequest) -> Iterator[SeededRow]:
     wanted = replace(asked, take=max(asked.take, LEAST_SHOWN))
     return rows_by_keyword(await rank_personal(inputs, wish.view, wanted))
 
 
-def _long_enough(choice: PlacementChoice) -> PlacementChoice:
-    """Return what a row is chosen by, as long at least as to tell whether it has enough."""
-    return {**choice, "take": max(choice["take"], LEAST_SHOWN)}
-
-
-Ranks = Callable[[ListInputs, ListWish], Awaitable[ListRanking[Any] | None]]
+Ranks = Callable[[ListInputs, ListWish], Awaitable[ListRanking | None]]
 """Ranks the list of a placement; ``None`` where there is nothing to list."""
 
 
@@ -250,7 +199,7 @@ class RankingKind:
     is_personal: bool
 
 
-SeedRows = Callable[[ListInputs, ListWish, PersonalRequest], Awaitable[Iterator[SeededRow]]]
+SeedRows = Callable[[ListInputs, ListWish, ListRequest], Awaitable[Iterator[SeededRow]]]
 """Makes the rows that a placement could show somebody, the most fitting first, of at least `LEAST_SHOWN` entries."""
 
 

@@ -26,7 +26,7 @@ from penchant.wire import (
 from penchant_engine.attributes import numbered
 from penchant_engine.bounded_cache import BoundedCache
 from penchant_engine.index import Audience, PersonFigures, PieceCounts, Snapshot, Strings
-from penchant_engine.lists.requests import PersonalRequest, SimilarRequest
+from penchant_engine.lists.requests import ListRequest
 from penchant_engine.model import DAY_MS
 from penchant_engine.ranking import WorkBudget
 
@@ -136,9 +136,7 @@ class SideInputs:
         """Return how many people like each piece, as of what is in force."""
         return await self._inputs.trend(self._view, now, half_life_days)
 
-    async def person(
-        self, view: View, request: PersonalRequest, now: int, likings: StatedLikings | None
-    ) -> PersonFigures:
+    async def person(self, view: View, request: ListRequest, now: int, likings: StatedLikings | None) -> PersonFigures:
         """Return what lists take of a person, worked out anew."""
         if likings is None:
             history = await self.history(view, request, now)
@@ -146,7 +144,7 @@ class SideInputs:
             history = stated_history(view, likings, now)
         return await self._database.in_thread(history.figures, view, now // DAY_MS)
 
-    async def history(self, view: View, request: PersonalRequest, now: int) -> PersonHistory:
+    async def history(self, view: View, request: ListRequest, now: int) -> PersonHistory:
         """Return what counts of a person."""
         key = (request.user_id, oldest_kept(view, now))
         history = self._histories.get(key)
@@ -158,7 +156,7 @@ class SideInputs:
     async def hidden(self, view: View, user_id: str) -> frozenset[str]:
         """Return the pieces that a person wants to see no more."""
         # Of those who are remembered figures are for views in force.
-        said = await self.history(view, PersonalRequest(user_id=user_id), self._now)
+        said = await self.history(view, ListRequest(user_id=user_id), self._now)
         return frozenset(said.preferences.hidden)
 
     async def passed_over(self, view: View, placement: str, user_id: str, now: int) -> Mapping[str, int]:
@@ -185,7 +183,7 @@ class TwoSides:
             view = self.views[side]
             if not view.knows(piece_id):
                 return []
-            ranking = await rank_similar(self.inputs[side], view, SimilarRequest(piece_id=piece_id, take=take))
+            ranking = await rank_similar(self.inputs[side], view, ListRequest(piece_id=piece_id, take=take))
             ranking.require()
             return await self._database.in_thread(content_of, ranking)
 
@@ -195,7 +193,7 @@ class TwoSides:
         """Return what a person may like."""
 
         async def listed(side: int) -> Content:
-            request = PersonalRequest(user_id=user_id, take=take)
+            request = ListRequest(user_id=user_id, take=take)
             ranking = await rank_personal(self.inputs[side], self.views[side], request)
             ranking.work = self.inputs[side].work.for_list()
             return await self._database.in_thread(content_of, ranking)

@@ -29,7 +29,7 @@ from penchant_engine.index import (
 )
 from penchant_engine.lists.marks import mark_count
 from penchant_engine.lists.personal import PersonalRanking
-from penchant_engine.lists.requests import PersonalRequest, SimilarRequest
+from penchant_engine.lists.requests import ListRequest
 from penchant_engine.lists.similar import SimilarRanking
 from penchant_engine.lists.tastes import LEAST_SHOWN, ShownPieces
 from penchant_engine.model import DAY_MS, MAX_LISTED, Term
@@ -78,7 +78,7 @@ class SeedInputs:
 
 
 def rows_because(
-    inputs: SeedInputs, request: SimilarRequest, audience: Audience | None, series_category: str | None
+    inputs: SeedInputs, request: ListRequest, audience: Audience | None, series_category: str | None
 ) -> Iterator[SeededRow]:
     """Yield rows of what is similar to a piece that the person likes: by grade, then by value, ties by id."""
     view, now = inputs.view, inputs.now
@@ -108,7 +108,7 @@ def rows_because(
 class KeywordRanking(PersonalRanking):
     """What a person may like among the pieces that have a term, by what ``whole`` has worked out for all of them."""
 
-    def __init__(self, term: Term, whole: PersonalRanking, request: PersonalRequest) -> None:
+    def __init__(self, term: Term, whole: PersonalRanking, request: ListRequest) -> None:
         super().__init__(whole.view, request, whole.now, whole.person, whole.audience)
         self._term = term
         self._whole = whole

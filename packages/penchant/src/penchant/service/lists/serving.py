@@ -43,7 +43,7 @@ from penchant_engine.lists.personal import PersonalRanking
 from penchant_engine.lists.picks import UNKNOWN
 from penchant_engine.lists.plain import AgainRanking, NewRanking, PopularRanking
 from penchant_engine.lists.ranking import ListRanking
-from penchant_engine.lists.requests import PersonalRequest, PlainRequest, RankRequest, SimilarRequest
+from penchant_engine.lists.requests import ListRequest
 from penchant_engine.lists.similar import SAME_PIECE, SimilarRanking
 from penchant_engine.lists.standing import stand
 from penchant_engine.lists.tastes import ShownPieces, showable
@@ -52,7 +52,7 @@ from penchant_engine.ranking import WorkBudget
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
-Again = Callable[[View, Any], Awaitable[ListRanking[Any]]]
+Again = Callable[[View, Any], Awaitable[ListRanking]]
 """Makes the ranking of another request, from another view."""
 
 
@@ -76,7 +76,7 @@ class Lists:
         """Return the present of a source, in ms since 1970 UTC."""
         return self.inputs.now(view)
 
-    async def similar(self, view: View, request: SimilarRequest, draft: IndexedPiece | None = None) -> SimilarRanking:
+    async def similar(self, view: View, request: ListRequest, draft: IndexedPiece | None = None) -> SimilarRanking:
         """Return what is similar to a piece, or to a draft.
 
         Raises:
@@ -84,9 +84,7 @@ class Lists:
         """
         return await rank_similar(self.inputs, view, request, draft)
 
-    async def personal(
-        self, view: View, request: PersonalRequest, likings: StatedLikings | None = None
-    ) -> PersonalRanking:
+    async def personal(self, view: View, request: ListRequest, likings: StatedLikings | None = None) -> PersonalRanking:
         """Return what a person may like; an unknown one gets popular pieces.
 
         Raises:
@@ -95,7 +93,7 @@ class Lists:
         """
         return await rank_personal(self.inputs, view, request, likings)
 
-    async def popular(self, view: View, request: PlainRequest) -> PopularRanking:
+    async def popular(self, view: View, request: ListRequest) -> PopularRanking:
         """Return what most people like.
 
         Raises:
@@ -103,15 +101,15 @@ class Lists:
         """
         return await rank_popular(self.inputs, view, request)
 
-    async def newest(self, view: View, request: PlainRequest) -> NewRanking:
+    async def newest(self, view: View, request: ListRequest) -> NewRanking:
         """Return what became available last."""
         return await rank_new(self.inputs, view, request)
 
-    async def again(self, view: View, request: PersonalRequest) -> AgainRanking:
+    async def again(self, view: View, request: ListRequest) -> AgainRanking:
         """Return what a person may take up again; raises as `personal`."""
         return await rank_again(self.inputs, view, request)
 
-    async def ranked(self, access: Access, view: View, request: RankRequest, *, explain: bool) -> RankAnswer:
+    async def ranked(self, access: Access, view: View, request: ListRequest, *, explain: bool) -> RankAnswer:
         """Return given pieces as they suit a person, and why some are left out; raises as `answer` and `personal`."""
         ranking = await rank_picks(self.inputs, view, request)
         result: RankResult = await self.answer(ranking, explain=explain)
@@ -122,18 +120,18 @@ class Lists:
             result = structs.replace(result, left=[LeftPiece(id=each, why=code) for each, code in codes.items()])
         return RankAnswer(result, ranking.audience_version)
 
-    async def answer(self, ranking: ListRanking[Any], *, explain: bool = False) -> Any:
+    async def answer(self, ranking: ListRanking, *, explain: bool = False) -> Any:
         """Return the answer to a ranking's request; raises as its `require`, and `Overloaded` for reasons."""
         ranking.require()
         return await self._run(ranking, result_of, explain=explain)
 
-    async def placed(self, ranking: ListRanking[Any], *, explain: bool = False) -> Sequence[PlacedPiece]:
+    async def placed(self, ranking: ListRanking, *, explain: bool = False) -> Sequence[PlacedPiece]:
         """Return the entries of a placement's list; raises as `answer`."""
         ranking.require()
         return await self._run(ranking, placed_of, explain=explain)
 
     async def similar_to_each(
-        self, view: View, requests: Sequence[SimilarRequest], *, explain: bool
+        self, view: View, requests: Sequence[ListRequest], *, explain: bool
     ) -> tuple[list[RecommendationResult | ExplainedResult | UnknownPiece], int | None]:
         """Return the lists for several pieces, the error in the place of an unknown one; and what they know of people.
 
@@ -147,7 +145,7 @@ class Lists:
             # Of one moment for all of them.
             audience = await self.inputs.audience(view, now, requests[0].min_audience_version)
 
-        def each(request: SimilarRequest) -> RecommendationResult | ExplainedResult | UnknownPiece:
+        def each(request: ListRequest) -> RecommendationResult | ExplainedResult | UnknownPiece:
             try:
                 return similar_result_of(SimilarRanking(view, request, now, audience), explain=explain)
             except UnknownPiece as error:
@@ -157,7 +155,7 @@ class Lists:
         return lists, None if audience is None else audience.version
 
     async def recommend_to_each(
-        self, view: View, request: PersonalRequest, user_ids: Sequence[str]
+        self, view: View, request: ListRequest, user_ids: Sequence[str]
     ) -> tuple[list[RecommendationResult], int]:
         """Return the recommendations of several people, in their order, and the least that the audience knew for any.
 
@@ -184,7 +182,7 @@ class Lists:
 
     async def segments(self, view: View, user_id: str, category: str, take: int, now: int) -> TasteSegments:
         """Return the keywords of a category that a person likes and has enough to be shown of; raises as `personal`."""
-        person = await self.inputs.person(view, PersonalRequest(user_id=user_id), now)
+        person = await self.inputs.person(view, ListRequest(user_id=user_id), now)
         profile = await self.inputs.profile(view, user_id, now)
         shown = Filter(moment=now, blacklisted=view.blacklisted)
         pieces = ShownPieces(view.snapshot, shown, person.left_out(with_seen=not view.settings.exclude_seen))
@@ -200,7 +198,7 @@ class Lists:
             Overloaded: too many lists are being explained.
         """
         request = ranking.request
-        if isinstance(request, PersonalRequest):
+        if isinstance(ranking, PersonalRanking):
             return await self._place(access, ranking, request.user_id, piece_id, self.personal)
         ranking.view.require(request.piece_id)
         if request.piece_id == piece_id:
@@ -208,7 +206,7 @@ class Lists:
             return _nowhere(request.piece_id, piece_id, reason)
         return await self._place(access, ranking, request.piece_id, piece_id, self.similar)
 
-    async def _run(self, ranking: ListRanking[Any], make: Callable[..., Result], *, explain: bool) -> Result:
+    async def _run(self, ranking: ListRanking, make: Callable[..., Result], *, explain: bool) -> Result:
         if explain:
             return await self._in_turn(view_of(ranking.view), make, ranking, explain=True)
         is_quick = ranking.is_quick and ranking.is_filtered_quickly
@@ -221,7 +219,7 @@ class Lists:
         async with self._shares.turn(view.head.account_id):
             return await self._database.in_thread(function, *args, **kwargs)
 
-    async def _place(self, access: Access, ranking: ListRanking[Any], whose: str, piece_id: str, again: Again) -> Place:
+    async def _place(self, access: Access, ranking: ListRanking, whose: str, piece_id: str, again: Again) -> Place:
         """Return the place of a piece; ``again`` gives the list after a change."""
         if not ranking.view.knows(piece_id):
             missing = await self._missing(access, view_of(ranking.view), [piece_id])
@@ -241,7 +239,7 @@ class Lists:
             id=whose, content_id=piece_id, rank=rank, score=standing.score, why=why_of(standing.why), reasons=reasons
         )
 
-    async def _single(self, hurdle: Hurdle[Any], piece_id: str, take: int, again: Again) -> list[Reason]:
+    async def _single(self, hurdle: Hurdle, piece_id: str, take: int, again: Again) -> list[Reason]:
         """Return the only hurdle; its remedy is tried out first, and named only where it brings the piece in."""
         change = hurdle.change()
         reason = Reason(code=hurdle.code, detail=hurdle.detail, remedy=None)
@@ -279,7 +277,7 @@ def _nowhere(whose: str, piece_id: str, reason: Reason) -> Place:
     return Place(id=whose, content_id=piece_id, rank=None, score=None, why=None, reasons=[reason])
 
 
-def _outranked(ranking: ListRanking[Any], position: int) -> Reason:
+def _outranked(ranking: ListRanking, position: int) -> Reason:
     name = "limit" if isinstance(ranking, SimilarRanking) else "take"
     remedy = {name: position} if position <= MAX_TAKE else None
     return Reason(code="outranked", detail=_rank_text(position, "would be"), remedy=remedy)

@@ -25,10 +25,10 @@ from penchant.clock import SYSTEM_CLOCK, Clock
 from penchant.errors import Fault, InvalidInput, PenchantError, TooFewPieces, UnknownPiece, UnknownPlacement
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View
-from penchant.model import PlacementKind
+from penchant.model import PickOrder, PlacementKind
 from penchant.service.lists.answers import unmet_of
 from penchant.service.lists.inputs import ListInputs, StatedInputs
-from penchant.service.lists.kinds import KINDS, ListWish, PlacementChoice, PlacementRequest, RankingKind, SeededKind
+from penchant.service.lists.kinds import KINDS, ListWish, PlacementRequest, RankingKind, SeededKind
 from penchant.service.lists.previews import moves
 from penchant.service.lists.seeds import Entries
 from penchant.service.lists.serving import Lists
@@ -61,7 +61,8 @@ from penchant_engine.bounded_cache import BoundedCache
 from penchant_engine.index import Filter
 from penchant_engine.lists.arranging import clashing, quota_kinds
 from penchant_engine.lists.ranking import ListRanking
-from penchant_engine.lists.requests import ListDemands, Pin, Quota
+from penchant_engine.lists.requests import ListDemands, ListRequest, Pin, Quota
+from penchant_engine.model import Basis
 from penchant_engine.ranking import WorkBudget
 
 CHECK_INTERVAL_S = 60.0
@@ -239,7 +240,7 @@ async def answers_by(
     """
     work = (request.work or WorkBudget()).for_list()
 
-    async def entries(ranking: ListRanking[Any], *, explain: bool = False) -> Sequence[PlacedPiece]:
+    async def entries(ranking: ListRanking, *, explain: bool = False) -> Sequence[PlacedPiece]:
         ranking.work = work
         return await listed(ranking, explain=explain)
 
@@ -250,7 +251,7 @@ async def answers_by(
         begun, _, mark = request.about.partition("\0")
         kind = fallback if fallback is not None and begun == fallback.value else kind
         request, fallback = replace(request, about=mark), None
-    wish = ListWish(under, rules, request, choice_of(view, rules, request))
+    wish = ListWish(under, rules, request, wanted_of(view, rules, request))
     made: list[_MadeList] = []
     try:
         made = await _made(inputs, entries, kind, wish)
@@ -318,23 +319,31 @@ async def _made(inputs: ListInputs, entries: Entries, name: PlacementKind, wish:
     return [_MadeList(content, ranking.audience_version, unmet=unmet_of(ranking) or UNSET, goes_on=ranking.goes_on)]
 
 
-async def _ranked(inputs: ListInputs, kind: RankingKind, wish: ListWish) -> ListRanking[Any] | None:
+async def _ranked(inputs: ListInputs, kind: RankingKind, wish: ListWish) -> ListRanking | None:
     """Return the ranking of a list of some kind; ``None`` where it is empty."""
-    user_id, choice = wish.request.user_id, wish.choice
+    user_id, wanted = wish.request.user_id, wish.wanted
     if user_id is not None and not kind.is_personal:
         # Lists that know nothing of a person are without what the person has hidden all the same.
         hidden = await inputs.hidden(wish.view, user_id)
-        wish = wish._replace(choice={**choice, "exclude": choice["exclude"] | hidden})
+        wish = wish._replace(wanted=replace(wanted, exclude=wanted.exclude | hidden))
     return await kind.rank(inputs, wish)
 
 
-def choice_of(view: View, rules: ListRules, request: PlacementRequest) -> PlacementChoice:
-    """Return what a list is chosen by.
+def wanted_of(view: View, rules: ListRules, request: PlacementRequest) -> ListRequest:
+    """Return the request for a list under the rules of a placement.
 
     Raises:
         InvalidInput: the filter or the boosts no longer fit the attributes of the source.
     """
-    return PlacementChoice(
+    return ListRequest(
+        piece_id=request.content_id or "",
+        user_id=request.user_id or "",
+        content=rules.content or (),
+        weight=1.0 if rules.order is PickOrder.PERSONAL else 0.0,
+        by=rules.algorithm or Basis.CONTENT,
+        half_life_days=rules.half_life_days,
+        calibration=rules.calibration or 0.0,
+        calibration_category=rules.calibration_category or "",
         take=request.take,
         catalogs=rules.catalogs,
         matching=None if rules.filter is None else _by_attributes(view, rules.filter, "filter", read_filter),
@@ -348,7 +357,7 @@ def choice_of(view: View, rules: ListRules, request: PlacementRequest) -> Placem
 
 
 def _demands(view: View, rules: ListRules) -> ListDemands:
-    """Return what a list is to have beside the best; raises as `choice_of`."""
+    """Return what a list is to have beside the best; raises as `wanted_of`."""
     return ListDemands(
         pins=tuple(
             Pin(number=number, piece_id=each.piece_id, position=each.position, begins=each.begins, ends=each.ends)

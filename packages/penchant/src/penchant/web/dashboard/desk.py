@@ -19,7 +19,7 @@ from penchant.web.dashboard.pictures import SparkLine, spark_line
 from penchant.web.dashboard.rows.words import KIND_WORDS
 from penchant.web.dashboard.shown import count_text
 from penchant.web.dashboard.site import DashboardSite, PageAnswer, Visit
-from penchant_engine.lists.requests import PlainRequest
+from penchant_engine.lists.requests import ListRequest
 
 POPULAR = 12
 """Pieces of the shelf of what people like."""
@@ -128,7 +128,7 @@ async def desk(visit: Visit, site: DashboardSite) -> PageAnswer:
     figures = await visit.services.of(Desk).figures(view)
     findings = visit.services.health.findings(view, (await visit.services.audience_health.standing(view))[1])
     fall = await visit.services.of(HealthReports).kappa_fall(view, findings)
-    popular = await visit.services.lists.answer(await visit.services.lists.popular(view, PlainRequest(take=POPULAR)))
+    popular = await visit.services.lists.answer(await visit.services.lists.popular(view, ListRequest(take=POPULAR)))
     popular_ids = [each.id for each in popular.content]
     changes = await visit.services.of(Desk).changes(view)
     seen = await visit.services.of(Desk).seen(view)

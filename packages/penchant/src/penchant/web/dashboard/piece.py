@@ -20,7 +20,7 @@ from penchant.web.dashboard.rows.drafting import draft_choice
 from penchant.web.dashboard.shown import moment
 from penchant.web.dashboard.site import DashboardSite, PageAnswer, PageSection, Visit, section
 from penchant.wire import PlacementVersion, decode_draft, words_of_piece
-from penchant_engine.lists.requests import SimilarRequest
+from penchant_engine.lists.requests import ListRequest
 from penchant_engine.model import MAX_TAKE, WORDS_CATEGORY
 
 MAX_TERMS = 50
@@ -97,7 +97,7 @@ async def piece(visit: Visit, site: DashboardSite) -> PageAnswer:
         visit,
         view,
         lambda algorithm, catalogs, take: visit.services.lists.similar(
-            view, SimilarRequest(piece_id=piece_id, algorithm=algorithm, catalogs=catalogs, take=take)
+            view, ListRequest(piece_id=piece_id, algorithm=algorithm, catalogs=catalogs, take=take)
         ),
         shown=MAX_TAKE if values["numbers"] else SHELF,
     )
@@ -202,7 +202,7 @@ async def try_piece(visit: Visit) -> PageAnswer:
 async def _draft_neighbours(visit: Visit, view: View, draft: str) -> list[ListEntry]:
     body = draft.encode(errors="replace")
     draft_id, piece = await visit.services.database.in_thread(decode_draft, body, reading=view.reading)
-    query = SimilarRequest(piece_id=draft_id or "")
+    query = ListRequest(piece_id=draft_id or "")
     return await explained(visit, view, visit.services.lists.similar(view, query, piece))
 
 

@@ -17,7 +17,7 @@ from penchant.web.dashboard.changing import done_notice
 from penchant.web.dashboard.reasons import list_values
 from penchant.web.dashboard.site import DashboardSite, PageAnswer, PageSection, RedirectAnswer, Visit, section
 from penchant.wire import MAX_ROWS
-from penchant_engine.lists.requests import PersonalRequest
+from penchant_engine.lists.requests import ListRequest
 from penchant_engine.model import MAX_TAKE, InteractionType, Preferences, StoredInteraction
 
 INTERACTIONS = 60
@@ -136,7 +136,7 @@ async def user(visit: Visit, site: DashboardSite) -> PageAnswer:
         visit,
         view,
         lambda algorithm, catalogs, take: visit.services.lists.personal(
-            view, PersonalRequest(user_id=user_id, algorithm=algorithm, catalogs=catalogs, take=take)
+            view, ListRequest(user_id=user_id, algorithm=algorithm, catalogs=catalogs, take=take)
         ),
         Feature.PERSONALIZED,
         shown=MAX_TAKE if numbers else SHELF,
