@@ -10,18 +10,21 @@ python scripts/generate_client.py           writes these below packages/penchant
 import ast
 import enum
 import inspect
+import pkgutil
 import re
 import subprocess
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Generic, Literal, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
-from penchant import errors, wire
+import penchant.wire
+from penchant import errors
 from penchant.model import Scope
 from penchant.web.bodies import NDJSON
 from penchant.web.documents import OpenApiDocument
@@ -31,19 +34,9 @@ from penchant.web.parameters import MIN_VERSION
 from penchant.web.problems import KINDS
 from penchant.web.query import Parameter
 from penchant.web.routes import interface_operations
-from penchant.wire import (
-    answers,
-    explanations,
-    pieces,
-    placement_answers,
-    placements,
-    preferences,
-    recording,
-)
 from penchant.wire import settings as wire_settings
-from penchant.wire.drafts import answers as draft_answers
-from penchant.wire.drafts import edits
 from penchant.wire.fields import Record
+from penchant_engine.model import InteractionType
 
 OPERATIONS = interface_operations()
 
@@ -110,20 +103,10 @@ OWN_RECORDS = {
     "RevisitResult": "KnownPieces",
 }
 """Answers that the client has a record of its own for; all others are like those of the service."""
-RECORD_HOMES = (
-    wire,
-    answers,
-    draft_answers,
-    edits,
-    explanations,
-    pieces,
-    placement_answers,
-    placements,
-    preferences,
-    recording,
-    wire_settings,
-)
+RECORD_HOMES = [import_module(each.name) for each in pkgutil.walk_packages(penchant.wire.__path__, "penchant.wire.")]
 """Where records of the service are."""
+NAMED_VALUES = {each.__name__: each for each in (InteractionType, Scope)}
+"""Values of the service that have a name in the client, too."""
 BASES = {
     "AuditLog": "PagedRecord",
     "DraftMembers": "RowRecord",
@@ -328,11 +311,12 @@ def _text(name: str) -> str:
 
 def _of_service(name: str) -> type | None:
     """Return the record, or the names of something, that the service calls so."""
+    if name in NAMED_VALUES:
+        return NAMED_VALUES[name]
     for home in RECORD_HOMES:
         found = vars(home).get(name)
         is_record = isinstance(found, type) and issubclass(found, msgspec.Struct | enum.Enum)
-        # A record is taken from the package where that names it, from its own file otherwise.
-        if is_record and (home is wire or found.__module__ == home.__name__):
+        if is_record and found.__module__ == home.__name__:
             return found
     return None
 

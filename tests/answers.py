@@ -7,23 +7,15 @@ from typing import Any
 import numpy as np
 
 from penchant.model import SourceSettings
-from penchant.wire import decode_stored_piece
-from penchant_engine.index import (
-    Audience,
-    AudienceWeights,
-    BlendFactors,
-    BlendQuery,
-    Filter,
-    OverlapQuery,
-    PersonBlend,
-    PlacedTaste,
-    Snapshot,
-    Tally,
-    best_of,
-    build_weights,
-    term_table,
-)
+from penchant.wire.stored import decode_stored_piece
+from penchant_engine.index import Audience, Filter, Snapshot, Tally
+from penchant_engine.index.building import term_table
+from penchant_engine.index.layout import BlendFactors
 from penchant_engine.index.people.order import OwnLikes
+from penchant_engine.index.people.person import PlacedTaste
+from penchant_engine.index.people.personal import BlendQuery, OverlapQuery, PersonBlend
+from penchant_engine.index.people.weights import AudienceWeights, build_weights
+from penchant_engine.index.queries import best_of
 from penchant_engine.model import DAY_MS, Algorithm, IndexedPiece, InteractionType, OrderUse, Term
 
 EVERYTHING = Filter(moment=1)

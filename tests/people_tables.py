@@ -3,18 +3,12 @@
 import numpy as np
 
 from penchant.model import SourceSettings
-from penchant_engine.index import (
-    AudienceWeights,
-    PeopleEvents,
-    PeopleTable,
-    Snapshot,
-    Strings,
-    build_weights,
-    people_table,
-)
+from penchant_engine.index import Snapshot, Strings
 from penchant_engine.index.building import build_segment
 from penchant_engine.index.people.likes import like_matrix
 from penchant_engine.index.people.order import order_of
+from penchant_engine.index.people.table import PeopleEvents, PeopleTable, people_table
+from penchant_engine.index.people.weights import AudienceWeights, build_weights
 from penchant_engine.model import DAY_MS, IndexedPiece, InteractionType, Term
 
 TODAY, CODES = 20_000, [kind.code for kind in InteractionType]

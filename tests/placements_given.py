@@ -8,7 +8,8 @@ from filters_reference import ATTRIBUTES, FILTERS
 from penchant.errors import InvalidInput
 from penchant.model import PlacementKind
 from penchant.web.dashboard.rows.fields import takes_part
-from penchant.wire import PLACEMENT, check_filters, decode_placement, decode_settings, encode
+from penchant.wire import decode_settings, encode
+from penchant.wire.placements import PLACEMENT, check_filters, decode_placement
 
 SOURCE = decode_settings(encode({"attributes": ATTRIBUTES}))
 PIECES = ["a", "b", "c c", 'ä, "quoted"']

@@ -13,7 +13,8 @@ from penchant.model import FULL_PLAN, NewInteraction
 from penchant.service import Services
 from penchant.service.access import Access
 from penchant.settings import CurrentSettings, NodeSettings
-from penchant.wire import Receipt, decode_submission
+from penchant.wire import decode_submission
+from penchant.wire.answers import Receipt
 from penchant_engine.model import InteractionType
 
 

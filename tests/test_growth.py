@@ -22,20 +22,13 @@ from penchant.findings import normal_form
 from penchant.service.browsing import LabelledPiece, PieceTitles
 from penchant.service.grants import person_named
 from penchant.web.query import parse_query
-from penchant.wire import (
-    decode_filter,
-    decode_interactions,
-    decode_list,
-    decode_preferences,
-    decode_settings,
-    decode_submission,
-    read_boosts,
-    read_filter,
-    read_placement,
-    read_vocabulary,
-)
+from penchant.wire import decode_list, decode_preferences, decode_settings, decode_submission
 from penchant.wire.attributes import read_pointer
+from penchant.wire.filters import decode_filter, read_boosts, read_filter
+from penchant.wire.placements import read_placement
+from penchant.wire.recording import decode_interactions
 from penchant.wire.syntax import Faults
+from penchant.wire.words import read_vocabulary
 from penchant.words import WordRule, decode_entities, kept_words, normalize
 from penchant_engine.attributes import Attribute, AttributeType
 from penchant_import.formats.schema_org import ingredient_name

@@ -21,14 +21,15 @@ from penchant.live.views import View
 from penchant.model import SourceSettings
 from penchant.settings import NodeSettings
 from penchant.storage import SourceHead
-from penchant.wire import RecommendedPiece
+from penchant.wire.answers import RecommendedPiece
 from penchant_batch.inputs import BulkContext, BulkInputs
 from penchant_batch.lists import lines_of
 from penchant_batch.placement_facts import PlacementFacts
 from penchant_engine.compiling import load_kernels
-from penchant_engine.index import IntArray, PeopleEvents, PeopleTable, Snapshot, Strings, people_table
+from penchant_engine.index import IntArray, Snapshot, Strings
 from penchant_engine.index.compiled import engine
 from penchant_engine.index.compiled.samples import LISTS, SERVED
+from penchant_engine.index.people.table import PeopleEvents, PeopleTable, people_table
 from penchant_engine.lists.plain_lists import PlainLists
 from penchant_engine.model import DAY_MS, MAX_TAKE
 from penchant_lab.commands.histories import HistoryOrigin

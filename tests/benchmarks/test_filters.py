@@ -20,12 +20,15 @@ from kernel_cache import KERNELS
 from penchant.live.following import apply_feed
 from penchant.model import EncodedPiece, SourceSettings
 from penchant.storage import FeedCursor, ReplaceSettings, Storage, SubmitPieces, open_storage
-from penchant.wire import decode_boosts, decode_filter, encode_settings
+from penchant.wire import encode_settings
+from penchant.wire.filters import decode_boosts, decode_filter
 from penchant_engine.attributes import Attribute, AttributeFilter, AttributeType, Boost, numbered
 from penchant_engine.compiling import load_kernels
-from penchant_engine.index import DISTANCE_SCALE, Booster, Filter, Snapshot
+from penchant_engine.index import Filter, Snapshot
+from penchant_engine.index.boosting import Booster
 from penchant_engine.index.compiled import engine
 from penchant_engine.index.compiled.samples import KINDS, WIDE_KINDS
+from penchant_engine.index.layout import DISTANCE_SCALE
 from penchant_lab.bench import catalogue
 
 pytestmark = pytest.mark.slow

@@ -14,13 +14,13 @@ import pytest
 
 from kernel_cache import KERNELS
 from penchant_engine.compiling import load_kernels
-from penchant_engine.index import build_segment, build_weights
+from penchant_engine.index.building import build_segment
 from penchant_engine.index.compiled import engine
 from penchant_engine.index.compiled.samples import SERVED
 from penchant_engine.index.layout import LikeMatrix
 from penchant_engine.index.people.likes import like_matrix
 from penchant_engine.index.people.order import order_of, successor_rows
-from penchant_engine.index.people.weights import AudienceWeights
+from penchant_engine.index.people.weights import AudienceWeights, build_weights
 from penchant_engine.model import IndexedPiece
 
 pytestmark = pytest.mark.slow

@@ -15,24 +15,17 @@ import pytest
 from answers import placed_taste
 from kernel_cache import KERNELS
 from penchant_engine.compiling import load_kernels
-from penchant_engine.index import (
-    NO_ATTRIBUTES,
-    BlendFactors,
-    BlendQuery,
-    Filter,
-    PersonBlend,
-    Popularity,
-    Snapshot,
-    SparseShares,
-    Strings,
-    best_of,
-    term_key,
-)
+from penchant_engine.index import Filter, Snapshot, Strings
 from penchant_engine.index.arrays import starts_of
 from penchant_engine.index.assembling import SegmentColumns, assemble, list_rows
+from penchant_engine.index.building import NO_ATTRIBUTES, term_key
 from penchant_engine.index.compiled import engine
 from penchant_engine.index.compiled.engine import SearchThreads
 from penchant_engine.index.compiled.samples import KINDS
+from penchant_engine.index.layout import BlendFactors, SparseShares
+from penchant_engine.index.people.personal import BlendQuery, PersonBlend
+from penchant_engine.index.people.popularity import Popularity
+from penchant_engine.index.queries import best_of
 from penchant_engine.model import Algorithm, Term
 from penchant_lab.bench import catalogue
 

@@ -40,9 +40,12 @@ from penchant.live.word_writer import WordWriter
 from penchant.model import MAX_PIECES_PER_SUBMISSION, SourceSettings
 from penchant.settings import NodeSettings
 from penchant.storage import SourceHead, SubmitPieces, open_storage
-from penchant.wire import decode_submission, encode_settings, encode_word_rule
+from penchant.wire import decode_submission, encode_settings
+from penchant.wire.words import encode_word_rule
 from penchant.words import WordRule, running_words
-from penchant_engine.index import Audience, AudienceWeights, FloatArray, IntArray, InteractionArrays, figures_of_person
+from penchant_engine.index import Audience, FloatArray, IntArray, InteractionArrays
+from penchant_engine.index.people.person import figures_of_person
+from penchant_engine.index.people.weights import AudienceWeights
 from penchant_engine.lists.personal import PersonalRanking
 from penchant_engine.lists.requests import ListRequest
 from penchant_engine.lists.similar import SimilarRanking

@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 
 from databases import prepare_file
 from penchant.cli.keys import keys
-from penchant.wire import signed_user
+from penchant.wire.signing import signed_user
 
 
 def run(data: Path, *words: str) -> Result:

@@ -11,7 +11,8 @@ from msgspec import structs
 from evaluation.conftest import drawn, evaluate, made
 from penchant.errors import InvalidInput
 from penchant.model import SourceSettings
-from penchant.wire import decode_stored_piece, encode, format_timestamp
+from penchant.wire import encode, format_timestamp
+from penchant.wire.stored import decode_stored_piece
 from penchant_engine.model import DAY_MS, WHOLE, Algorithm, IndexedPiece, InteractionType
 from penchant_lab.contenders import PENCHANT
 from penchant_lab.contest import Evaluation, as_json, conclude

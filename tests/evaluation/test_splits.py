@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from answers import rows_of_likes
 from evaluation.conftest import drawn, evaluate, made
 from penchant.errors import InvalidInput
-from penchant_engine.index import BoolArray
+from penchant_engine.index.layout import BoolArray
 from penchant_engine.model import DAY_MS, InteractionType, OrderUse
 from penchant_lab.contenders import PENCHANT
 from penchant_lab.histories import Knowledge, SourceHistory

@@ -19,7 +19,8 @@ from penchant.bootstrap import storage_of
 from penchant.cli.keys import make_key
 from penchant.service.administration import roll_secret
 from penchant.settings import NodeSettings
-from penchant.wire import MAX_SIGNED_S, format_timestamp, sign_user
+from penchant.wire import format_timestamp, sign_user
+from penchant.wire.signing import MAX_SIGNED_S
 
 pytestmark = [pytest.mark.stress, pytest.mark.timeout(7_200)]
 

@@ -21,7 +21,7 @@ from hostile.attacks import MIB
 from kernel_cache import KERNELS
 from penchant.bootstrap import storage_of
 from penchant.settings import NodeSettings
-from penchant.wire import stored_retention_days
+from penchant.wire.settings import stored_retention_days
 from penchant_engine.model import DAY_MS
 from visitors import HOME, Visitor, fields_of
 

@@ -12,11 +12,12 @@ import audience_reference
 import oracle
 from answers import rows_of_likes, snapshot_of
 from penchant.model import SourceSettings
-from penchant_engine.index import Audience, AudienceWeights, Tally, build_weights
+from penchant_engine.index import Audience, Tally
 from penchant_engine.index.people import tally
 from penchant_engine.index.people.figures import FullLike
 from penchant_engine.index.people.likes import Likes
 from penchant_engine.index.people.popularity import PieceCounts, PieceNumbers
+from penchant_engine.index.people.weights import AudienceWeights, build_weights
 from penchant_engine.index.strings import Strings
 from penchant_engine.model import DAY_MS, DEFAULT_INTERACTION_WEIGHTS, WHOLE, InteractionType, OrderUse
 from strategies import examples

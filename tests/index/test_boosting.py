@@ -11,7 +11,9 @@ from msgspec.structs import replace
 from filters_reference import FILTERS, holds
 from index.test_marking import NUMBERED, PHASES, filter_of, made
 from penchant_engine.attributes import Boost, boost_classes
-from penchant_engine.index import Booster, Filter, ScanQuery, best_of, score_scan
+from penchant_engine.index import Filter
+from penchant_engine.index.boosting import Booster
+from penchant_engine.index.queries import ScanQuery, best_of, score_scan
 from strategies import examples
 
 KEYS = st.lists(st.integers(-7, 7), min_size=12, max_size=12)

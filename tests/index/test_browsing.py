@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from answers import snapshot_of, stored
-from penchant_engine.index import (
+from penchant_engine.index import Snapshot
+from penchant_engine.index.browsing import (
     CategoryCount,
-    Snapshot,
     TermCount,
     TermPage,
     categories,

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penchant.model import SourceSettings
-from penchant_engine.index import EventPages, Likes, Tally
+from penchant_engine.index import Likes, Tally
 from penchant_engine.index.people import event_pages, likes
+from penchant_engine.index.people.event_pages import EventPages
 from penchant_engine.model import DAY_MS, WHOLE, InteractionType, event_code
 from strategies import examples
 

@@ -6,24 +6,22 @@ import numpy as np
 import pytest
 
 from answers import placed_taste
-from penchant_engine.index import (
-    NO_SHARES,
-    BlendFactors,
-    LikeShare,
-    PersonBlend,
-    Popularity,
+from penchant_engine.index import Snapshot
+from penchant_engine.index.building import term_table
+from penchant_engine.index.layout import NO_SHARES, BlendFactors, SparseShares
+from penchant_engine.index.people.audience import LikeShare
+from penchant_engine.index.people.explaining import (
+    MAX_NAMED_TERMS,
     ScoreParts,
-    Snapshot,
-    SparseShares,
     TermShare,
     TermShares,
     blended_parts,
     overlap_parts,
     similarity_shares,
     tellable,
-    term_table,
 )
-from penchant_engine.index.people.explaining import MAX_NAMED_TERMS
+from penchant_engine.index.people.personal import PersonBlend
+from penchant_engine.index.people.popularity import Popularity
 from penchant_engine.model import Algorithm, IndexedPiece, Term
 
 WAR, LOVE, SEA = (Term("theme", keyword) for keyword in ("war", "love", "sea"))

@@ -7,7 +7,8 @@ import pytest
 from answers import stored
 from factories import piece
 from fill_reference import DAY_MS, fill_place
-from penchant_engine.index import Filter, Snapshot, first_to_fill
+from penchant_engine.index import Filter, Snapshot
+from penchant_engine.index.filling import first_to_fill
 from penchant_engine.index.queries import ScanQuery, score_scan
 
 TODAY = 20_500

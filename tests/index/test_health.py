@@ -8,7 +8,8 @@ from hypothesis import given
 from answers import snapshot_of
 from index.test_browsing import changed, counted
 from penchant.findings import FlatCategory, Reach, normal_form, variants, vocabulary
-from penchant_engine.index import Filter, Snapshot, TermCount
+from penchant_engine.index import Filter, Snapshot
+from penchant_engine.index.browsing import TermCount
 from penchant_engine.model import MAX_TAKE, IndexedPiece, Term
 
 EVERYTHING = Filter(moment=1)

@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penchant.model import SourceSettings
-from penchant_engine.index import LikeCounts, Likes, Strings, Tally
+from penchant_engine.index import Likes, Strings, Tally
 from penchant_engine.index.layout import LikeMatrix
+from penchant_engine.index.people.likes import LikeCounts
 from penchant_engine.model import DAY_MS, InteractionType
 from strategies import examples
 

@@ -10,10 +10,13 @@ from hypothesis import strategies as st
 from filters_reference import ATTRIBUTES, EXTRAS, FILTERS, holds
 from penchant.live.array_files import Stamp, read_file, write_file
 from penchant.live.segment_files import SEGMENT
-from penchant.wire import decode_filter, decode_stored_marks, decode_stored_piece
+from penchant.wire.attributes import decode_stored_marks
+from penchant.wire.filters import decode_filter
+from penchant.wire.stored import decode_stored_piece
 from penchant_engine.attributes import Attribute, AttributeFilter, AttributeType, mark_of, numbered
-from penchant_engine.index import Filter, Snapshot, Strings, has_attributes, mark
+from penchant_engine.index import Filter, Snapshot, Strings
 from penchant_engine.index.masks import MAX_MASKS
+from penchant_engine.index.snapshot import has_attributes, mark
 from penchant_engine.model import IndexedPiece
 from strategies import examples
 

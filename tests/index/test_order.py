@@ -17,27 +17,17 @@ from answers import rows_of_likes, snapshot_of
 from audience_reference import Reference
 from order_reference import Like, Order, factors_of, ranks_of
 from penchant.model import SourceSettings
-from penchant_engine.index import (
-    Audience,
-    AudienceWeights,
-    IntArray,
-    InteractionArrays,
-    PeopleEvents,
-    Segment,
-    Snapshot,
-    Strings,
-    Tally,
-    build_segment,
-    build_weights,
-    figures_of_person,
-    people_table,
-)
+from penchant_engine.index import Audience, IntArray, InteractionArrays, Segment, Snapshot, Strings, Tally
+from penchant_engine.index.building import build_segment
 from penchant_engine.index.compiled import engine
 from penchant_engine.index.layout import LikeMatrix
 from penchant_engine.index.people import order
 from penchant_engine.index.people.figures import SourceFigures
 from penchant_engine.index.people.likes import like_matrix
 from penchant_engine.index.people.order import RECENCY, OwnLikes, direction_of, like_factors, order_of, successor_rows
+from penchant_engine.index.people.person import figures_of_person
+from penchant_engine.index.people.table import PeopleEvents, people_table
+from penchant_engine.index.people.weights import AudienceWeights, build_weights
 from penchant_engine.model import (
     DEFAULT_INTERACTION_WEIGHTS,
     IndexedPiece,

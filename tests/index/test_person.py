@@ -11,16 +11,15 @@ from hypothesis import strategies as st
 import profile_reference
 from answers import snapshot_of, stored
 from penchant.model import SourceSettings
-from penchant_engine.index import (
-    IntArray,
-    InteractionArrays,
-    Snapshot,
+from penchant_engine.index import IntArray, InteractionArrays, Snapshot
+from penchant_engine.index.compiled import engine
+from penchant_engine.index.people.person import (
+    CountedPreferences,
+    facts_of_pieces,
     figures_of_person,
     profile_of_person,
     strongest_terms,
 )
-from penchant_engine.index.compiled import engine
-from penchant_engine.index.people.person import CountedPreferences, facts_of_pieces
 from penchant_engine.model import DAY_MS, InteractionType, Preferences, StoredInteraction, Term, most_likes
 from strategies import CATALOGUES, CATEGORY_WEIGHTS, PIECE_IDS, examples
 

@@ -9,22 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penchant.model import SourceSettings
-from penchant_engine.index import (
-    Audience,
-    BlendFactors,
-    BlendQuery,
-    Filter,
-    PeopleTastes,
-    PersonBlend,
-    PersonFigures,
-    PieceAppeal,
-    Popularity,
-    best_of,
-)
+from penchant_engine.index import Audience, Filter, PersonFigures
 from penchant_engine.index.compiled import engine
-from penchant_engine.index.layout import PersonPairs
+from penchant_engine.index.layout import BlendFactors, PersonPairs
 from penchant_engine.index.people import order
 from penchant_engine.index.people.person import CountedPreferences, ValuedRows, taste_of_values
+from penchant_engine.index.people.personal import BlendQuery, PersonBlend
+from penchant_engine.index.people.popularity import Popularity
+from penchant_engine.index.people.prospects import PeopleTastes, PieceAppeal
+from penchant_engine.index.queries import best_of
 from penchant_engine.model import NO_PREFERENCES, OrderUse
 from people_tables import made, table_of, weights_of
 from strategies import examples

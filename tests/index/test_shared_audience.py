@@ -6,17 +6,11 @@ import numpy as np
 import pytest
 
 from answers import EVERYTHING, snapshot_of, stored
-from penchant_engine.index import (
-    Audience,
-    AudienceWeights,
-    MeanQuery,
-    PartQuery,
-    SharedLikes,
-    SharedQuery,
-    SimilarityQuery,
-    Snapshot,
-    best_of,
-)
+from penchant_engine.index import Audience, Snapshot
+from penchant_engine.index.people.shared_audience import MeanQuery, SharedLikes, SharedQuery
+from penchant_engine.index.people.weights import AudienceWeights
+from penchant_engine.index.queries import PartQuery, best_of
+from penchant_engine.index.similarity import SimilarityQuery
 from penchant_engine.index.strings import Strings
 
 UNIT = 1 << 20

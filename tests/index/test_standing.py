@@ -8,24 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from answers import TERMS, placed_taste, snapshot_of, stored
-from penchant_engine.index import (
-    BlendFactors,
-    BlendQuery,
-    Filter,
-    GivenPieces,
-    PersonBlend,
-    PlacedTaste,
-    SimilarityQuery,
-    Snapshot,
-    SparseShares,
-    best_of,
-    blended_parts,
-    key_of,
-    offer_of,
-)
-from penchant_engine.index.boosting import PiecePosition, count_ahead
+from penchant_engine.index import Filter, Snapshot
+from penchant_engine.index.boosting import PiecePosition, count_ahead, key_of, offer_of
+from penchant_engine.index.layout import BlendFactors, SparseShares
+from penchant_engine.index.masks import GivenPieces
 from penchant_engine.index.part import MAX_TASTES
+from penchant_engine.index.people.explaining import blended_parts
+from penchant_engine.index.people.person import PlacedTaste
+from penchant_engine.index.people.personal import BlendQuery, PersonBlend
 from penchant_engine.index.people.popularity import Popularity
+from penchant_engine.index.queries import best_of
+from penchant_engine.index.similarity import SimilarityQuery
 from penchant_engine.model import Algorithm
 from strategies import CATALOGUES, CATEGORY_WEIGHTS, PIECES
 

@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 from answers import rows_of_likes, snapshot_of
 from audience_reference import Reference, grade
 from order_reference import Like, ranks_of
-from penchant_engine.index import Audience, AudienceWeights, Segment, SparseShares, build_weights
+from penchant_engine.index import Audience, Segment
 from penchant_engine.index.arrays import exact_sum
 from penchant_engine.index.compiled import engine
 from penchant_engine.index.compiled.ridge_exact import nearest_pieces
 from penchant_engine.index.compiled.ridge_kernels import _is_nearer as is_nearer
-from penchant_engine.index.layout import LikeSeeds
+from penchant_engine.index.layout import LikeSeeds, SparseShares
 from penchant_engine.index.people.likes import latest_likes, like_matrix
 from penchant_engine.index.people.order import order_of
-from penchant_engine.index.people.weights import no_likes
+from penchant_engine.index.people.weights import AudienceWeights, build_weights, no_likes
 from penchant_engine.model import WHOLE, OrderUse, grades_of_weight
 from strategies import CATALOGUES, CATEGORY_WEIGHTS, examples
 

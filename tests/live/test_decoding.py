@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 
 from penchant.live.decoding import PieceReader
 from penchant.storage import PieceChange
-from penchant.wire import decode_stored_piece, decode_submission
+from penchant.wire import decode_submission
+from penchant.wire.stored import decode_stored_piece
 from penchant_engine.attributes import Attribute, AttributeType
-from penchant_engine.index import Strings, build_segment
+from penchant_engine.index import Strings
+from penchant_engine.index.building import build_segment
 from strategies import examples
 
 TEXT = st.characters(codec="utf-8", exclude_categories=["C"])

@@ -31,7 +31,8 @@ from penchant.service.lists.answers import content_of
 from penchant.service.lists.inputs import LiveInputs
 from penchant.settings import CurrentSettings, NodeSettings
 from penchant.telemetry import Metrics
-from penchant.wire import decode_preferences, decode_submission, encode, stored_retention_days
+from penchant.wire import decode_preferences, decode_submission, encode
+from penchant.wire.settings import stored_retention_days
 from penchant_engine.index import snapshot
 from penchant_engine.index.people import person
 from penchant_engine.lists.personal import PersonalRanking

@@ -11,7 +11,9 @@ import pytest
 from penchant.model import PlacementKind
 from penchant.service.lists.inputs import ListInputs
 from penchant.service.lists.kinds import KINDS, ListWish, RankingKind
-from penchant_engine.index import IntArray, Part, PartQuery, ScanQuery
+from penchant_engine.index import IntArray
+from penchant_engine.index.part import Part
+from penchant_engine.index.queries import PartQuery, ScanQuery
 from penchant_engine.lists.ranking import ListRanking
 from penchant_engine.lists.reasons import PartReason, Reasons
 from penchant_engine.model import DAY_MS

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penchant.service.placements.versions import BucketRun, bucket_of, reassigned, variant_at
-from penchant.wire import BUCKETS
+from penchant.wire.placements import BUCKETS
 from strategies import examples
 
 NAMES = "abcdefgh"

@@ -13,7 +13,7 @@ from penchant.errors import Overloaded, PreviewTooLarge
 from penchant.live import audience_follower
 from penchant.service import shares
 from penchant.settings import NodeSettings
-from penchant.wire import decode_preview
+from penchant.wire.settings import decode_preview
 from penchant_engine.index.segment import MAX_NORMS
 from penchant_engine.lists.requests import ListRequest
 from penchant_engine.model import InteractionType

@@ -22,7 +22,8 @@ from penchant.service.lists.kinds import rank_personal
 from penchant.service.lists.previews import Previews
 from penchant.service.usage import Usage
 from penchant.settings import NodeSettings
-from penchant.wire import PreviewWish, RecommendedPiece
+from penchant.wire.answers import RecommendedPiece
+from penchant.wire.settings import PreviewWish
 from penchant_engine.lists.requests import ListRequest
 from penchant_engine.model import DAY_MS
 from tenants import Tenant, tenant_of

@@ -14,21 +14,15 @@ from fill_reference import fill_place
 from penchant.live.views import View
 from penchant.model import SourceSettings
 from penchant.storage import SourceHead
-from penchant_engine.index import (
-    Audience,
-    AudienceWeights,
-    OverlapQuery,
-    Part,
-    PersonFigures,
-    Snapshot,
-    Strings,
-    best_of,
-    liked_terms,
-    offer_of,
-)
+from penchant_engine.index import Audience, PersonFigures, Snapshot, Strings
 from penchant_engine.index.best import Hits
+from penchant_engine.index.boosting import offer_of
 from penchant_engine.index.masks import Filter
+from penchant_engine.index.part import Part
 from penchant_engine.index.people.order import OwnLikes
+from penchant_engine.index.people.personal import OverlapQuery, liked_terms
+from penchant_engine.index.people.weights import AudienceWeights
+from penchant_engine.index.queries import best_of
 from penchant_engine.lists import arranging
 from penchant_engine.lists import ranking as ranking_module
 from penchant_engine.lists.marks import marks_of

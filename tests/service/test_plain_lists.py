@@ -13,13 +13,15 @@ from penchant.live.views import View
 from penchant.model import SourceSettings
 from penchant.service.lists.answers import content_of
 from penchant.storage import SourceHead
-from penchant.wire import RecommendedPiece, encode
+from penchant.wire import encode
+from penchant.wire.answers import RecommendedPiece
 from penchant_engine.compiling import load_kernels
-from penchant_engine.index import Audience, Filter, PeopleTable, PieceCounts, Snapshot
+from penchant_engine.index import Audience, Filter, PieceCounts, Snapshot
 from penchant_engine.index.compiled import engine
 from penchant_engine.index.compiled.samples import LISTS, SERVED
 from penchant_engine.index.layout import LANES
 from penchant_engine.index.people import order, people_lists
+from penchant_engine.index.people.table import PeopleTable
 from penchant_engine.lists.personal import PersonalRanking
 from penchant_engine.lists.plain_lists import PlainLists
 from penchant_engine.lists.requests import ListRequest

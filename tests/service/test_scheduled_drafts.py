@@ -24,7 +24,8 @@ from penchant.settings import CurrentSettings, GroupSettings, NodeSettings, Plan
 from penchant.storage.drafts import DraftRow
 from penchant.storage.rows.tables import drafts
 from penchant.storage.schema import keys
-from penchant.wire import DraftEdits, decode_submission, encode
+from penchant.wire import decode_submission, encode
+from penchant.wire.drafts.edits import DraftEdits
 
 NEWSROOM = GroupSettings(group="newsroom", account="a", role=Role.EDITOR)
 LATER_MS = 60_000

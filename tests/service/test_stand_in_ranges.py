@@ -10,9 +10,10 @@ from penchant.errors import Refused
 from penchant_batch import stand_ins as stand_in_ranges
 from penchant_batch.executor import Executor, WorkPlan, executor_of
 from penchant_batch.stand_ins import search_by
-from penchant_engine.index import AudienceWeights, Segment, build_weights
+from penchant_engine.index import Segment
 from penchant_engine.index.layout import LikeMatrix
 from penchant_engine.index.people.likes import like_matrix
+from penchant_engine.index.people.weights import AudienceWeights, build_weights
 from people_tables import made
 
 PIECES = 45

@@ -13,8 +13,8 @@ from penchant.live.following import apply_feed
 from penchant.live.word_writer import WordCursor, WordWriter, replace_settings
 from penchant.model import EncodedPiece, SourceSettings
 from penchant.storage import ReplaceSettings, SourceHead, Storage, SubmitPieces, WordRules, WordRulesChanged
-from penchant.wire import decode_words, encode_settings, encode_word_rule, encode_words
-from penchant.wire.words import key_of_rule
+from penchant.wire import encode_settings
+from penchant.wire.words import decode_words, encode_word_rule, encode_words, key_of_rule
 from penchant.words import WordRule
 from penchant_engine.index import Snapshot
 from storage.commands import cursor, done, head

@@ -8,7 +8,8 @@ import pytest
 from acceptance.processes import waited_for
 from factories import piece
 from penchant.web.dashboard.shown import LANGUAGE_NAMES, language
-from penchant.wire import SAMPLES, components
+from penchant.wire.samples import SAMPLES
+from penchant.wire.schemas import components
 from penchant.words import LANGUAGES
 from serving import Service
 from visitors import HOME, Visitor, fields_of, text_of, words

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from filters_reference import EXTRAS, FILTERS, holds
 from penchant.web.dashboard.rows.clauses import ClauseRow, filter_of, filter_rows, join_values, split_values
 from penchant.web.dashboard.rows.fields import COLUMNS, FieldContext, kept, read_fields, widget_of, write_fields
-from penchant.wire import PLACEMENT, decode_placement, encode
+from penchant.wire import encode
+from penchant.wire.placements import PLACEMENT, decode_placement
 from placements_given import PLACEMENTS, RULES, SOURCE
 
 CONTEXT = FieldContext(

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from penchant.errors import InvalidInput, InvalidSyntax
-from penchant.wire import MAX_FILTER_BYTES, decode_filter, decode_settings, encode_settings, read_filter
+from penchant.wire import decode_settings, encode_settings
+from penchant.wire.filters import MAX_FILTER_BYTES, decode_filter, read_filter
 from penchant_engine.attributes import Attribute, AttributeType
 
 ATTRIBUTES = {kind.value: Attribute(kind, f"/{kind.value}") for kind in AttributeType}

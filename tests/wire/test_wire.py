@@ -15,23 +15,21 @@ from hypothesis import strategies as st
 from penchant.errors import Fault, InvalidInput, InvalidSyntax, PenchantError, TooManyEntries
 from penchant.model import PieceLimits, SourceSettings
 from penchant.wire import (
-    decode_ids,
-    decode_interaction_lines,
-    decode_interactions,
-    decode_likings,
     decode_list,
-    decode_preview,
     decode_settings,
-    decode_stored_piece,
     decode_submission,
     encode_settings,
     format_timestamp,
-    parse_date,
-    parse_interaction_timestamp,
     parse_timestamp,
     recording,
 )
+from penchant.wire.lists import decode_ids
+from penchant.wire.preferences import decode_likings
+from penchant.wire.recording import decode_interaction_lines, decode_interactions
+from penchant.wire.settings import decode_preview
+from penchant.wire.stored import decode_stored_piece
 from penchant.wire.syntax import require_syntax
+from penchant.wire.times import parse_date, parse_interaction_timestamp
 from penchant_engine.model import Term
 from strategies import examples
 

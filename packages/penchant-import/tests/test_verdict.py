@@ -12,7 +12,7 @@ from import_folders import Folder, run
 from penchant.importing import StoredTarget, count_figures, sampled_source
 from penchant.model import SourceSettings
 from penchant.storage import Storage
-from penchant.wire import read_settings
+from penchant.wire.settings import read_settings
 from penchant.words import WordRule
 from penchant_import.advice import ImportVerdict, judge, verdict_lines
 from penchant_import.hosting import Settings

@@ -12,7 +12,8 @@ from penchant.cli.host import CommandHost
 from penchant.errors import InvalidInput, Refused
 from penchant.importing import StoredTarget
 from penchant.vocabulary import MAX_ENTRIES, Vocabulary
-from penchant.wire import read_settings, read_vocabulary
+from penchant.wire.settings import read_settings
+from penchant.wire.words import read_vocabulary
 from penchant_import import vocabularies
 from penchant_import.files import UnreadableFile
 from penchant_import.hosting import Settings

@@ -14,16 +14,10 @@ from penchant.service.people import oldest_kept
 from penchant.storage import InteractionQuery, Storage, user_key
 from penchant.wire import decode_preferences
 from penchant_batch.people_columns import events_of, read_columns
-from penchant_engine.index import (
-    InteractionArrays,
-    PeopleTastes,
-    PersonFigures,
-    PieceAppeal,
-    Snapshot,
-    Strings,
-    figures_of_person,
-    people_table,
-)
+from penchant_engine.index import InteractionArrays, PersonFigures, Snapshot, Strings
+from penchant_engine.index.people.person import figures_of_person
+from penchant_engine.index.people.prospects import PeopleTastes, PieceAppeal
+from penchant_engine.index.people.table import people_table
 from penchant_engine.model import DAY_MS, MAX_PROFILE_INTERACTIONS
 
 MAX_PEOPLE = 100_000

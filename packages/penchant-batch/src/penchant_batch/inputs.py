@@ -28,19 +28,11 @@ from penchant.wire import decode_preferences, decode_stored_settings, encode_set
 from penchant_batch.executor import Files, WorkPlan
 from penchant_batch.people_columns import PeopleColumns, events_of, read_columns
 from penchant_batch.placement_facts import FACTS, BulkPlacement, FactsReader, PlacementFacts, RecordedEvents, half_lives
-from penchant_engine.index import (
-    Audience,
-    AudienceWeights,
-    FloatArray,
-    LatestEvents,
-    PeopleTable,
-    Snapshot,
-    Strings,
-    Tally,
-    people_table,
-)
-from penchant_engine.index.people.likes import PAIR_SHIFT, PERSON_SHIFT, build_likes, latest_of
+from penchant_engine.index import Audience, FloatArray, Snapshot, Strings, Tally
+from penchant_engine.index.people.likes import PAIR_SHIFT, PERSON_SHIFT, LatestEvents, build_likes, latest_of
 from penchant_engine.index.people.popularity import PieceCounts
+from penchant_engine.index.people.table import PeopleTable, people_table
+from penchant_engine.index.people.weights import AudienceWeights
 from penchant_engine.model import DAY_MS, Preferences
 
 CONTEXT, COUNTS, SAID = "context", "counts", "said"

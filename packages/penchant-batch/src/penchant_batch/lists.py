@@ -19,7 +19,9 @@ from penchant.service.lists.answers import PersonalResult, personal_result_of, p
 from penchant.service.lists.inputs import PersonHistory
 from penchant.service.lists.kinds import PlacementRequest, rank_personal
 from penchant.service.placements.lists import answers_by
-from penchant.wire import PlacedPiece, RecommendationResult, RecommendedPiece, StatedLikings, encode
+from penchant.wire import StatedLikings, encode
+from penchant.wire.answers import RecommendationResult, RecommendedPiece
+from penchant.wire.placement_answers import PlacedPiece
 from penchant_batch.executor import Files, Work
 from penchant_batch.inputs import BulkInputs, read_inputs
 from penchant_engine.compiling import load_kernels

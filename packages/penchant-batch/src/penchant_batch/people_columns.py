@@ -9,9 +9,10 @@ import numpy as np
 from penchant.errors import UnknownSource
 from penchant.live.views import View
 from penchant.storage import InteractionPage, SourceHead, Storage
-from penchant_engine.index import IntArray, PeopleEvents, Strings
+from penchant_engine.index import IntArray, Strings
 from penchant_engine.index.people.event_pages import KeyColumn, least_values, no_words, number_keys, words_of_keys
 from penchant_engine.index.people.likes import Words
+from penchant_engine.index.people.table import PeopleEvents
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -18,7 +18,7 @@ from penchant.service.placements.versions import PlacementInForce, read_row
 from penchant.storage import Storage
 from penchant.storage.impressions import ImpressionStore
 from penchant.storage.placements import PlacementRow, PlacementStore
-from penchant.wire import ListRules
+from penchant.wire.placements import ListRules
 from penchant_engine.index import FloatArray, IntArray, PieceCounts, Segment, Strings
 from penchant_engine.index.arrays import starts_of
 from penchant_engine.index.records import ArrayMembers

@@ -13,10 +13,12 @@ from penchant.service.lists.inputs import LiveInputs
 from penchant.service.shares import heavy_shares
 from penchant.storage import SourceHead, source_id
 from penchant.telemetry import Metrics
-from penchant.wire import ProspectList, ProspectScore
+from penchant.wire.answers import ProspectList, ProspectScore
 from penchant_batch.everybody import Everybody
 from penchant_engine.bounded_cache import BoundedCache
-from penchant_engine.index import Audience, BlendFactors, Filter, PieceAppeal
+from penchant_engine.index import Audience, Filter
+from penchant_engine.index.layout import BlendFactors
+from penchant_engine.index.people.prospects import PieceAppeal
 from penchant_engine.lists.personal import blending_of, popular_at
 from penchant_engine.lists.requests import moment_of
 from penchant_engine.model import DAY_MS

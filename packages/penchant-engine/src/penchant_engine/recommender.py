@@ -27,20 +27,17 @@ from penchant_engine.index import (
     Audience,
     FloatArray,
     InteractionArrays,
-    PeopleEvents,
-    PeopleTable,
     PersonFigures,
     PieceCounts,
     Snapshot,
     Strings,
     Tally,
-    build_weights,
-    figures_of_person,
-    makes_weights,
-    people_table,
-    profile_of_person,
 )
+from penchant_engine.index.compiled.engine import makes_weights
 from penchant_engine.index.compiled.samples import LISTS
+from penchant_engine.index.people.person import figures_of_person, profile_of_person
+from penchant_engine.index.people.table import PeopleEvents, PeopleTable, people_table
+from penchant_engine.index.people.weights import build_weights
 from penchant_engine.interactions import Interactions, kind_of
 from penchant_engine.lists.personal import PersonalRanking
 from penchant_engine.lists.picks import PickRanking

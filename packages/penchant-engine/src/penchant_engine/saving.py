@@ -13,15 +13,9 @@ from numpy.typing import NDArray
 
 from penchant_engine.attributes import Attribute, AttributeType
 from penchant_engine.errors import InvalidInput
-from penchant_engine.index import (
-    Audience,
-    AudienceWeights,
-    PeopleTable,
-    PieceCounts,
-    Segment,
-    Snapshot,
-    Strings,
-)
+from penchant_engine.index import Audience, PieceCounts, Segment, Snapshot, Strings
+from penchant_engine.index.people.table import PeopleTable
+from penchant_engine.index.people.weights import AudienceWeights
 from penchant_engine.interactions import Interactions
 from penchant_engine.model import Blend, InteractionType, OrderUse, Preferences, RankingSettings, Term
 from penchant_engine.views import CatalogueView

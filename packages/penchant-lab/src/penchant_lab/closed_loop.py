@@ -20,17 +20,10 @@ import numpy as np
 from penchant.errors import InvalidInput
 from penchant.model import SourceSettings
 from penchant_engine.computed import computed
-from penchant_engine.index import (
-    Audience,
-    BoolArray,
-    FloatArray,
-    IntArray,
-    InteractionArrays,
-    Snapshot,
-    Tally,
-    figures_of_person,
-)
+from penchant_engine.index import Audience, FloatArray, IntArray, InteractionArrays, Snapshot, Tally
+from penchant_engine.index.layout import BoolArray
 from penchant_engine.index.people.figures import HUNDREDTHS
+from penchant_engine.index.people.person import figures_of_person
 from penchant_engine.lists.personal import PersonalRanking
 from penchant_engine.model import DAY_MS, Algorithm, Blend, InteractionType, StoredInteraction
 from penchant_engine.views import CatalogueView

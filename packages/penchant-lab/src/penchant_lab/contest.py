@@ -17,7 +17,8 @@ import numpy as np
 
 from penchant.wire import encode
 from penchant_engine.computed import computed
-from penchant_engine.index import BoolArray, FloatArray, IntArray
+from penchant_engine.index import FloatArray, IntArray
+from penchant_engine.index.layout import BoolArray
 from penchant_lab import metrics
 from penchant_lab.contenders import CONTENT, FITTED, PENCHANT, POPULAR, Contenders, taking_part
 from penchant_lab.foreign_lists import ForeignLists

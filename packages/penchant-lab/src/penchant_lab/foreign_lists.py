@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from penchant.errors import InvalidInput
-from penchant_engine.index import BoolArray, FloatArray, IntArray
+from penchant_engine.index import FloatArray, IntArray
+from penchant_engine.index.layout import BoolArray
 from penchant_lab.histories import SourceHistory
 from penchant_lab.metrics import NOTHING, RECALLED
 from penchant_lab.trials import Trial

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from penchant.model import SourceSettings
 from penchant_engine.computed import computed
-from penchant_engine.index import BoolArray, IntArray
+from penchant_engine.index import IntArray
+from penchant_engine.index.layout import BoolArray
 from penchant_engine.model import SEEN_TYPES, IndexedPiece, InteractionType
 
 TYPES = tuple(InteractionType)

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from penchant_engine.index import BoolArray, FloatArray, IntArray
+from penchant_engine.index import FloatArray, IntArray
+from penchant_engine.index.layout import BoolArray
 
 RANKED = 10
 """Entries that NDCG, coverage, Gini and novelty look at."""

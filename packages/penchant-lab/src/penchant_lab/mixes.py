@@ -8,7 +8,8 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from penchant_engine.index import BoolArray, IntArray
+from penchant_engine.index import IntArray
+from penchant_engine.index.layout import BoolArray
 from penchant_engine.model import WHOLE, InteractionType
 from penchant_lab.histories import NUMBERS, Events, Knowledge
 

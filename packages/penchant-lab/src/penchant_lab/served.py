@@ -10,17 +10,10 @@ from penchant.live.audience_files import weigh
 from penchant.model import SourceSettings
 from penchant.service.like_mix import mix_of_likes, mix_sentence
 from penchant.service.lists.previews import WEIGHED_BY
-from penchant_engine.index import (
-    Audience,
-    AudienceWeights,
-    FullLike,
-    IntArray,
-    InteractionArrays,
-    Snapshot,
-    Strings,
-    Tally,
-    figures_of_person,
-)
+from penchant_engine.index import Audience, IntArray, InteractionArrays, Snapshot, Strings, Tally
+from penchant_engine.index.people.figures import FullLike
+from penchant_engine.index.people.person import figures_of_person
+from penchant_engine.index.people.weights import AudienceWeights
 from penchant_engine.lists.personal import PersonalRanking
 from penchant_engine.lists.requests import ListRequest
 from penchant_engine.model import DAY_MS, MAX_PROFILE_INTERACTIONS, Algorithm, IndexedPiece, StoredInteraction, Term

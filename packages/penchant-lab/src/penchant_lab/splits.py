@@ -12,7 +12,8 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 
 from penchant.model import SourceSettings
-from penchant_engine.index import BoolArray, FloatArray, IntArray
+from penchant_engine.index import FloatArray, IntArray
+from penchant_engine.index.layout import BoolArray
 from penchant_engine.model import InteractionType, OrderUse
 from penchant_lab.histories import Events, Knowledge
 

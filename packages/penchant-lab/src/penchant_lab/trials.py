@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from penchant.errors import InvalidInput
-from penchant_engine.index import BoolArray, FloatArray, IntArray
+from penchant_engine.index import FloatArray, IntArray
+from penchant_engine.index.layout import BoolArray
 from penchant_engine.model import InteractionType
 from penchant_lab import metrics
 from penchant_lab.histories import Knowledge, SourceHistory, relevant_pieces

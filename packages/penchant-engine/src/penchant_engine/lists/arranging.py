@@ -15,7 +15,8 @@ import numpy as np
 from msgspec.structs import replace
 
 from penchant_engine.attributes import BOOST_SCALE, Boost, boost_classes
-from penchant_engine.index import Filter, Strings, matches
+from penchant_engine.index import Filter, Strings
+from penchant_engine.index.boosting import matches
 from penchant_engine.lists.requests import ListDemands, Quota
 from penchant_engine.model import MAX_TAKE
 from penchant_engine.ranking import (

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from penchant_engine.index import Availability, matches
+from penchant_engine.index.boosting import Availability, matches
 from penchant_engine.lists.requests import ListRequest, moment_of
 from penchant_engine.model import DAY_MS
 from penchant_engine.moments import format_timestamp

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable
 
-from penchant_engine.index import Snapshot, mark_of
+from penchant_engine.index import Snapshot
+from penchant_engine.index.strings import mark_of
 from penchant_engine.model import MARK_BYTES
 
 

@@ -15,32 +15,16 @@ from msgspec.structs import replace
 
 from penchant_engine import ranking
 from penchant_engine.computed import computed
-from penchant_engine.index import (
-    NO_SHARES,
-    Audience,
-    Availability,
-    BlendFactors,
-    BlendQuery,
-    FillKey,
-    Filter,
-    IntArray,
-    LikeShare,
-    OverlapQuery,
-    PartQuery,
-    PersonBlend,
-    PersonFigures,
-    Popularity,
-    ScoreParts,
-    Strings,
-    blended_parts,
-    count_before,
-    fill_keys,
-    first_to_fill,
-    keyword_parts,
-    liked_terms,
-    overlap_parts,
-    rows_of,
-)
+from penchant_engine.index import Audience, Filter, IntArray, PersonFigures, Strings
+from penchant_engine.index.boosting import Availability
+from penchant_engine.index.filling import FillKey, count_before, fill_keys, first_to_fill
+from penchant_engine.index.layout import NO_SHARES, BlendFactors
+from penchant_engine.index.masks import rows_of
+from penchant_engine.index.people.audience import LikeShare
+from penchant_engine.index.people.explaining import ScoreParts, blended_parts, overlap_parts
+from penchant_engine.index.people.personal import BlendQuery, OverlapQuery, PersonBlend, keyword_parts, liked_terms
+from penchant_engine.index.people.popularity import Popularity
+from penchant_engine.index.queries import PartQuery
 from penchant_engine.lists.hurdles import Hurdle, Remedy
 from penchant_engine.lists.ranking import QUICK_PIECES, ListRanking
 from penchant_engine.lists.reasons import LikeReason, PartReason, Reasons, RuleReason, reasons_of_parts

@@ -14,7 +14,9 @@ from msgspec.structs import replace
 
 from penchant_engine import ranking
 from penchant_engine.computed import computed
-from penchant_engine.index import Audience, Filter, GivenPieces, PersonFigures, offer_of
+from penchant_engine.index import Audience, Filter, PersonFigures
+from penchant_engine.index.boosting import offer_of
+from penchant_engine.index.masks import GivenPieces
 from penchant_engine.lists.arranging import Arrangement
 from penchant_engine.lists.personal import PersonalRanking
 from penchant_engine.lists.reasons import Reasons, RuleReason

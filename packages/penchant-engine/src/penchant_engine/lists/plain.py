@@ -9,17 +9,9 @@ from typing import ClassVar
 import numpy as np
 
 from penchant_engine.computed import computed
-from penchant_engine.index import (
-    Audience,
-    FloatArray,
-    PartQuery,
-    PieceCounts,
-    ScanQuery,
-    newness_scan,
-    popularity_scan,
-    score_scan,
-    shares_of,
-)
+from penchant_engine.index import Audience, FloatArray, PieceCounts
+from penchant_engine.index.people.popularity import shares_of
+from penchant_engine.index.queries import PartQuery, ScanQuery, newness_scan, popularity_scan, score_scan
 from penchant_engine.lists.personal import popular_at
 from penchant_engine.lists.ranking import QUICK_PIECES, ListRanking
 from penchant_engine.lists.reasons import PartReason, Reasons

@@ -10,7 +10,9 @@ import numpy as np
 
 from penchant_engine import ranking
 from penchant_engine.computed import computed
-from penchant_engine.index import Audience, Filter, IntArray, PeopleLists, PeopleTable
+from penchant_engine.index import Audience, Filter, IntArray
+from penchant_engine.index.people.people_lists import PeopleLists
+from penchant_engine.index.people.table import PeopleTable
 from penchant_engine.lists.personal import blending_of, popular_at
 from penchant_engine.model import MAX_TAKE
 from penchant_engine.views import CatalogueView

@@ -17,17 +17,10 @@ from msgspec.structs import replace
 from penchant_engine import ranking
 from penchant_engine.attributes import BOOST_SCALE
 from penchant_engine.computed import computed
-from penchant_engine.index import (
-    DISTANCE_SCALE,
-    Availability,
-    Booster,
-    Filter,
-    PartQuery,
-    best_of,
-    key_of,
-    most_listed,
-    offer_of,
-)
+from penchant_engine.index import Filter
+from penchant_engine.index.boosting import Availability, Booster, key_of, offer_of
+from penchant_engine.index.layout import DISTANCE_SCALE
+from penchant_engine.index.queries import PartQuery, best_of, most_listed
 from penchant_engine.lists.arranging import Arrangement, arrange, block_end
 from penchant_engine.lists.hurdles import Hurdle, common_hurdles
 from penchant_engine.lists.marks import mark_count, marks_of

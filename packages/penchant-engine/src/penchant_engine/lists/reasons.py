@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-from penchant_engine.index import ScoreParts, TermShares, tellable
+from penchant_engine.index.people.explaining import ScoreParts, TermShares, tellable
 from penchant_engine.model import Term
 
 Stated = Literal["liked", "disliked"]

@@ -11,19 +11,12 @@ from msgspec.structs import replace
 
 from penchant_engine.computed import computed
 from penchant_engine.errors import TooFewPieces
-from penchant_engine.index import (
-    LEAST_PEOPLE,
-    Audience,
-    Availability,
-    Filter,
-    MeanQuery,
-    PartQuery,
-    SharedAudience,
-    SharedQuery,
-    SimilarityQuery,
-    TermShares,
-    similarity_shares,
-)
+from penchant_engine.index import Audience, Filter
+from penchant_engine.index.boosting import Availability
+from penchant_engine.index.people.explaining import LEAST_PEOPLE, TermShares, similarity_shares
+from penchant_engine.index.people.shared_audience import MeanQuery, SharedAudience, SharedQuery
+from penchant_engine.index.queries import PartQuery
+from penchant_engine.index.similarity import SimilarityQuery
 from penchant_engine.lists.hurdles import Hurdle
 from penchant_engine.lists.ranking import ListRanking
 from penchant_engine.lists.reasons import Reasons, named_terms

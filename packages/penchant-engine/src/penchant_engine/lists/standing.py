@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from penchant_engine.errors import UnknownPiece
-from penchant_engine.index import offer_of
+from penchant_engine.index.boosting import offer_of
 from penchant_engine.lists.hurdles import Hurdle
 from penchant_engine.lists.ranking import ListRanking
 from penchant_engine.lists.reasons import Reasons

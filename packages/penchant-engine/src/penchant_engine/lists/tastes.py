@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from penchant_engine.index import Filter, IntArray, Snapshot, term_key
+from penchant_engine.index import Filter, IntArray, Snapshot
+from penchant_engine.index.building import term_key
 from penchant_engine.model import Term
 
 LEAST_SHOWN = 5

@@ -15,19 +15,13 @@ import numpy as np
 from penchant.live.following import apply_feed
 from penchant.live.segment_files import MAX_MERGED
 from penchant.storage import SourceHead, Storage, open_storage
-from penchant_engine.index import (
-    BlendFactors,
-    BlendQuery,
-    Filter,
-    PersonBlend,
-    PlacedTaste,
-    Popularity,
-    Segment,
-    Snapshot,
-    SparseShares,
-    best_of,
-)
+from penchant_engine.index import Filter, Segment, Snapshot
 from penchant_engine.index.compiled import engine
+from penchant_engine.index.layout import BlendFactors, SparseShares
+from penchant_engine.index.people.person import PlacedTaste
+from penchant_engine.index.people.personal import BlendQuery, PersonBlend
+from penchant_engine.index.people.popularity import Popularity
+from penchant_engine.index.queries import best_of
 from penchant_engine.model import MAX_TAKE, Algorithm, IndexedPiece
 from penchant_lab.bench.report import BenchReport, alternated, p99
 from penchant_lab.bench.server import BenchTarget

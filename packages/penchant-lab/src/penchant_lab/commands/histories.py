@@ -20,15 +20,10 @@ from penchant.importing import numbered_lines
 from penchant.model import MAX_INTERACTIONS_PER_REQUEST, MAX_PIECES_PER_SUBMISSION, SourceSettings
 from penchant.settings import NodeSettings
 from penchant.storage import Erasure, Storage, user_key
-from penchant.wire import (
-    PieceReading,
-    decode_interaction_lines,
-    decode_settings,
-    decode_stored_piece,
-    decode_stored_settings,
-    decode_submission,
-    encode_word_rule,
-)
+from penchant.wire import decode_settings, decode_stored_settings, decode_submission
+from penchant.wire.recording import decode_interaction_lines
+from penchant.wire.stored import PieceReading, decode_stored_piece
+from penchant.wire.words import encode_word_rule
 from penchant_batch.lists import KernelChoice
 from penchant_engine.compiling import load_kernels
 from penchant_engine.index.compiled.samples import FINDING, RIDGE, Kind

@@ -51,7 +51,7 @@ from penchant.settings import (
 )
 from penchant.telemetry import Metrics
 from penchant.tracing import tracing
-from penchant.wire import stored_retention_days
+from penchant.wire.settings import stored_retention_days
 from penchant_engine.compiling import KernelCompiler
 from penchant_engine.index.compiled import engine
 from penchant_engine.index.compiled.engine import SearchThreads

@@ -33,7 +33,7 @@ from penchant.service.administration import key_answer
 from penchant.settings import NodeSettings
 from penchant.storage import Erasure, Storage
 from penchant.telemetry import Metrics
-from penchant.wire import read_settings
+from penchant.wire.settings import read_settings
 
 CHECKPOINTS = "imports"
 """The folder, in the data folder, of what imports under way have done."""

@@ -12,7 +12,7 @@ from penchant.cli.output import amount
 from penchant.errors import Refused
 from penchant.importing import BodyChecks, LineImport, StoredTarget, newest_moment, numbered_lines
 from penchant.storage import Storage
-from penchant.wire import source_problem
+from penchant.wire.text import source_problem
 
 LINES = (".ndjson", ".jsonl", ".ndjson.gz", ".jsonl.gz")
 STANDARD_INPUT = Path("-")

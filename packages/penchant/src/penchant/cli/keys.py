@@ -17,19 +17,17 @@ from penchant.service.access import DEFAULT_ADDRESS_RATE
 from penchant.service.administration import MAX_AUDIT_ENTRIES, AuditQuery, current_month, read_audit, usage_answers
 from penchant.settings import NodeSettings
 from penchant.storage import KeyRecord, Storage
-from penchant.wire import (
+from penchant.wire import encode, id_problem, sign_user
+from penchant.wire.administration import (
     MAX_ADDRESS_RATE,
     MAX_BROWSER_QUOTA,
     MAX_KEY_DAYS,
-    MAX_SIGNED_S,
     KeyWish,
     decode_key_wish,
-    encode,
-    id_problem,
     parse_audit_moment,
     parse_month,
-    sign_user,
 )
+from penchant.wire.signing import MAX_SIGNED_S
 
 DEFAULT_ENTRIES = 100
 

@@ -12,7 +12,8 @@ from penchant.cli.options import account_option, view_of
 from penchant.cli.output import amount
 from penchant.experiments import BoundedRate
 from penchant.service.placements.replays import replay
-from penchant.wire import decode_placement, format_timestamp
+from penchant.wire import format_timestamp
+from penchant.wire.placements import decode_placement
 
 
 @click.command(name="replay")

@@ -7,21 +7,13 @@ from typing import Any, NamedTuple
 import msgspec
 
 from penchant.model import PieceLimits
-from penchant.wire import (
-    DEFAULT_LIMITS,
-    decode_exported_draft,
-    decode_exported_placement,
-    decode_interactions,
-    decode_list,
-    decode_settings,
-    decode_stated_preferences,
-    decode_submission,
-    encode_settings,
-    read_settings,
-    read_vocabulary,
-    with_vocabulary,
-    word_rule_numbers,
-)
+from penchant.wire import decode_list, decode_settings, decode_submission, encode_settings
+from penchant.wire.drafts.edits import decode_exported_draft
+from penchant.wire.lines import decode_exported_placement, decode_stated_preferences
+from penchant.wire.pieces import DEFAULT_LIMITS
+from penchant.wire.recording import decode_interactions
+from penchant.wire.settings import read_settings, with_vocabulary
+from penchant.wire.words import read_vocabulary, word_rule_numbers
 
 _SINGLE: Mapping[str, Callable[[bytes], Any]] = {
     "whitelist": decode_list,

@@ -10,17 +10,11 @@ from penchant.model import NewInteraction
 from penchant.storage import SourceExport
 from penchant.storage.drafts import open_drafts
 from penchant.storage.placements import read_placements
-from penchant.wire import (
-    decode_stored_settings,
-    encode,
-    encode_exported_draft,
-    encode_exported_placement,
-    encode_settings,
-    encode_stated_preferences,
-    format_timestamp,
-    number_of,
-    word_rule_numbers,
-)
+from penchant.wire import decode_stored_settings, encode, encode_settings, format_timestamp
+from penchant.wire.drafts.edits import encode_exported_draft
+from penchant.wire.lines import encode_exported_placement, encode_stated_preferences
+from penchant.wire.syntax import number_of
+from penchant.wire.words import word_rule_numbers
 from penchant_engine.model import DAY_MS, InteractionType, StoredInteraction
 
 WORD_RULE = "wordRule"

@@ -20,8 +20,7 @@ from penchant.importing.checks import BodyChecks
 from penchant.importing.exporting import WORD_RULE, stable_event_id
 from penchant.importing.targets import StoredTarget
 from penchant.model import MAX_INTERACTIONS_PER_REQUEST, MAX_PIECES_PER_SUBMISSION, NewInteraction
-from penchant.wire import pointer
-from penchant.wire.syntax import UNREADABLE
+from penchant.wire.syntax import UNREADABLE, pointer
 
 MAX_LINE_BYTES = 32 * 1024 * 1024
 """The longest line that is read: what a request may hold by default."""

@@ -24,27 +24,24 @@ from penchant.storage import (
 from penchant.storage.drafts import DraftStore, SaveDraft
 from penchant.storage.placements import PlacementStore, PutPlacement
 from penchant.wire import (
-    MAX_DRAFTS,
-    MAX_PLACEMENT_VERSIONS,
-    MAX_PLACEMENTS,
-    ExportedDraft,
-    ExportedPlacement,
-    StatedPreferences,
-    decode_exported_draft,
-    decode_exported_placement,
     decode_list,
     decode_settings,
-    decode_stated_preferences,
     decode_stored_settings,
     encode,
-    encode_edits,
-    encode_placement,
-    encode_preferences,
     encode_settings,
-    encode_word_rule,
     format_timestamp,
-    read_settings,
 )
+from penchant.wire.drafts.edits import MAX_DRAFTS, ExportedDraft, decode_exported_draft, encode_edits
+from penchant.wire.lines import (
+    ExportedPlacement,
+    StatedPreferences,
+    decode_exported_placement,
+    decode_stated_preferences,
+)
+from penchant.wire.placements import MAX_PLACEMENT_VERSIONS, MAX_PLACEMENTS, encode_placement
+from penchant.wire.preferences import encode_preferences
+from penchant.wire.settings import read_settings
+from penchant.wire.words import encode_word_rule
 
 
 class StoredBatch(NamedTuple):

@@ -16,10 +16,12 @@ from penchant.findings import CategorySpread, Reach, telling_by_category, vocabu
 from penchant.model import SourceSettings
 from penchant.settings import closed_image_hosts
 from penchant.storage import user_key
-from penchant.wire import decode_stored_extra, decode_stored_label, decode_stored_piece
+from penchant.wire.attributes import decode_stored_extra
+from penchant.wire.stored import decode_stored_label, decode_stored_piece
 from penchant.wire.words import words_of_piece
 from penchant.words import AUTO, NONE, kept_words
-from penchant_engine.index import Filter, Snapshot, Strings, Tally, build_segment
+from penchant_engine.index import Filter, Snapshot, Strings, Tally
+from penchant_engine.index.building import build_segment
 from penchant_engine.model import DAY_MS, InteractionType
 
 MAX_STORED_PIECES = 50_000

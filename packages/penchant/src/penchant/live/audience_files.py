@@ -14,8 +14,11 @@ from numpy.typing import NDArray
 from penchant.live.array_files import ArrayFiles, FileKind, PublishedFile, Stamp, stamp_of
 from penchant.model import SourceSettings
 from penchant.storage import Erasure, InteractionChange, InteractionsFeed, SourceHead
-from penchant_engine.index import AudienceWeights, EventPages, Likes, Snapshot, Tally, build_weights, makes_weights
+from penchant_engine.index import Likes, Snapshot, Tally
 from penchant_engine.index.arrays import over_ranges
+from penchant_engine.index.compiled.engine import makes_weights
+from penchant_engine.index.people.event_pages import EventPages
+from penchant_engine.index.people.weights import AudienceWeights, build_weights
 
 LIKES = FileKind(name="likes", suffix=".likes", magic=b"penchant likes  ", format=3, of_arrays=Likes.of_arrays)
 

@@ -23,7 +23,8 @@ from penchant.live.weighing import SourceWeights, WeightsFollower
 from penchant.model import SourceSettings
 from penchant.telemetry import Metrics
 from penchant.tracing import tracing
-from penchant_engine.index import Audience, AudienceWeights, Likes, PieceCounts
+from penchant_engine.index import Audience, Likes, PieceCounts
+from penchant_engine.index.people.weights import AudienceWeights
 
 MAX_COUNTED = 1_000_000
 """Interactions that a preview or a page counts: some seconds of a thread."""

@@ -44,10 +44,11 @@ from penchant.telemetry import Metrics, log_failure, logger
 from penchant.wire import decode_stored_settings
 from penchant_engine.attributes import numbered
 from penchant_engine.compiling import load_kernels, use_compiled
-from penchant_engine.index import Keep, Likes, Segment, Snapshot, Strings, Tally, build_weights
+from penchant_engine.index import Likes, Segment, Snapshot, Strings, Tally
 from penchant_engine.index.compiled import engine
 from penchant_engine.index.compiled.samples import FINDING, RIDGE
-from penchant_engine.index.people.weights import StandInSearch
+from penchant_engine.index.people.weights import StandInSearch, build_weights
+from penchant_engine.index.snapshot import Keep
 from penchant_engine.model import DAY_MS
 
 LOCK = "builder.lock"

@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from penchant.storage import PieceChange
-from penchant.wire import AS_SUBMITTED, PieceReading, decode_stored_filters, decode_stored_keywords, decode_stored_marks
+from penchant.wire.attributes import decode_stored_marks
+from penchant.wire.stored import AS_SUBMITTED, PieceReading, decode_stored_filters, decode_stored_keywords
 from penchant_engine.attributes import Attribute
-from penchant_engine.index import NO_ATTRIBUTES, PieceColumns, Segment, Strings, moments_of, segment_of, term_key
+from penchant_engine.index import Segment, Strings
+from penchant_engine.index.building import NO_ATTRIBUTES, PieceColumns, moments_of, segment_of, term_key
 
 
 class PieceReader:

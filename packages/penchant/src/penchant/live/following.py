@@ -12,20 +12,14 @@ from penchant.live.segment_files import Segments
 from penchant.model import SourceSettings
 from penchant.storage import ContentFeed, FeedCursor, PieceChange, SourceCuration, SourceHead, Storage
 from penchant.telemetry import Metrics
-from penchant.wire import AS_SUBMITTED, PieceReading, decode_stored_marks, decode_stored_settings
+from penchant.wire import decode_stored_settings
+from penchant.wire.attributes import decode_stored_marks
+from penchant.wire.stored import AS_SUBMITTED, PieceReading
 from penchant_engine.attributes import Attribute, numbered
-from penchant_engine.index import (
-    Keep,
-    Mask,
-    Merge,
-    Segment,
-    Snapshot,
-    Strings,
-    has_attributes,
-    is_read_as,
-    mark,
-    merge_segments,
-)
+from penchant_engine.index import Segment, Snapshot, Strings
+from penchant_engine.index.building import merge_segments
+from penchant_engine.index.layout import Mask
+from penchant_engine.index.snapshot import Keep, Merge, has_attributes, is_read_as, mark
 from penchant_engine.views import CatalogueView
 
 READ_PIECES = 10_000

@@ -25,7 +25,8 @@ from penchant.live.recent_changes import RecentChanges
 from penchant.storage import InteractionChange, InteractionQuery, RecordedChanges, SourceHead, source_id, user_key
 from penchant.wire import decode_preferences
 from penchant_engine.bounded_cache import BoundedCache
-from penchant_engine.index import InteractionArrays, PersonFigures, Snapshot, figures_of_person
+from penchant_engine.index import InteractionArrays, PersonFigures, Snapshot
+from penchant_engine.index.people.person import figures_of_person
 from penchant_engine.model import DAY_MS, MAX_PROFILE_INTERACTIONS, Preferences
 
 ENTRY_BYTES = 3_000

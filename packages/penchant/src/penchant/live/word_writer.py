@@ -29,7 +29,8 @@ from penchant.storage import (
     WordRulesChanged,
 )
 from penchant.storage.drafts import DraftPublication, PublishDraft
-from penchant.wire import decode_stored_settings, decode_word_rule, encode_settings, encode_word_rule, encode_words
+from penchant.wire import decode_stored_settings, encode_settings
+from penchant.wire.words import decode_word_rule, encode_word_rule, encode_words
 from penchant_engine.bounded_cache import BoundedCache
 
 PiecesCommand = TypeVar("PiecesCommand", SubmitPieces, PublishDraft)

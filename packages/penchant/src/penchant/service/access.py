@@ -33,7 +33,7 @@ from penchant.model import VIEWER_SCOPES, Feature, Plan, Role, Scope
 from penchant.service.rates import FailedKeys, NodeCounts, NodeRates, SharedRates
 from penchant.settings import CurrentSettings, NodeSettings
 from penchant.storage import KeyRecord, SessionRecord, key_counter
-from penchant.wire import MAX_SIGNED_S, signed_user
+from penchant.wire.signing import MAX_SIGNED_S, signed_user
 from penchant_engine.bounded_cache import BoundedCache
 
 KEY_LIFE_S = 0.5

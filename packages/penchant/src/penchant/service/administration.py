@@ -15,19 +15,18 @@ from penchant.model import Feature, Scope
 from penchant.service.access import Access, key_scopes, new_key, new_signing_secret
 from penchant.settings import CurrentSettings
 from penchant.storage import AccountUsage, AuditEntry, KeyRecord, Storage
-from penchant.wire import (
+from penchant.wire import format_timestamp
+from penchant.wire.administration import (
     AccountUsageAnswer,
     AuditEntryAnswer,
     AuditLog,
     IssuedKeyAnswer,
     KeyAnswer,
     KeyWish,
-    OwnAccount,
-    OwnSource,
     SigningSecret,
-    format_timestamp,
-    name_problem,
 )
+from penchant.wire.catalogue_answers import OwnAccount, OwnSource
+from penchant.wire.text import name_problem
 
 MAX_AUDIT_ENTRIES = 1_000
 """Entries of the audit log in one answer."""

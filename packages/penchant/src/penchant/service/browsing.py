@@ -16,10 +16,12 @@ from penchant.live.views import View, Views
 from penchant.service.access import Access
 from penchant.storage import SourceHead
 from penchant.telemetry import Metrics
-from penchant.wire import decode_stored_card, decode_stored_extra, decode_stored_label, words_of_piece
+from penchant.wire.attributes import decode_stored_extra
+from penchant.wire.stored import decode_stored_card, decode_stored_label
+from penchant.wire.words import words_of_piece
 from penchant.words import NO_KEPT_WORDS, WordRule
 from penchant_engine.bounded_cache import BoundedCache
-from penchant_engine.index import pieces_having
+from penchant_engine.index.browsing import pieces_having
 from penchant_engine.model import DAY_MS, Term
 
 PAGE = 50

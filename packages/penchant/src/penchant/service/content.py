@@ -44,17 +44,11 @@ from penchant.storage import (
     source_id,
 )
 from penchant.telemetry import Metrics
-from penchant.wire import (
-    PieceReading,
-    Receipt,
-    SourceStatus,
-    Submission,
-    body_with_words,
-    decode_stored_settings,
-    encode_settings,
-    encode_word_rule,
-    format_timestamp,
-)
+from penchant.wire import decode_stored_settings, encode_settings, format_timestamp
+from penchant.wire.answers import Receipt, SourceStatus
+from penchant.wire.pieces import Submission
+from penchant.wire.stored import PieceReading, body_with_words
+from penchant.wire.words import encode_word_rule
 
 MINUTE_S = 60.0
 WORDS_TIMEOUT_S = 10.0

@@ -24,7 +24,8 @@ from penchant.service.rows import RowServices
 from penchant.storage import AuditEntry
 from penchant.storage.impressions import ImpressionStore, ShownCount
 from penchant.storage.placement_counts import SHOWN, SUCCEEDED, PlacementDay
-from penchant.wire import PlacementPin, PlacementResults, PlacementVersion, read_placement
+from penchant.wire.placement_answers import PlacementResults, PlacementVersion
+from penchant.wire.placements import PlacementPin, read_placement
 from penchant_engine.bounded_cache import BoundedCache
 from penchant_engine.model import DAY_MS, InteractionType
 

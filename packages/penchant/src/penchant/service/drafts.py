@@ -54,27 +54,18 @@ from penchant.storage.drafts import (
 )
 from penchant.storage.placements import PlacementEdit, PlacementRow
 from penchant.telemetry import Metrics, logger
-from penchant.wire import (
-    MAX_DRAFTS,
+from penchant.wire import decode_stored_settings, encode, encode_settings, format_timestamp
+from penchant.wire.drafts.answers import DraftEvent, DraftSummary, format_revision, parse_revision
+from penchant.wire.drafts.edits import MAX_DRAFTS, DraftEdits, decode_stored_edits, encode_edits
+from penchant.wire.placements import (
     MAX_PLACEMENT_VERSIONS,
     MAX_PLACEMENTS,
-    DraftEdits,
-    DraftEvent,
-    DraftSummary,
     check_filters,
-    decode_stored_edits,
-    decode_stored_settings,
-    encode,
-    encode_edits,
     encode_placement,
-    encode_settings,
-    encode_word_rule,
-    format_revision,
-    format_timestamp,
-    parse_revision,
     placement_problem,
-    pointer,
 )
+from penchant.wire.syntax import pointer
+from penchant.wire.words import encode_word_rule
 
 ATTEMPTS = 5
 """How often a draft is published whose source others change at the same moment."""

@@ -26,18 +26,11 @@ from penchant.service.placements.cards import NEW_DAYS, newness_of, variety_of
 from penchant.service.placements.lists import answers_by, previewed
 from penchant.service.placements.versions import PlacementInForce, Placements, planned
 from penchant.service.shares import heavy_shares
-from penchant.wire import (
-    MAX_EFFECT,
-    DraftEdits,
-    DraftEffect,
-    EffectWish,
-    PlacementEffect,
-    PlacementResult,
-    PreviewedList,
-    PreviewedPlacement,
-    ReachEffect,
-    pointer,
-)
+from penchant.wire.drafts.answers import DraftEffect, PlacementEffect, ReachEffect
+from penchant.wire.drafts.edits import MAX_EFFECT, DraftEdits, EffectWish
+from penchant.wire.explanations import PreviewedList
+from penchant.wire.placement_answers import PlacementResult, PreviewedPlacement
+from penchant.wire.syntax import pointer
 from penchant_engine.lists.requests import ListRequest
 from penchant_engine.lists.similar import MINIMUM_POOL, SimilarRanking
 from penchant_engine.model import DAY_MS

@@ -11,7 +11,8 @@ from penchant.service import Services
 from penchant.service.desk import Desk, OpenerRow, SeenFigures
 from penchant.service.health import AudienceHealth, AudienceStanding, CatalogueHealth, Findings, UnreachedPieces
 from penchant.service.like_mix import TypeOfLike, mix_of_likes, mix_sentence
-from penchant.wire import (
+from penchant.wire import format_timestamp
+from penchant.wire.catalogue_answers import (
     CatalogueFindings,
     CategoryTells,
     FlatFinding,
@@ -27,9 +28,8 @@ from penchant.wire import (
     UnreachedFinding,
     UnseenFinding,
     VariantFinding,
-    format_day,
-    format_timestamp,
 )
+from penchant.wire.times import format_day
 
 WAIT_S = 0.5
 """How long a request waits for findings that are just being made: a small catalogue's are there by then."""

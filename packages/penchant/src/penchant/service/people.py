@@ -26,7 +26,9 @@ from penchant.storage import (
     TakeBack,
 )
 from penchant.telemetry import Metrics
-from penchant.wire import decode_preferences, decode_stored_settings, encode_preferences, is_public
+from penchant.wire import decode_preferences, decode_stored_settings
+from penchant.wire.preferences import encode_preferences
+from penchant.wire.stored import is_public
 from penchant_engine.model import DAY_MS, InteractionType, Preferences, StoredInteraction
 
 

@@ -17,10 +17,11 @@ from penchant.live.views import View
 from penchant.model import EncodedPiece
 from penchant.service.people import oldest_kept
 from penchant.storage import InteractionQuery
-from penchant.wire import decode_stored_label, decode_stored_texts, encode
+from penchant.wire import encode
+from penchant.wire.stored import decode_stored_label, decode_stored_texts
 from penchant_engine.attributes import AttributeType, MarkSpan, mark_of, numbered
 from penchant_engine.bounded_cache import BoundedCache
-from penchant_engine.index import (
+from penchant_engine.index.browsing import (
     CategoryCount,
     TermCount,
     TermPage,

@@ -11,13 +11,8 @@ from penchant.errors import invalid_parameter
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View
 from penchant.storage.steering_versions import MAX_STEERING_VERSIONS, SETTINGS, SteeringVersion
-from penchant.wire import (
-    SteeringListing,
-    SteeringVersionAnswer,
-    decode_stored_settings,
-    encode_settings,
-    format_timestamp,
-)
+from penchant.wire import decode_stored_settings, encode_settings, format_timestamp
+from penchant.wire.catalogue_answers import SteeringListing, SteeringVersionAnswer
 
 NAMED = 10
 """Ids that a change of a list names."""

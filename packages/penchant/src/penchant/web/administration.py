@@ -4,12 +4,12 @@ from penchant.service.administration import MAX_AUDIT_ENTRIES, AuditPage, AuditQ
 from penchant.web.bodies import SETTINGS_BODY
 from penchant.web.operations import EVERYBODY, Answer, Call, Operation, OperationTable
 from penchant.web.query import Parameter, integer
-from penchant.wire import (
+from penchant.wire import encode
+from penchant.wire.administration import (
     KeyList,
     UsageReport,
     decode_key_wish,
     decode_plan_wish,
-    encode,
     parse_audit_moment,
     parse_month,
 )

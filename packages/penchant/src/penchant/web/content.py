@@ -10,23 +10,12 @@ from penchant.storage import PieceDeletion
 from penchant.web.bodies import CONTENT_BODY, JSON, NDJSON, has_body, media_type, prefers_lines
 from penchant.web.operations import NOBODY, Answer, Call, Operation, OperationTable, body_tag, version_tag
 from penchant.web.parameters import DELETED, HISTORY, INCLUDE_WORDS, MIN_VERSION, PAGE_LIMIT, SINCE, SKIP, WAIT, WORDS
-from penchant.wire import (
-    PieceWords,
-    WordsPreview,
-    begin_line,
-    decode_asked,
-    decode_ids,
-    decode_submission,
-    decode_words_preview,
-    delete_line,
-    encode,
-    encode_word_setting,
-    end_line,
-    format_timestamp,
-    public_body,
-    upsert_line,
-    words_of_piece,
-)
+from penchant.wire import decode_submission, encode, format_timestamp
+from penchant.wire.lines import begin_line, delete_line, end_line, upsert_line
+from penchant.wire.lists import decode_asked, decode_ids
+from penchant.wire.pieces import PieceWords, WordsPreview, decode_words_preview
+from penchant.wire.stored import public_body
+from penchant.wire.words import encode_word_setting, words_of_piece
 from penchant.words import WordRule
 
 CONTENT = OperationTable(Operation, "content")

@@ -37,7 +37,8 @@ from penchant.web.parameters import (
     SKIP,
 )
 from penchant.web.query import Values
-from penchant.wire import (
+from penchant.wire import decode_list, decode_settings, encode, encode_settings
+from penchant.wire.catalogue_answers import (
     ActivityDay,
     ActivityListing,
     CategoryListing,
@@ -48,13 +49,9 @@ from penchant.wire import (
     MatchPlace,
     PlacementActivity,
     SearchAnswer,
-    decode_list,
-    decode_settings,
-    encode,
-    encode_settings,
-    format_day,
 )
-from penchant_engine.index import TermCount
+from penchant.wire.times import format_day
+from penchant_engine.index.browsing import TermCount
 from penchant_engine.model import InteractionType, Term
 
 CURATION = OperationTable(Operation, "curation")

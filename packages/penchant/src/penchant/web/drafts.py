@@ -10,16 +10,9 @@ from penchant.storage.drafts import DraftPublication, DraftRow
 from penchant.web.bodies import DRAFT_BODY, SETTINGS_BODY
 from penchant.web.operations import DRAFTS_TAG, NOBODY, Answer, Call, Operation, OperationTable, everybody_in_body
 from penchant.web.parameters import FORCE, MIN_VERSION, REVISION
-from penchant.wire import (
-    DRAFT_NOTE,
-    DRAFT_SCHEDULE,
-    DraftListing,
-    PublishedVersion,
-    decode_edits,
-    decode_effect_wish,
-    encode,
-    encode_draft,
-)
+from penchant.wire import encode
+from penchant.wire.drafts.answers import DraftListing, PublishedVersion, encode_draft
+from penchant.wire.drafts.edits import DRAFT_NOTE, DRAFT_SCHEDULE, decode_edits, decode_effect_wish
 from penchant.wire.rows.schemas import ROWS
 
 DRAFTS = OperationTable(Operation, DRAFTS_TAG, ROWS)

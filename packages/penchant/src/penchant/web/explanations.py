@@ -39,7 +39,12 @@ from penchant.web.recommendations import (
     personal_request,
     similar_request,
 )
-from penchant.wire import PreviewWish, SimilarEntry, decode_asked, decode_draft, decode_likings, decode_preview, encode
+from penchant.wire import encode
+from penchant.wire.explanations import SimilarEntry
+from penchant.wire.lists import decode_asked
+from penchant.wire.pieces import decode_draft
+from penchant.wire.preferences import decode_likings
+from penchant.wire.settings import PreviewWish, decode_preview
 
 EXPLANATIONS = OperationTable(Operation, "explanations")
 _NEAR = (LIMIT, OLD_TAKE, CATALOGS, FILTER, BOOST, ALGO, AT, EXCLUDE)

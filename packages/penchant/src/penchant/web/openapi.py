@@ -23,8 +23,8 @@ from penchant.web.operations import (
 from penchant.web.parameters import AFTER, AT, BY, FILTER, HALF_LIFE, INCLUDE_SEEN, MIN_VERSION, NARROWING
 from penchant.web.problems import KINDS, PROBLEM_MEDIA_TYPE
 from penchant.web.query import Parameter
-from penchant.wire import SAMPLES, components
-from penchant.wire.schemas import InterfacePart
+from penchant.wire.samples import SAMPLES
+from penchant.wire.schemas import InterfacePart, components
 from penchant_engine.model import InteractionType
 
 Json: TypeAlias = dict[str, Any]

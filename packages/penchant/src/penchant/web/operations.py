@@ -34,9 +34,10 @@ from penchant.web.query import (
     parse_query,
     read_parameters,
 )
-from penchant.wire import id_problem, source_problem
+from penchant.wire import id_problem
 from penchant.wire.fields import Record
 from penchant.wire.schemas import InterfacePart
+from penchant.wire.text import source_problem
 from penchant_engine.attributes import Attribute
 
 KEY_HEADER = "x-api-key"

@@ -5,17 +5,15 @@ from collections.abc import Callable
 
 from penchant.model import MAX_ID_LENGTH
 from penchant.web.query import Parameter, QueryParameters, integer
-from penchant.wire import (
-    MAX_DAYS,
-    MAX_FILTER_BYTES,
-    hundredths_of,
-    id_problem,
-    include_problem,
-    name_problem,
-    parse_date,
-)
+from penchant.wire import id_problem
+from penchant.wire.filters import MAX_FILTER_BYTES
+from penchant.wire.settings import MAX_DAYS
+from penchant.wire.stored import include_problem
+from penchant.wire.syntax import hundredths_of
+from penchant.wire.text import name_problem
+from penchant.wire.times import parse_date
 from penchant.words import AUTO
-from penchant_engine.index import HALF_LIFE_DAYS
+from penchant_engine.index.people.popularity import HALF_LIFE_DAYS
 from penchant_engine.model import INTERACTION_TYPE_NAMES, MAX_TAKE, Algorithm, Basis, InteractionType
 
 MAX_LISTED_INTERACTIONS = 1_000

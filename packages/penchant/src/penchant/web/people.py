@@ -29,7 +29,8 @@ from penchant.web.parameters import (
     VALUE,
     read_interaction_type,
 )
-from penchant.wire import (
+from penchant.wire import decode_preferences, encode, format_timestamp
+from penchant.wire.answers import (
     BulkReceipt,
     ExportedImpression,
     ExportedInteraction,
@@ -38,15 +39,11 @@ from penchant.wire import (
     RecordedInteraction,
     Removal,
     UserExport,
-    decode_interaction_lines,
-    decode_interactions,
-    decode_preferences,
-    encode,
-    format_timestamp,
-    number_of,
-    parse_interaction_timestamp,
-    preferences_answer,
 )
+from penchant.wire.preferences import preferences_answer
+from penchant.wire.recording import decode_interaction_lines, decode_interactions
+from penchant.wire.syntax import number_of
+from penchant.wire.times import parse_interaction_timestamp
 from penchant_engine.model import NO_PREFERENCES, InteractionType, Preferences, StoredInteraction
 
 PEOPLE = OperationTable(Operation, "people")

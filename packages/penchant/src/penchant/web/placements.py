@@ -49,24 +49,22 @@ from penchant.web.parameters import (
     USER,
 )
 from penchant.web.problems import problem_of
-from penchant.wire import (
+from penchant.wire import encode
+from penchant.wire.answers import BulkReceipt
+from penchant.wire.list_ids import ListCursor
+from penchant.wire.placement_answers import PageEntry, PageResult, PlacementResult
+from penchant.wire.placements import (
     MAX_LISTS,
-    BulkReceipt,
-    ListCursor,
-    PageEntry,
-    PageResult,
     PageWish,
-    PlacementResult,
     PlacementSpec,
     PlacementWish,
     check_filters,
-    decode_impressions,
     decode_page,
     decode_placement,
     decode_placement_preview,
-    encode,
     encode_placement,
 )
+from penchant.wire.recording import decode_impressions
 from penchant.wire.rows.schemas import ROWS
 from penchant.wire.rows.settings import RowSettings
 from penchant_engine.lists.marks import cut_marks, mark_count, marked_ids, marks_of

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from html import escape
 
 from penchant.errors import PenchantError, UnknownProblem
-from penchant.wire import Problem, ProblemFault, encode
+from penchant.wire import encode
+from penchant.wire.answers import Problem, ProblemFault
 
 PROBLEM_MEDIA_TYPE = "application/problem+json"
 

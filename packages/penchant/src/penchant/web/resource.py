@@ -39,7 +39,8 @@ from penchant.web.operations import (
 from penchant.web.parameters import INCLUDE, NARROWING
 from penchant.web.query import QueryParameters, is_any_named
 from penchant.web.remembering import Headers, SentAnswer, find_answer, keep_answer
-from penchant.wire import PageWish, encode
+from penchant.wire import encode
+from penchant.wire.placements import PageWish
 
 INCLUDE_ATTEMPTS = 20
 INCLUDE_PAUSE_S = 0.01

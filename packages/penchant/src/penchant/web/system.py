@@ -9,7 +9,8 @@ from penchant.covers import cover
 from penchant.errors import NotAnAdmin
 from penchant.web.operations import NOBODY, Answer, Call, Operation, OperationTable, body_tag
 from penchant.web.problems import problem_page
-from penchant.wire import Addresses, ServiceVersion, encode
+from penchant.wire import encode
+from penchant.wire.answers import Addresses, ServiceVersion
 
 SYSTEM = OperationTable(Operation, "service")
 

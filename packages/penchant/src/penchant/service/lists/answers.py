@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 from msgspec import UNSET, UnsetType
 
 from penchant.live.views import View
-from penchant.wire import (
-    AnonymousResult,
+from penchant.wire.answers import AnonymousResult, RecommendationResult, RecommendedPiece, RevisitPiece, RevisitResult
+from penchant.wire.explanations import (
     ExplainedPiece,
     ExplainedResult,
     KeywordShare,
@@ -17,17 +17,11 @@ from penchant.wire import (
     PartShare,
     PersonalWhy,
     PieceShare,
-    PlacedPiece,
-    PlacedWhy,
     RankResult,
-    RecommendationResult,
-    RecommendedPiece,
-    RevisitPiece,
-    RevisitResult,
     SimilarWhy,
     TermRest,
-    UnmetRule,
 )
+from penchant.wire.placement_answers import PlacedPiece, PlacedWhy, UnmetRule
 from penchant_engine.lists.personal import PersonalRanking
 from penchant_engine.lists.picks import PickRanking
 from penchant_engine.lists.plain import AgainRanking

@@ -8,8 +8,9 @@ import msgspec
 from penchant.live.database import AsyncStorage
 from penchant.live.views import View
 from penchant.service.lists.answer_cache import AnswerCache
-from penchant.wire import encode, piece_members
+from penchant.wire import encode
 from penchant.wire.fields import Record
+from penchant.wire.stored import piece_members
 
 ENTRY_BYTES = 400
 """Memory of what is remembered of a piece beside the bytes: key, table and slot of another one."""

@@ -18,16 +18,8 @@ from penchant.service.shares import heavy_shares
 from penchant.storage import InteractionQuery, SourceHead
 from penchant.storage.impressions import ImpressionStore
 from penchant.wire import StatedLikings, decode_preferences
-from penchant_engine.index import (
-    Audience,
-    InteractionArrays,
-    PersonFigures,
-    PieceCounts,
-    Strings,
-    figures_of_person,
-    keyword_counts,
-    profile_of_person,
-)
+from penchant_engine.index import Audience, InteractionArrays, PersonFigures, PieceCounts, Strings
+from penchant_engine.index.people.person import figures_of_person, keyword_counts, profile_of_person
 from penchant_engine.lists.requests import ListRequest, moment_of
 from penchant_engine.model import (
     DAY_MS,

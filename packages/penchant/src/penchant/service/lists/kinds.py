@@ -24,8 +24,9 @@ from penchant.service.lists.seeds import (
     rows_by_keyword,
     shown_row,
 )
-from penchant.wire import ListRules, StatedLikings, format_timestamp
-from penchant_engine.index import HALF_LIFE_DAYS
+from penchant.wire import StatedLikings, format_timestamp
+from penchant.wire.placements import ListRules
+from penchant_engine.index.people.popularity import HALF_LIFE_DAYS
 from penchant_engine.lists.personal import PersonalRanking
 from penchant_engine.lists.picks import PickRanking
 from penchant_engine.lists.plain import AgainRanking, NewRanking, PopularRanking

@@ -14,15 +14,11 @@ from penchant.service.lists.kinds import rank_personal, rank_similar
 from penchant.service.people import oldest_kept
 from penchant.service.shares import heavy_shares
 from penchant.storage import PieceChange, WordRules
-from penchant.wire import (
-    Move,
-    PreviewedList,
-    PreviewWish,
-    RecommendedPiece,
-    SettingsPreview,
-    StatedLikings,
-    encode_words,
-)
+from penchant.wire import StatedLikings
+from penchant.wire.answers import RecommendedPiece
+from penchant.wire.explanations import Move, PreviewedList, SettingsPreview
+from penchant.wire.settings import PreviewWish
+from penchant.wire.words import encode_words
 from penchant_engine.attributes import numbered
 from penchant_engine.bounded_cache import BoundedCache
 from penchant_engine.index import Audience, PersonFigures, PieceCounts, Snapshot, Strings

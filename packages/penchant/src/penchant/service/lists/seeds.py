@@ -16,17 +16,11 @@ from msgspec.structs import replace
 from penchant.live.views import View
 from penchant.service.lists.answers import unmet_of
 from penchant.service.lists.inputs import PersonHistory
-from penchant.wire import ListSeed, PlacedPiece, UnmetRule
+from penchant.wire.placement_answers import ListSeed, PlacedPiece, UnmetRule
 from penchant_engine.computed import computed
-from penchant_engine.index import (
-    Audience,
-    Filter,
-    InteractionArrays,
-    PartQuery,
-    PersonFigures,
-    graded_pieces,
-    strongest_terms,
-)
+from penchant_engine.index import Audience, Filter, InteractionArrays, PersonFigures
+from penchant_engine.index.people.person import graded_pieces, strongest_terms
+from penchant_engine.index.queries import PartQuery
 from penchant_engine.lists.marks import mark_count
 from penchant_engine.lists.personal import PersonalRanking
 from penchant_engine.lists.requests import ListRequest

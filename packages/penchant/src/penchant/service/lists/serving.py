@@ -24,19 +24,10 @@ from penchant.service.lists.inputs import LiveInputs
 from penchant.service.lists.kinds import rank_again, rank_new, rank_personal, rank_picks, rank_popular, rank_similar
 from penchant.service.lists.paging import ListPages
 from penchant.service.shares import AccountShares
-from penchant.wire import (
-    ExplainedResult,
-    LeftPiece,
-    Place,
-    PlacedPiece,
-    Profile,
-    RankResult,
-    Reason,
-    RecommendationResult,
-    StatedLikings,
-    TasteSegment,
-    TasteSegments,
-)
+from penchant.wire import StatedLikings
+from penchant.wire.answers import Profile, RecommendationResult, TasteSegment, TasteSegments
+from penchant.wire.explanations import ExplainedResult, LeftPiece, Place, RankResult, Reason
+from penchant.wire.placement_answers import PlacedPiece
 from penchant_engine.index import Audience, Filter
 from penchant_engine.lists.hurdles import Hurdle
 from penchant_engine.lists.personal import PersonalRanking

@@ -28,11 +28,12 @@ from penchant.service.shares import heavy_shares
 from penchant.storage import source_id
 from penchant.storage.impressions import ImpressionStore, ShownPiece
 from penchant.storage.placements import PlacementStore
-from penchant.wire import decode_stored_marks
+from penchant.wire.attributes import decode_stored_marks
 from penchant.wire.rows.settings import RowSettings
 from penchant_engine.attributes import Attribute, AttributeType, numbered
 from penchant_engine.bounded_cache import BoundedCache
-from penchant_engine.index import FloatArray, IntArray, Popularity, Strings
+from penchant_engine.index import FloatArray, IntArray, Strings
+from penchant_engine.index.people.popularity import Popularity
 from penchant_engine.lists.personal import popular_at
 from penchant_engine.model import DAY_MS
 

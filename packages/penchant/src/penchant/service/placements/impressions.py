@@ -20,8 +20,15 @@ from penchant.storage import SourceHead, list_person, user_key
 from penchant.storage.impression_ledger import ImpressionReceipt, RecordImpressions
 from penchant.storage.impressions import ImpressionStore
 from penchant.telemetry import Metrics
-from penchant.wire import decode_list_id, decode_stored_settings, encode_list_id
-from penchant.wire.list_ids import CHANCE_BYTES, NO_RULES, ProvenPosition, position_in_list
+from penchant.wire import decode_stored_settings
+from penchant.wire.list_ids import (
+    CHANCE_BYTES,
+    NO_RULES,
+    ProvenPosition,
+    decode_list_id,
+    encode_list_id,
+    position_in_list,
+)
 from penchant.wire.rows.settings import RowSettings
 from penchant_engine.model import DAY_MS
 

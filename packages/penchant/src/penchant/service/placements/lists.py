@@ -38,24 +38,18 @@ from penchant.service.shares import heavy_shares
 from penchant.storage import SourceHead
 from penchant.storage.placements import NoteStops, PlacementStore
 from penchant.telemetry import Metrics
-from penchant.wire import (
-    BASE,
-    ListRules,
+from penchant.wire import StatedLikings, encode, format_timestamp
+from penchant.wire.filters import read_boosts, read_filter
+from penchant.wire.placement_answers import (
     ListSeed,
     PlacedPiece,
     PlacementPreview,
     PlacementResult,
-    PlacementSpec,
-    PlacementWish,
     PreviewedPlacement,
-    StatedLikings,
     UnmetRule,
     VariantStop,
-    encode,
-    format_timestamp,
-    read_boosts,
-    read_filter,
 )
+from penchant.wire.placements import BASE, ListRules, PlacementSpec, PlacementWish
 from penchant_engine.attributes import Attribute
 from penchant_engine.bounded_cache import BoundedCache
 from penchant_engine.index import Filter

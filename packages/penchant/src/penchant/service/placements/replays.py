@@ -19,7 +19,7 @@ from penchant.service.placements.versions import PlacementInForce, read_row
 from penchant.storage import Storage
 from penchant.storage.impressions import ImpressionStore
 from penchant.storage.placements import PlacementStore
-from penchant.wire import BASE, BUCKETS, PlacementSpec
+from penchant.wire.placements import BASE, BUCKETS, PlacementSpec
 from penchant_engine.model import DAY_MS
 
 LEAST_PEOPLE = 100

@@ -37,9 +37,8 @@ from penchant.storage.placement_counts import (
     Numbers,
 )
 from penchant.storage.placements import PlacementRow, PlacementStore
-from penchant.wire import (
-    BASE,
-    BUCKETS,
+from penchant.wire import format_timestamp
+from penchant.wire.placement_answers import (
     DayCount,
     Doubt,
     Interval,
@@ -49,8 +48,8 @@ from penchant.wire import (
     PositionCount,
     VariantResult,
     VariantStop,
-    format_timestamp,
 )
+from penchant.wire.placements import BASE, BUCKETS
 from penchant_engine.model import DAY_MS, InteractionType
 
 Groups = npt.NDArray[np.float64]

@@ -29,18 +29,15 @@ from penchant.live.views import View
 from penchant.service.access import Access
 from penchant.storage import SourceChange, source_id
 from penchant.storage.placements import DeletePlacement, PlacementRow, PlacementStore, PutPlacement
-from penchant.wire import (
+from penchant.wire import encode, format_timestamp
+from penchant.wire.placement_answers import PlacementHistory, PlacementListing, PlacementVersion
+from penchant.wire.placements import (
     BUCKETS,
     MAX_PLACEMENT_VERSIONS,
     MAX_PLACEMENTS,
-    PlacementHistory,
-    PlacementListing,
     PlacementSpec,
-    PlacementVersion,
     decode_placement,
-    encode,
     encode_placement,
-    format_timestamp,
     placement_problem,
 )
 from penchant_engine.bounded_cache import BoundedCache

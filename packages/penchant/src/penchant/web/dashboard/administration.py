@@ -9,7 +9,8 @@ from penchant.settings import NodeSettings
 from penchant.web.dashboard.desk import action_words, who
 from penchant.web.dashboard.rows.proposals import moment_in
 from penchant.web.dashboard.site import PageAnswer, Visit
-from penchant.wire import decode_key_wish, encode, format_timestamp, parse_audit_moment, parse_month
+from penchant.wire import encode, format_timestamp
+from penchant.wire.administration import decode_key_wish, parse_audit_moment, parse_month
 
 KEYS = 50
 """Keys on a page, the newest first."""

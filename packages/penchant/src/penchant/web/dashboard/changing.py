@@ -20,7 +20,8 @@ from penchant.web.dashboard.rows.drafting import (
     row_in_draft,
 )
 from penchant.web.dashboard.site import DashboardSite, PageAnswer, RedirectAnswer, Visit
-from penchant.wire import DraftEdits, decode_list, encode
+from penchant.wire import decode_list, encode
+from penchant.wire.drafts.edits import DraftEdits
 
 _LISTS = {
     "hide": (ListKind.BLACKLIST, True),

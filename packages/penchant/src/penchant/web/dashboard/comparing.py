@@ -10,7 +10,10 @@ from penchant.live.views import View
 from penchant.model import Feature, SourceSettings
 from penchant.service.rows import row_services
 from penchant.web.dashboard.site import PageSection, Visit, section
-from penchant.wire import EffectWish, PreviewedList, decode_preview, encode, encode_settings
+from penchant.wire import encode, encode_settings
+from penchant.wire.drafts.edits import EffectWish
+from penchant.wire.explanations import PreviewedList
+from penchant.wire.settings import decode_preview
 
 MAX_COMPARED = 10
 """Lists on a page; the interface compares 20 at once."""

@@ -16,7 +16,9 @@ from penchant.web.dashboard.changing import done_notice
 from penchant.web.dashboard.reasons import NEAR
 from penchant.web.dashboard.rows.words import KIND_WORDS
 from penchant.web.dashboard.site import DashboardSite, PageAnswer, Visit, faults_of, section
-from penchant.wire import MAX_LISTS, PlacementResult, StatedLikings, decode_page, encode
+from penchant.wire import StatedLikings, encode
+from penchant.wire.placement_answers import PlacementResult
+from penchant.wire.placements import MAX_LISTS, decode_page
 
 MOST_SHOWN, LEAST_SHOWN = 12, 4
 """Pieces of a row."""

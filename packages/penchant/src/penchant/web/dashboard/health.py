@@ -16,8 +16,11 @@ from penchant.service.rows import row_services
 from penchant.vocabulary import AliasChange, Vocabulary
 from penchant.web.dashboard.rows.drafting import SETTINGS, draft_called, keep_in_draft, own_draft
 from penchant.web.dashboard.site import PageAnswer, Visit, faults_of
-from penchant.wire import DraftEdits, encode, read_vocabulary, with_vocabulary
+from penchant.wire import encode
+from penchant.wire.drafts.edits import DraftEdits
 from penchant.wire.rows.settings import RowSettings
+from penchant.wire.settings import with_vocabulary
+from penchant.wire.words import read_vocabulary
 
 FEW_LIKES = 200
 """Likes from which on figures can be relied on."""

@@ -18,7 +18,8 @@ from penchant.web.dashboard.rows.drafting import (
 )
 from penchant.web.dashboard.site import DashboardSite, PageAnswer, RedirectAnswer, Visit
 from penchant.web.operations import body_tag
-from penchant.wire import DraftEdits, decode_list, encode, id_problem
+from penchant.wire import decode_list, encode, id_problem
+from penchant.wire.drafts.edits import DraftEdits
 
 MAX_UNKNOWN = 20
 """Unknown titles that a page asks about."""

@@ -19,7 +19,9 @@ from penchant.web.dashboard.reasons import ListEntry, explained, list_values
 from penchant.web.dashboard.rows.drafting import draft_choice
 from penchant.web.dashboard.shown import moment
 from penchant.web.dashboard.site import DashboardSite, PageAnswer, PageSection, Visit, section
-from penchant.wire import PlacementVersion, decode_draft, words_of_piece
+from penchant.wire.pieces import decode_draft
+from penchant.wire.placement_answers import PlacementVersion
+from penchant.wire.words import words_of_piece
 from penchant_engine.lists.requests import ListRequest
 from penchant_engine.model import MAX_TAKE, WORDS_CATEGORY
 

@@ -11,7 +11,8 @@ from penchant.service.desk import title_of
 from penchant.service.rows import row_services
 from penchant.service.search import NEWEST_PEOPLE, HitPlace
 from penchant.web.dashboard.site import PageAnswer, Visit, section
-from penchant.wire import PlacementVersion, id_problem
+from penchant.wire import id_problem
+from penchant.wire.placement_answers import PlacementVersion
 from penchant_engine.model import Term
 
 MAX_TERMS = 50

@@ -19,18 +19,13 @@ from penchant.web.dashboard.rows.drafting import draft_called, keep_in_draft, op
 from penchant.web.dashboard.shown import LANGUAGE_NAMES
 from penchant.web.dashboard.site import DashboardSite, PageAnswer, RedirectAnswer, Visit
 from penchant.web.operations import body_tag
-from penchant.wire import (
-    BLEND,
-    BodyMember,
-    DraftEdits,
-    decode_settings,
-    encode,
-    encode_settings,
-    encode_word_setting,
-    format_revision,
-    setting_members,
-)
+from penchant.wire import decode_settings, encode, encode_settings
+from penchant.wire.drafts.answers import format_revision
+from penchant.wire.drafts.edits import DraftEdits
+from penchant.wire.fields import BodyMember
 from penchant.wire.rows.settings import RowSettings
+from penchant.wire.settings import BLEND, setting_members
+from penchant.wire.words import encode_word_setting
 from penchant.words import WordRule
 from penchant_engine.model import DEFAULT_INTERACTION_WEIGHTS, InteractionType, OrderUse
 

@@ -40,7 +40,8 @@ from penchant.web.dashboard.shown import image_sources, is_shown
 from penchant.web.operations import Answer, Call, Handler, body_tag
 from penchant.web.problems import KINDS, ProblemKind
 from penchant.web.system import COVER
-from penchant.wire import id_problem, source_problem
+from penchant.wire import id_problem
+from penchant.wire.text import source_problem
 from penchant_engine.computed import computed
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from penchant.service.rows import row_services
 from penchant.web.dashboard.changing import done_notice
 from penchant.web.dashboard.reasons import list_values
 from penchant.web.dashboard.site import DashboardSite, PageAnswer, PageSection, RedirectAnswer, Visit, section
-from penchant.wire import MAX_ROWS
+from penchant.wire.placements import MAX_ROWS
 from penchant_engine.lists.requests import ListRequest
 from penchant_engine.model import MAX_TAKE, InteractionType, Preferences, StoredInteraction
 

@@ -17,16 +17,11 @@ from penchant.web.dashboard.shown import day
 from penchant.web.dashboard.site import DashboardSite, PageAnswer, Visit
 from penchant.web.operations import Answer, Call
 from penchant.web.system import asks_for_page
-from penchant.wire import (
-    CardPart,
-    CardWeek,
-    PlacementCard,
-    encode,
-    format_timestamp,
-    placement_problem,
-    source_problem,
-)
+from penchant.wire import encode, format_timestamp
+from penchant.wire.placement_answers import CardPart, CardWeek, PlacementCard
+from penchant.wire.placements import placement_problem
 from penchant.wire.rows.settings import RowSettings
+from penchant.wire.text import source_problem
 
 PUBLIC_PATH = "/-/cards/{account}/{source}/{name}"
 _PUBLIC = {"vary": "accept", "cache-control": "no-cache"}

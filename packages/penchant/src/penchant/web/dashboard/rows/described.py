@@ -8,7 +8,10 @@ from penchant.errors import Fault
 from penchant.model import PlacementKind
 from penchant.web.dashboard.rows.fields import COLUMNS, Texts, Widget, rows_in, takes_part, widget_of
 from penchant.web.dashboard.rows.words import KIND_WORDS, STEPS, step_word
-from penchant.wire import BLEND, PLACEMENT, BodyMember, ListUse, encode
+from penchant.wire import encode
+from penchant.wire.fields import BodyMember
+from penchant.wire.placements import PLACEMENT, ListUse
+from penchant.wire.settings import BLEND
 
 SECTIONS: Sequence[tuple[str, Sequence[str]]] = (
     ("What is it?", ("title", "purpose", "kind")),

@@ -13,7 +13,8 @@ from penchant.model import ListKind
 from penchant.service.rows import row_services
 from penchant.storage.drafts import DraftRow
 from penchant.web.dashboard.site import DashboardSite, RedirectAnswer, Visit
-from penchant.wire import DraftEdits, PlacementSpec, placement_problem
+from penchant.wire.drafts.edits import DraftEdits
+from penchant.wire.placements import PlacementSpec, placement_problem
 from penchant.wire.rows.settings import RowSettings
 
 PIECES = "pieces"

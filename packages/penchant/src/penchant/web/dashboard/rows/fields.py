@@ -20,7 +20,11 @@ from penchant.model import MAX_ID_LENGTH, PlacementKind
 from penchant.web.dashboard.forms import number_in
 from penchant.web.dashboard.rows.clauses import ClauseRow, clause_of, clause_row, filter_of, filter_rows, join_values
 from penchant.web.dashboard.rows.clauses import split_values as values_in
-from penchant.wire import BLEND, PLACEMENT, BodyMember, ListUse, encode, format_timestamp, parse_sent_timestamp
+from penchant.wire import encode, format_timestamp
+from penchant.wire.fields import BodyMember
+from penchant.wire.placements import PLACEMENT, ListUse
+from penchant.wire.settings import BLEND
+from penchant.wire.times import parse_sent_timestamp
 from penchant_engine.attributes import Attribute
 
 Texts = Mapping[str, Sequence[str]]

@@ -7,7 +7,7 @@ from typing import Any
 from penchant.live.views import View
 from penchant.service.browsing import SourceBrowser
 from penchant.web.dashboard.rows.fields import FieldContext, Texts, Widget, widget_of
-from penchant.wire import PLACEMENT
+from penchant.wire.placements import PLACEMENT
 
 MAX_LOOKED_UP = 20
 """Titles that one form has looked up: each may read all labels."""

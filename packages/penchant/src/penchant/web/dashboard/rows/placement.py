@@ -39,25 +39,24 @@ from penchant.web.dashboard.site import (
     section,
 )
 from penchant.web.operations import body_tag
-from penchant.wire import (
-    BLEND,
+from penchant.wire import encode
+from penchant.wire.drafts.answers import format_revision
+from penchant.wire.drafts.edits import DraftEdits
+from penchant.wire.explanations import PreviewedList
+from penchant.wire.filters import read_filter
+from penchant.wire.placement_answers import PlacementHistory, PlacementVersion
+from penchant.wire.placements import (
     MAX_PLACEMENT_VERSIONS,
     MAX_PLACEMENTS,
     PLACEMENT,
-    DraftEdits,
-    PlacementHistory,
     PlacementSpec,
-    PlacementVersion,
-    PreviewedList,
     check_filters,
     decode_placement,
     decode_placement_preview,
-    encode,
-    format_revision,
     placement_problem,
-    read_filter,
 )
 from penchant.wire.rows.settings import RowSettings
+from penchant.wire.settings import BLEND
 from penchant_engine.index import Filter
 
 NEW: Mapping[str, Any] = {

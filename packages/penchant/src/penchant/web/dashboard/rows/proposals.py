@@ -29,18 +29,13 @@ from penchant.web.dashboard.site import (
     section,
 )
 from penchant.web.operations import body_tag
-from penchant.wire import (
-    PLACEMENT,
-    DraftEdits,
-    DraftEffect,
-    EffectWish,
-    PreviewedList,
-    encode,
-    encode_placement,
-    encode_settings,
-    setting_members,
-)
+from penchant.wire import encode, encode_settings
+from penchant.wire.drafts.answers import DraftEffect
+from penchant.wire.drafts.edits import DraftEdits, EffectWish
+from penchant.wire.explanations import PreviewedList
+from penchant.wire.placements import PLACEMENT, encode_placement
 from penchant.wire.rows.settings import RowSettings
+from penchant.wire.settings import setting_members
 
 TAKE = 10
 """Entries of each list that are compared."""

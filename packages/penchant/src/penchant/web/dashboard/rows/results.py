@@ -18,7 +18,9 @@ from penchant.web.dashboard.rows.placement import rows_view
 from penchant.web.dashboard.shown import day, moment
 from penchant.web.dashboard.site import DashboardSite, PageAnswer, RedirectAnswer, Visit, section
 from penchant.web.parameters import BASE_VARIANT, FROM, SUCCESS, TO
-from penchant.wire import BASE, Interval, PlacementResults, VariantResult, decode_placement, encode, parse_timestamp
+from penchant.wire import encode, parse_timestamp
+from penchant.wire.placement_answers import Interval, PlacementResults, VariantResult
+from penchant.wire.placements import BASE, decode_placement
 from penchant.wire.rows.settings import RowSettings
 from penchant_engine.model import DAY_MS, InteractionType
 

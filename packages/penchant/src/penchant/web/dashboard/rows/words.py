@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from penchant.model import IMPRESSION_DAYS, PlacementKind, SourceSettings
 from penchant.web.dashboard.rows.clauses import CONDITIONS, ClauseRow, clause_row, filter_rows
-from penchant.wire import BASE, BUCKETS, ListRules, PlacementSpec
 from penchant.wire.fields import is_number
+from penchant.wire.placements import BASE, BUCKETS, ListRules, PlacementSpec
 from penchant_engine.attributes import Attribute
 from penchant_engine.model import Basis
 
