@@ -10,8 +10,9 @@ import pytest
 
 from clocks import DAY_CLOCK, DAY_S, SetClock
 from factories import piece
+from penchant.bootstrap import web_application
 from penchant.settings import NodeSettings
-from serving import Applications, Service, ok
+from serving import Applications, PromptClient, Service, ok
 from web.test_whom import SHOP, Page
 
 PATHS = (
@@ -42,7 +43,11 @@ def clock() -> SetClock:
 @pytest.fixture
 def workers(applications: Applications, settings: NodeSettings, clock: SetClock) -> Iterator[tuple[Service, Service]]:
     """Two workers of a service, which count and remember apart, and a person in its source."""
-    with applications.service(settings, clock) as one, applications.service(one.settings, clock) as other:
+    with (
+        applications.service(settings, clock) as one,
+        PromptClient(web_application(one.settings, clock=clock)) as client,
+    ):
+        other = Service(client, one.settings, account=one.account)
         other.key = one.key
         one.submit("s", *FIRST)
         events = [{"userId": user, "type": "RateLike", "contentId": "p1"} for user in ("kim", "lee")]
