@@ -13,6 +13,7 @@ from penchant_engine.index.browsing import (
     TermCount,
     TermPage,
     categories,
+    count_terms,
     pieces_having,
     terms_beginning,
 )
@@ -47,7 +48,7 @@ def test_terms_are_found_by_their_beginning_the_most_frequent_first(
 ) -> None:
     snapshot, pieces = state
 
-    found = terms_beginning(snapshot, beginnings, limit=100).terms
+    found = terms_beginning(count_terms(snapshot), beginnings, limit=100).terms
 
     expected = [(t, n) for t, n in counted(pieces).items() if any(t.keyword.startswith(b) for b in beginnings)]
     assert found == [TermCount(*each) for each in sorted(expected, key=lambda each: (-each[1], each[0]))]
@@ -56,7 +57,7 @@ def test_terms_are_found_by_their_beginning_the_most_frequent_first(
 def test_of_many_terms_the_most_frequent_are_kept() -> None:
     pieces = [{"id": f"p{n}", "categories": {"c": [f"k{m}" for m in range(n)]}} for n in range(9)]
 
-    found = terms_beginning(snapshot_of(pieces), frozenset({"k"}), limit=2).terms
+    found = terms_beginning(count_terms(snapshot_of(pieces)), frozenset({"k"}), limit=2).terms
 
     assert found == [TermCount(Term("c", "k0"), 8), TermCount(Term("c", "k1"), 7)]
 
@@ -78,8 +79,8 @@ def test_categories_are_told_with_their_keywords() -> None:
     snapshot = snapshot_of([{"id": "a", "categories": {"b": ["x", "y"], "a": {"z": ["x"]}}}])
     snapshot = snapshot.apply({"b": stored({"id": "b", "categories": {"b": ["x"]}})}, max_merged=0)
 
-    assert categories(snapshot) == [CategoryCount("a/z", 1, 1), CategoryCount("b", 2, 2)]
-    assert categories(Snapshot.empty()) == []
+    assert categories(snapshot, count_terms(snapshot)) == [CategoryCount("a/z", 1, 1), CategoryCount("b", 2, 2)]
+    assert categories(Snapshot.empty(), count_terms(Snapshot.empty())) == []
 
 
 @given(changed(), st.none() | st.sampled_from(["genre", "tag", "deep/er"]), st.integers(0, 4), st.integers(1, 4))
@@ -88,7 +89,7 @@ def test_a_page_of_terms_is_cut_out_of_all_of_them(
 ) -> None:
     snapshot, pieces = state
 
-    found = terms_beginning(snapshot, frozenset({""}), category=category, skip=skip, limit=limit)
+    found = terms_beginning(count_terms(snapshot), frozenset({""}), category=category, skip=skip, limit=limit)
 
     expected = [(t, n) for t, n in counted(pieces).items() if category in {None, t.category}]
     ordered = [TermCount(*each) for each in sorted(expected, key=lambda each: (-each[1], each[0]))]
@@ -99,7 +100,7 @@ def test_a_page_of_terms_is_cut_out_of_all_of_them(
 def test_categories_are_counted_by_keyword_and_by_piece(state: tuple[Snapshot, list[IndexedPiece]]) -> None:
     snapshot, pieces = state
 
-    found = categories(snapshot)
+    found = categories(snapshot, count_terms(snapshot))
 
     keywords = Counter(term.category for term in counted(pieces))
     having = Counter(name for piece in pieces for name in {term.category for term in piece.weights})

@@ -2,11 +2,12 @@
 
 import heapq
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from penchant_engine.attributes import MarkSpan
 from penchant_engine.index.building import SEPARATOR, term_key, term_of
@@ -18,6 +19,7 @@ from penchant_engine.model import Term
 
 _BLOCK = 65_536
 """Pieces whose keywords are looked at together."""
+_SEPARATOR = SEPARATOR.encode()
 _PAST_TEXT = b"\xff"
 """A byte that no UTF-8 holds: strings that begin with a text sort below the text followed by it."""
 
@@ -44,46 +46,64 @@ class CategoryCount(NamedTuple):
     pieces: int
 
 
-def terms_beginning(
-    snapshot: Snapshot, beginnings: frozenset[str], *, category: str | None = None, skip: int = 0, limit: int
-) -> TermPage:
-    """Return a page of the terms whose keyword has one of these beginnings, most frequent first, ties by term.
+class TermTable(NamedTuple):
+    """Terms, ascending, with how many live pieces have each, maybe none, and the category of each by its place."""
 
-    Of all categories or one. Costs a pass over their frequencies in the largest segment, and one over the terms of the
-    others.
+    terms: Strings
+    counts: IntArray
+    categories: Sequence[str]
+    category_of: NDArray[np.integer[Any]]
+
+
+def count_terms(snapshot: Snapshot) -> list[TermTable]:
+    """Return all terms of a snapshot, each in one of some tables; for whoever looks through one again and again.
+
+    Costs a pass over the frequencies of the largest segment, and one over the terms of the others.
     """
-    most, count = skip + limit, 0
-    found: list[TermCount] = []
-    named = {name for part in snapshot.parts for name in part.segment.category_names}
-    wanted = sorted(named) if category is None else [category]
-    for table, frequencies in _frequencies(snapshot):
-        places = _beginning(table, [term_key(name, each) for name in wanted for each in beginnings])
-        counts = frequencies[places]
-        places, counts = places[counts > 0], counts[counts > 0]
-        count += len(places)
-        first = _greatest(counts, most)
-        found += map(TermCount, map(term_of, table.take(places[first])), counts[first].tolist())
-    found.sort(key=lambda each: (-each.pieces, each.term))
-    return TermPage(found[skip:most], count)
-
-
-def _frequencies(snapshot: Snapshot) -> list[tuple[Strings, IntArray]]:
-    """Return ascending tables of terms, each in one of them, with how many live pieces have each; it may be none."""
     parts = sorted(snapshot.parts, key=lambda part: len(part.segment.terms), reverse=True)
     if not parts:
         return []
-    table = parts[0].segment.terms
-    counts = parts[0].frequencies(np.arange(len(table)))
+    largest = parts[0].segment
+    counts = parts[0].frequencies(np.arange(len(largest.terms)))
     others: Counter[bytes] = Counter()
     for part in parts[1:]:
         own = part.segment.terms
-        frequencies, places = part.frequencies(np.arange(len(own))), table.find_all(own)
+        frequencies, places = part.frequencies(np.arange(len(own))), largest.terms.find_all(own)
         known = places >= 0
         counts[places[known]] += frequencies[known]
         missing = np.flatnonzero(~known)
         others.update(dict(zip(own.take_encoded(missing), frequencies[missing].tolist(), strict=True)))
     keys = sorted(others)
-    return [(table, counts), (Strings.of_encoded(keys), np.asarray([others[key] for key in keys], dtype=np.int64))]
+    names = [key.partition(_SEPARATOR)[0].decode() for key in keys]
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    rest = TermTable(
+        Strings.of_encoded(keys),
+        np.asarray([others[key] for key in keys], dtype=np.int64),
+        list(numbers),
+        np.asarray([numbers[name] for name in names], dtype=np.int64),
+    )
+    return [TermTable(largest.terms, counts, largest.category_names, largest.category_of), rest]
+
+
+def terms_beginning(
+    tables: Sequence[TermTable], beginnings: frozenset[str], *, category: str | None = None, skip: int = 0, limit: int
+) -> TermPage:
+    """Return a page of the terms whose keyword has one of these beginnings, most frequent first, ties by term.
+
+    Of all categories or one.
+    """
+    most, count = skip + limit, 0
+    found: list[TermCount] = []
+    for table in tables:
+        wanted = table.categories if category is None else [category]
+        places = _beginning(table.terms, [term_key(name, each) for name in wanted for each in beginnings])
+        counts = table.counts[places]
+        places, counts = places[counts > 0], counts[counts > 0]
+        count += len(places)
+        first = _greatest(counts, most)
+        found += map(TermCount, map(term_of, table.terms.take(places[first])), counts[first].tolist())
+    found.sort(key=lambda each: (-each.pieces, each.term))
+    return TermPage(found[skip:most], count)
 
 
 def _beginning(table: Strings, keys: Iterable[str]) -> IntArray:
@@ -130,16 +150,16 @@ def _live_ids(part: Part, places: Numbers, after: str | None) -> Iterator[str]:
             yield piece_id
 
 
-def categories(snapshot: Snapshot) -> list[CategoryCount]:
+def categories(snapshot: Snapshot, tables: Iterable[TermTable]) -> list[CategoryCount]:
     """Return the categories that live pieces have, ascending; costs one pass over the keywords of all pieces."""
     keywords: Counter[str] = Counter()
-    for table, frequencies in _frequencies(snapshot):
-        used = table.take(np.flatnonzero(frequencies))
-        keywords.update(key.partition(SEPARATOR)[0] for key in used)
+    for table in tables:
+        numbers = np.bincount(table.category_of[table.counts > 0], minlength=len(table.categories))
+        keywords.update(dict(zip(table.categories, numbers.tolist(), strict=True)))
     pieces: Counter[str] = Counter()
     for part in snapshot.parts:
         pieces.update(dict(zip(part.segment.category_names, _pieces_by_category(part).tolist(), strict=True)))
-    return [CategoryCount(name, count, pieces[name]) for name, count in sorted(keywords.items())]
+    return [CategoryCount(name, count, pieces[name]) for name, count in sorted(keywords.items()) if count]
 
 
 def _pieces_by_category(part: Part) -> IntArray:

@@ -42,7 +42,6 @@ from penchant.service.people import People
 from penchant.service.rates import NodeCounts, NodeRates
 from penchant.service.search import SourceSearch
 from penchant.service.shares import BodyDecoder, page_shares
-from penchant.service.steering_history import SteeringHistory
 from penchant.service.usage import Usage
 from penchant.settings import (
     CurrentSettings,
@@ -189,14 +188,13 @@ def wire(
         admission=_admission(current, views, database.loads),
         decoder=BodyDecoder(database),
         views=views,
-        access=access,
+        access=(access := _access(database, current, rates, metrics, present)),
         usage=Usage(database, data_folder(settings), clock=present),
         content=content,
         changes=Changes(database, views, content, metrics, clock=present),
         people=People(database, views, metrics, cache=people_cache, clock=present),
         people_cache=people_cache,
         curation=Curation(database, views, words),
-        steering_history=SteeringHistory(database),
         words=words,
         inputs=inputs,
         lists=lists,

@@ -65,7 +65,6 @@ class Services:
     people_cache: PeopleCache
     curation: Curation
     inputs: LiveInputs
-    steering_history: SteeringHistory
     lists: Lists
     inclusion: PieceInclusion
     answers: AnswerCache
@@ -93,3 +92,8 @@ class Services:
     def settings(self) -> NodeSettings:
         """The settings of now."""
         return self.current.now
+
+    @property
+    def steering_history(self) -> SteeringHistory:
+        """What settings and lists were."""
+        return SteeringHistory(self.database)

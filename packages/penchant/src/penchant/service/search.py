@@ -25,7 +25,9 @@ from penchant_engine.index.browsing import (
     CategoryCount,
     TermCount,
     TermPage,
+    TermTable,
     categories,
+    count_terms,
     pieces_having,
     pieces_marked,
     terms_beginning,
@@ -48,6 +50,8 @@ NEWEST_PEOPLE = 20_000
 """Interactions, and preferences, among which people are looked for: 20 ms where there are so many."""
 NEWEST_TO_TRY = 2_000
 """Interactions by which people are told apart who did much lately from those who did little."""
+MAX_TERM_TABLES = 8
+"""Sources whose counted keywords are remembered, each until its next version: 8 bytes a keyword, beside the index."""
 MAX_COUNTED_SOURCES = 64
 """Sources whose categories are remembered, each until its next version."""
 FEW_ACTS = 3
@@ -120,13 +124,18 @@ class SourceSearch:
         self._database = database
         self._clock = clock
         self._categories: BoundedCache[tuple[int, int, int], list[CategoryCount]] = BoundedCache(MAX_COUNTED_SOURCES)
+        self._terms: BoundedCache[tuple[int, int, int], list[TermTable]] = BoundedCache(MAX_TERM_TABLES)
 
     async def pieces(
         self, view: View, text: str, *, after: str | None = None, skip: int = 0, limit: int = MAX_HITS
     ) -> SearchResult:
         """Return the pieces that have a text, or all words of it, anywhere; ``after``: only what is read past an id."""
         words = _Words.of(text)
-        terms, hits = ([], []) if after is not None else await self._database.in_thread(self._ordered, view, text)
+        terms: Sequence[TermCount] = ()
+        hits: list[PieceHit] = []
+        if after is None:
+            terms = (await self.keywords(view, text, limit=NAMED_TERMS)).terms
+            hits = await self._database.in_thread(self._ordered, view, text, terms)
         best: dict[str, PieceHit] = {}
         _keep_best(best, hits)
         looked_at, more = 0, bool(words.plain)
@@ -186,17 +195,27 @@ class SourceSearch:
         self, view: View, beginning: str, *, category: str | None = None, skip: int = 0, limit: int
     ) -> TermPage:
         """Return keywords that begin so, in small or capital letters, the most frequent first, ties by term."""
+        tables = await self._tables(view)
         # In a thread, since all keywords begin with nothing.
         return await self._database.in_thread(
-            terms_beginning, view.snapshot, spellings(beginning), category=category, skip=skip, limit=limit
+            terms_beginning, tables, spellings(beginning), category=category, skip=skip, limit=limit
         )
+
+    async def _tables(self, view: View) -> list[TermTable]:
+        """Return the keywords of a source with their counts, counted once for each version."""
+        key = (view.head.source_id, view.head.incarnation, view.head.version)
+        tables = self._terms.get(key)
+        if tables is None:
+            tables = await self._database.in_thread(count_terms, view.snapshot)
+            self._terms.put(key, tables)
+        return tables
 
     async def categories(self, view: View) -> list[CategoryCount]:
         """Return the categories of a source, ascending, counted once for each version."""
         key = (view.head.source_id, view.head.incarnation, view.head.version)
         counted = self._categories.get(key)
         if counted is None:
-            counted = await self._database.in_thread(categories, view.snapshot)
+            counted = await self._database.in_thread(categories, view.snapshot, await self._tables(view))
             self._categories.put(key, counted)
         return counted
 
@@ -221,8 +240,8 @@ class SourceSearch:
             is_known = bool(own.interactions or own.preferences)
         return [beginning] * is_known + [each for each in ids if each != beginning]
 
-    def _ordered(self, view: View, text: str) -> tuple[list[TermCount], list[PieceHit]]:
-        """Return keywords that begin so, and pieces by what has an order: ids, keywords and attributes."""
+    def _ordered(self, view: View, text: str, terms: Sequence[TermCount]) -> list[PieceHit]:
+        """Return pieces by what has an order: ids, keywords, of which some begin so, and attributes."""
         name = (view.head.account_id, view.head.name)
         hits = []
         with self._database.storage.pieces.open_from(*name, start=text, limit=MAX_HITS) as batches:
@@ -232,13 +251,12 @@ class SourceSearch:
                     break
                 place = HitPlace.WHOLE_ID if row.id == text else HitPlace.ID
                 hits.append(PieceHit(place, row.id, decode_stored_label(row.body)))
-        terms = terms_beginning(view.snapshot, spellings(text), limit=NAMED_TERMS).terms
         indexed = _indexed(view, text, terms)
         bodies = self._database.storage.pieces.read_some(*name, list(indexed))
         for piece_id, body in bodies.items():
             place, where = indexed[piece_id]
             hits.append(PieceHit(place, piece_id, decode_stored_label(body), where))
-        return terms, hits
+        return hits
 
     def _look(self, view: View, words: "_Words", after: str | None) -> tuple[list[str], list[PieceHit]]:
         """Return the ids of the next pieces past an id, and those of them that have the words."""
