@@ -36,8 +36,8 @@ FETCHING = ("clients", "generators")
 """Folders whose tests fetch packages."""
 ALL_SLOW = re.compile(r"^pytestmark = .*mark\.(slow|stress)", re.MULTILINE)
 """What a file says whose tests are all slow."""
-OF_PROCESSES = ("acceptance", "clients", "cluster", "faults", "generators", "hostile")
-"""Folders whose tests start processes."""
+OF_PROCESSES = Path(__file__).with_name("system")
+"""The folder whose tests start processes."""
 _STARTING = r"^(from|import) (acceptance|documents\.reading|multiprocessing|subprocess)\b"
 STARTS_PROCESSES = re.compile(_STARTING, re.MULTILINE)
 """What a file of another folder says whose tests start processes."""
@@ -145,7 +145,7 @@ def fixtures_of(item: pytest.Item) -> list[str]:
 
 def starts_processes(file: Path) -> bool:
     """Return whether tests of a file start processes, by its folder or by what it imports."""
-    return file.parent.name in OF_PROCESSES or STARTS_PROCESSES.search(file.read_text()) is not None
+    return OF_PROCESSES in file.parents or STARTS_PROCESSES.search(file.read_text()) is not None
 
 
 def is_asked_elsewhere(item: pytest.Item) -> bool:

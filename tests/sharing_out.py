@@ -12,29 +12,29 @@ from xdist.scheduler import LoadScopeScheduling
 TOGETHER = ("cluster", "clients")
 """Folders whose files one process has: nodes of a cluster, and clients that are built once."""
 LONGEST = (
-    "tests/acceptance/test_dashboard.py",
+    "tests/system/acceptance/test_dashboard.py",
     "clients",
     "tests/documents/test_every_block.py",
-    "tests/acceptance/test_schema_fuzzing.py",
-    "tests/acceptance/test_bench.py",
-    "tests/acceptance/test_editors_tasks.py",
-    "tests/acceptance/test_dashboard_rows.py",
+    "tests/system/acceptance/test_schema_fuzzing.py",
+    "tests/system/acceptance/test_bench.py",
+    "tests/system/acceptance/test_editors_tasks.py",
+    "tests/system/acceptance/test_dashboard_rows.py",
     "tests/evaluation/test_tuning.py",
     "cluster",
-    "tests/acceptance/test_nodes.py",
-    "tests/acceptance/test_workers.py",
+    "tests/system/acceptance/test_nodes.py",
+    "tests/system/acceptance/test_workers.py",
     "tests/cli/test_tune.py",
     "tests/cli/test_evaluate.py",
     "packages/penchant-import/tests/test_bounds.py",
-    "tests/acceptance/test_likes_processes.py",
-    "tests/acceptance/test_index_processes.py",
-    "tests/hostile/test_churn.py",
-    "tests/hostile/test_fuzzing.py",
-    "tests/faults/test_database.py",
-    "tests/faults/test_promotion.py",
-    "tests/faults/test_histories.py",
-    "tests/faults/test_power.py",
-    "tests/acceptance/test_process.py",
+    "tests/system/acceptance/test_likes_processes.py",
+    "tests/system/acceptance/test_index_processes.py",
+    "tests/system/hostile/test_churn.py",
+    "tests/system/hostile/test_fuzzing.py",
+    "tests/system/faults/test_database.py",
+    "tests/system/faults/test_promotion.py",
+    "tests/system/faults/test_histories.py",
+    "tests/system/faults/test_power.py",
+    "tests/system/acceptance/test_process.py",
 )
 """What takes a minute and more, longest first: begun late, one of them would run alone at the end."""
 
@@ -53,7 +53,7 @@ class FileScheduler(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no 
 
 def unit_of(file: str) -> str:
     """Return what is given to one process as a whole: a file, or all those of a folder that shares more than files."""
-    return next((folder for folder in TOGETHER if file.startswith(f"tests/{folder}/")), file)
+    return next((folder for folder in TOGETHER if file.startswith(f"tests/system/{folder}/")), file)
 
 
 def in_order(items: Iterable[pytest.Item]) -> list[pytest.Item]:

@@ -21,7 +21,7 @@ def test_what_takes_longest_is_there() -> None:
 
 @pytest.mark.slow
 def test_files_go_to_a_process_as_a_whole_and_all_of_a_cluster_to_one(tmp_path: Path) -> None:
-    for folder in ("tests/cluster", "tests/cli", "tests/other"):
+    for folder in ("tests/system/cluster", "tests/cli", "tests/other"):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     (tmp_path / "conftest.py").write_text(
@@ -30,7 +30,8 @@ def test_files_go_to_a_process_as_a_whole_and_all_of_a_cluster_to_one(tmp_path: 
         "    return FileScheduler(config, log)\n"
     )
     test = "import pytest\n@pytest.mark.parametrize('n', range(6))\ndef test_it(n):\n    assert n < 6\n"
-    files = [f"tests/{name}.py" for name in ("cluster/test_a", "cluster/test_b", "cli/test_i", "other/test_c")]
+    names = ("system/cluster/test_a", "system/cluster/test_b", "cli/test_i", "other/test_c")
+    files = [f"tests/{name}.py" for name in names]
     files += [f"tests/other/test_{name}.py" for name in "defgh"]
     for file in files:
         (tmp_path / file).write_text(test)

@@ -29,7 +29,7 @@ MONTH = "2026-11"
 QUOTA = 10
 
 
-TESTS = str(Path(__file__).parents[1])
+TESTS = Path(__file__).parents[1]
 KILLED = """
 import asyncio, os, pathlib, signal, sys
 from service.test_usage import given, two_workers
@@ -244,7 +244,7 @@ async def test_a_worker_that_ends_leaves_its_counts_to_the_others(tmp_path: Path
 @pytest.mark.slow
 async def test_what_a_killed_worker_was_counting_is_counted_once(tmp_path: Path) -> None:
     killed = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", KILLED, str(tmp_path), env={"PYTHONPATH": TESTS}
+        sys.executable, "-c", KILLED, str(tmp_path), env={"PYTHONPATH": f"{TESTS}:{TESTS / 'system'}"}
     )
     assert await killed.wait() == -9
 

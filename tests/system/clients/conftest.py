@@ -21,7 +21,7 @@ from acceptance.browsers import TIMEOUT_MS, chromium
 from acceptance.firefox import MarionetteError, firefox
 from acceptance.servers import free_port
 
-CLIENTS = Path(__file__).parents[2] / "clients"
+CLIENTS = Path(__file__).parents[3] / "clients"
 CLIENT = CLIENTS / "typescript"
 BROWSERS = ("chromium", pytest.param("firefox", marks=pytest.mark.stress))
 _OFTEN_S = 0.05

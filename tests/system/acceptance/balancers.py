@@ -14,7 +14,7 @@ import pytest
 
 from acceptance.servers import free_port
 
-DEPLOY = Path(__file__).parents[2] / "deploy"
+DEPLOY = Path(__file__).parents[3] / "deploy"
 STARTING_S = 60
 NGINX_FOLDERS = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
 """Where nginx keeps what it buffers: one folder for each module that it was built with."""

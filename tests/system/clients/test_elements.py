@@ -16,7 +16,7 @@ from acceptance.servers import Server, command
 from clients.conftest import Window, run, static_origin, wait_in
 from penchant_client import sign_user
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 BUNDLE = ROOT / "packages" / "penchant" / "src" / "penchant" / "web" / "elements.js"
 MOST_BYTES = 5 * 1024
 """The weight of the elements in a page, gzipped, beside that of the client."""

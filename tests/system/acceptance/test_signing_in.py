@@ -15,7 +15,7 @@ from acceptance.servers import Server, free_port
 
 pytestmark = pytest.mark.slow
 
-PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "dashboard.md"
+PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "dashboard.md"
 HOME = "/-/dashboard"
 FORGED = {"remote-user": "eve", "remote-groups": "it", "Remote_User": "eve", "Remote_Groups": "it"}
 SETTINGS = """

@@ -6,6 +6,7 @@ line: ``pass``, ``hold``, ``close``, ``to FILE``; each is answered by ``ok``.
 
 import asyncio
 import contextlib
+import os
 import subprocess
 import sys
 import time
@@ -27,6 +28,7 @@ class Proxy:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             cwd=Path(__file__).parents[1],
+            env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
         )
         try:
             self._expect_ok()

@@ -14,8 +14,8 @@ from acceptance.processes import wait_until
 from acceptance.servers import Server, command
 from penchant_client import sign_user
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "how-to" / "browser.md"
-WORKS = Path(__file__).parents[2] / "packages" / "penchant" / "src" / "penchant" / "demo" / "works" / "pieces.ndjson"
+DOCUMENT = Path(__file__).parents[3] / "docs" / "how-to" / "browser.md"
+WORKS = Path(__file__).parents[3] / "packages" / "penchant" / "src" / "penchant" / "demo" / "works" / "pieces.ndjson"
 
 pytestmark = [
     pytest.mark.slow,

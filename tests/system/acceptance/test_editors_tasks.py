@@ -20,7 +20,7 @@ from shown import show_lists
 pytestmark = pytest.mark.slow
 
 WORKS = Path(penchant.demo.__file__).parent / "works"
-DOCUMENT = Path(__file__).parents[2] / "docs" / "how-to" / "editors.md"
+DOCUMENT = Path(__file__).parents[3] / "docs" / "how-to" / "editors.md"
 ATTRIBUTES = {
     "format": {"pointer": "/format", "type": "keywords"},
     "genre": {"pointer": "/genre", "type": "keywords"},

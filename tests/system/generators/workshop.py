@@ -12,7 +12,7 @@ from pathlib import Path
 from acceptance.servers import Server
 
 HERE = Path(__file__).parent
-TOOLS = HERE.parents[1] / ".generators"
+TOOLS = HERE.parents[2] / ".generators"
 PYTHON = str(TOOLS / "python" / "bin" / "python")
 PATIENCE_S = 900
 """Rust compiles a hundred crates the first time."""

@@ -30,7 +30,7 @@ ENVIRONMENT = {
     # On a busy machine workers of Ray's own niceness hardly begin.
     "RAY_worker_niceness": "0",
     # What tests have done lies beside them.
-    "PYTHONPATH": str(TESTS),
+    "PYTHONPATH": f"{TESTS}{os.pathsep}{TESTS.parent}",
 }
 
 

@@ -14,7 +14,7 @@ from databases import new_database
 
 pytestmark = pytest.mark.slow
 
-PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "operations.md"
+PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "operations.md"
 PIECES = 6_000
 """Enough for a segment file."""
 INTERACTIONS = 120
