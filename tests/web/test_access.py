@@ -46,16 +46,6 @@ def test_keys_of_an_account_share_its_sources_and_others_see_none(service: Servi
     assert (other.status_code, other.json()) == (404, missing.json())
 
 
-def test_the_basic_plan_keeps_filters_and_may_record_erase_and_export(service: Service) -> None:
-    key = service.new_key(plan="basic")
-    service.submit("s", piece("a", filters={"catalogs": ["x"]}), key=key)
-
-    assert service.get("/s/content/a", key=key).json()["filters"] == {"catalogs": ["x"]}
-    assert service.post("/s/users/u/interactions/Click/content/a", key=key).status_code == 200
-    assert len(service.get("/s/users/u/export", key=key).json()["interactions"]) == 1
-    assert service.delete("/s/users/u", key=key).status_code == 202
-
-
 def test_a_plan_limits_sources_and_pieces_and_never_replacing(service: Service) -> None:
     key = service.new_key(plan="small", account="small")
     service.submit("s", piece("a"), piece("b"), piece("c"), key=key)
@@ -258,26 +248,3 @@ def test_metrics_count_answers_and_errors_without_names(service: Service) -> Non
     assert 'penchant_requests_total{method="POST",route="/{source}/content",status="202"} 1.0' in metrics
     assert 'penchant_problems_total{code="unknown-source"} 1.0' in metrics
     assert "very-secret-source" not in metrics
-
-
-@pytest.mark.usefixtures("fresh")
-def test_changes_are_in_the_audit_log(service: Service) -> None:
-    service.submit("s", piece("a"))
-    service.put("/s/whitelist", json=["a"])
-    service.put("/s/settings", json={})
-    service.post("/s/users/someone/interactions/Click/content/a")
-    service.delete("/s/users/someone")
-    service.delete("/s/content")
-    service.delete("/s?confirm=s")
-
-    with service.opened_storage() as storage:
-        actions = [entry.action for entry in reversed(storage.accounts.list_audit())]
-    assert actions == [
-        "key.create",
-        "source.create",
-        "whitelist.replace",
-        "settings.replace",
-        "user.erase",
-        "source.clear",
-        "source.delete",
-    ]

@@ -103,6 +103,17 @@ def test_up_to_100_faults_are_listed(service: Service) -> None:
     assert len(answer.json()["errors"]) == 100
 
 
+def test_a_body_says_that_it_is_json_in_utf_8(service: Service) -> None:
+    for content_type, status in (
+        (None, 415),
+        ("text/plain", 415),
+        ("application/json; charset=latin-1", 415),
+        ("Application/JSON; Charset=UTF-8", 202),
+    ):
+        headers = {} if content_type is None else {"content-type": content_type}
+        assert service.post("/s/content", content=b"[]", headers=headers).status_code == status, content_type
+
+
 def test_a_gzip_body_is_taken_and_another_encoding_is_not(service: Service) -> None:
     body = gzip.compress(json.dumps([piece("a")]).encode())
     headers = {"content-type": "application/json", "content-encoding": "gzip"}

@@ -1,8 +1,6 @@
 """Lists that are varied, limited by keyword, without some pieces, and for people of whom nothing is stored."""
 
-import json
 from typing import Any
-from urllib.parse import quote
 
 import pytest
 
@@ -41,36 +39,6 @@ def test_the_settings_limit_how_many_pieces_share_a_keyword(films: Service) -> N
     assert films.get("/s/settings").json()["maxPerValue"] == {"director": 2}
 
 
-def newest_first(number: int) -> dict[str, str]:
-    """Return the window of a piece that is newer than that of the next number, so that it fills up before it."""
-    return {"availableFrom": f"{2020 - number}-01-01T00:00:00Z"}
-
-
-def test_a_limited_list_is_filled_from_all_that_may_be_shown(service: Service) -> None:
-    alike = [piece(f"a{number:03}", "x") for number in range(200)]
-    others = [piece(f"b{number:02}", f"k{number}", filters=newest_first(number)) for number in range(40)]
-    service.submit("s", *alike, piece("liked", "x"), *others)
-    like(service, "liked")
-    service.put("/s/settings", json={"maxPerValue": {"genre": 1}})
-
-    assert recommended(service) == ["a000", *(f"b{number:02}" for number in range(29))]
-
-
-def test_a_limited_list_under_boosts_is_filled_from_all_that_may_be_shown(service: Service) -> None:
-    alike = [piece(f"a{number:03}", "x", year=1) for number in range(300)]
-    others = [
-        piece(f"b{number:02}", f"k{number}", year=2 if number % 2 else 1, filters=newest_first(number))
-        for number in range(40)
-    ]
-    service.submit("s", *alike, piece("liked", "x"), *others)
-    like(service, "liked")
-    year = {"pointer": "/year", "type": "integer"}
-    service.put("/s/settings", json={"maxPerValue": {"genre": 1}, "attributes": {"year": year}})
-    boost = json.dumps({"key": "year", "gte": 2, "factor": 2})
-
-    assert recommended(service, f"?boost={quote(boost)}") == ["a000", *(f"b{number:02}" for number in range(29))]
-
-
 def test_without_a_limit_the_settings_do_not_name_it(films: Service) -> None:
     assert "maxPerValue" not in films.get("/s/settings").json()
 
@@ -80,14 +48,6 @@ def test_a_diverse_list_prefers_what_is_unlike_the_pieces_before(films: Service)
     assert recommended(films, "?diversity=0.9") == ["a1", "b1", "a2", "a3", "c1"]
     assert recommended(films, "?diversity=1") == ["a1", "b1", "c1", "a2", "a3"]
     assert sorted(recommended(films, "?diversity=0.5")) == sorted(recommended(films))
-
-
-def test_the_best_piece_stays_first_and_scores_stay_what_they_are(films: Service) -> None:
-    plain = films.get("/s/users/u/recommendation").json()["content"]
-    diverse = films.get("/s/users/u/recommendation?diversity=0.9").json()["content"]
-
-    assert diverse[0] == plain[0]
-    assert {each["id"]: each["score"] for each in diverse} == {each["id"]: each["score"] for each in plain}
 
 
 def test_whitelisted_pieces_come_first_and_count_for_the_limit(films: Service) -> None:

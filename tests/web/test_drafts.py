@@ -187,6 +187,12 @@ def test_a_draft_is_checked_as_its_routes_do(service: Service, edits: Any, point
     refused(service.get("/s/drafts/spring"), 404, "unknown-draft")
 
 
+def test_a_draft_of_too_many_pieces_is_refused(service: Service) -> None:
+    answer = service.put("/s/drafts/spring", json={"content": [piece(str(number)) for number in range(2001)]})
+
+    refused(answer, 413, "too-many-entries")
+
+
 def test_filters_go_by_the_attributes_that_the_draft_brings(service: Service) -> None:
     filtered = {"kind": "popular", "filter": {"must": [{"key": "year", "gte": 2000}]}}
     attributes = {"year": {"pointer": "/year", "type": "integer"}}
@@ -290,22 +296,6 @@ def test_a_draft_that_turns_four_eyes_off_is_under_four_eyes(service: Service) -
     refused(do(service, "publish"), 403, "four-eyes")
 
 
-def test_writers_count_anew_after_a_publication_but_not_after_an_undo(service: Service) -> None:
-    service.put("/s/settings", json={"fourEyes": True})
-    other = service.new_key()
-    put(service, {"blacklist": ["p1"]})
-    ok(seen(service, "publish", key=other))
-    ok(seen(service, "undo", key=other))
-
-    put(service, {"blacklist": ["p1"], "note": "again"}, key=other)
-    refused(do(service, "publish"), 403, "four-eyes")
-    third = service.new_key()
-    ok(seen(service, "publish", key=third))
-    put(service, {"blacklist": ["p2"]}, key=other)
-
-    ok(seen(service, "publish"))
-
-
 def test_a_revision_is_another_one_each_time_a_draft_is_written_and_its_tag(service: Service) -> None:
     first = put(service, {"blacklist": ["p1"]})["revision"]
     answer = service.get("/s/drafts/spring")
@@ -349,24 +339,6 @@ def test_what_is_done_to_another_revision_than_the_one_named_is_refused(
     assert ok(service.get("/s/drafts/spring"))["steps"][0]["step"] == last
 
 
-@pytest.mark.parametrize(("step", "body", "last", "before"), STEPS, ids=[each[0] for each in STEPS])
-def test_with_four_eyes_who_does_something_names_what_they_have_seen(
-    service: Service, step: str, body: Any, last: str, before: tuple[str, ...]
-) -> None:
-    service.put("/s/settings", json={"fourEyes": True})
-    other = service.new_key()
-    put(service, {"blacklist": ["p1"]})
-    for each in before:
-        ok(seen(service, each, None if each == "publish" else {}, key=other))
-
-    problem = refused(do(service, step, body, key=other), 422, "invalid-input")
-
-    assert [each["parameter"] for each in problem["errors"]] == ["revision"]
-    refused(seen(service, step, body), 403, "four-eyes")
-    ok(seen(service, step, body, key=other))
-    assert ok(service.get("/s/drafts/spring"))["steps"][0]["step"] == last
-
-
 def test_a_draft_is_written_over_the_revision_that_is_named_alone(service: Service) -> None:
     old = put(service, {"blacklist": ["p1"]})["revision"]
     now = put(service, {"blacklist": ["p2"]})["revision"]
@@ -377,30 +349,6 @@ def test_a_draft_is_written_over_the_revision_that_is_named_alone(service: Servi
 
     assert [each["revision"] for each in ok(service.get("/s/drafts"))["drafts"]] == [now]
     assert put(service, {"blacklist": []}, params={"revision": now})["blacklist"] == []
-
-
-def test_who_turned_four_eyes_on_does_not_turn_it_off_alone(service: Service) -> None:
-    editor = service.new_key(scopes=["read", "personal", "write"])
-    put(service, {"settings": {"fourEyes": True}}, key=editor)
-    ok(do(service, "publish"))
-
-    refused(seen(service, "undo", key=editor), 403, "four-eyes")
-    refused(service.put("/s/blacklist", json=["p1"], key=editor), 403, "four-eyes")
-
-    ok(seen(service, "undo"))
-    ok(service.put("/s/blacklist", json=["p1"], key=editor))
-
-
-def test_what_a_source_is_steered_by_is_not_lost_with_it_by_one_alone(service: Service) -> None:
-    service.put("/s/settings", json={"fourEyes": True})
-    editor = service.new_key(scopes=["read", "personal", "write"])
-
-    refused(service.delete("/s?confirm=s", key=editor), 403, "four-eyes")
-    service.submit("s", piece("more"), key=editor)
-
-    assert ok(service.get("/s/settings"))["fourEyes"] is True
-    refused(service.put("/s/blacklist", json=["p1"], key=editor), 403, "four-eyes")
-    refused(service.delete("/none?confirm=none", key=editor), 404, "unknown-source")
 
 
 @pytest.mark.slow
@@ -445,15 +393,6 @@ def test_a_publication_tells_a_list_that_others_have_changed_meanwhile(service: 
     service.put("/s/blacklist", json=[])
     assert ok(do(service, "propose", {}))["blacklist"] == ["p8", "p1"]
     assert ok(do(service, "accept", {}))["blacklist"] == ["p1"]
-
-
-def test_a_list_that_is_forced_is_the_draft_s(service: Service) -> None:
-    put(service, {"blacklist": ["p1"]})
-    service.put("/s/blacklist", json=["p8"])
-
-    assert set(ok(do(service, "publish?force=true"))) == {"version"}
-
-    assert ok(service.get("/s/blacklist")) == ["p1"]
 
 
 def test_edits_come_back_as_their_routes_give_them(service: Service) -> None:

@@ -1,44 +1,19 @@
 """Lists filtered by attributes: never short, at once by what is stored, the same for every kind of list."""
 
 import json
-import math
 import threading
-from fractions import Fraction
-from itertools import count
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from clocks import DAY_CLOCK
 from factories import piece
-from filters_reference import ATTRIBUTES, EXTRAS, FILTERS, holds
+from filters_reference import ATTRIBUTES
 from penchant.service.lists.answers import result_of
 from penchant_engine.lists.ranking import ListRanking
 from serving import Service, ok
-from strategies import examples
 
 pytestmark = pytest.mark.usefixtures("noon")
 
-NUMBERS = count()
-BOOSTS = st.lists(
-    st.builds(
-        lambda clause, factor: clause | {"factor": factor}, FILTERS, st.sampled_from([0.01, 0.5, 1, 1.25, 2, 100])
-    ),
-    max_size=4,
-)
-LISTS = (
-    "content/q/similar",
-    "content/q/similar?by=audience",
-    "content/q/similar?by=both",
-    "users/new/recommendation",
-    "users/u/recommendation?include-seen=true",
-    "users/u/recommendation?include-seen=true&algo=jaccard",
-    "popular",
-    "new",
-    "users/u/again",
-)
 LANGUAGE = {"language": {"pointer": "/language", "type": "keyword"}}
 ENGLISH = {"key": "language", "any": ["en"]}
 
@@ -53,23 +28,6 @@ def entries(service: Service, path: str, **by_attributes: Any) -> list[tuple[str
 
 def ids(service: Service, path: str, clause: Any = None) -> list[str]:
     return [piece_id for piece_id, _ in entries(service, path, filter=clause)]
-
-
-def filled(service: Service, source: str, extras: list[dict[str, Any]]) -> dict[str, Any]:
-    """Store pieces with these extras that one person has played, some of them others too; return their extras."""
-    pieces = {f"p{n:02}": each for n, each in enumerate(extras)}
-    service.submit(
-        source,
-        piece("q", "x"),
-        *[piece(key, "x", *"yz"[: n % 3], extras=each) for n, (key, each) in enumerate(pieces.items())],
-    )
-    name_attributes(service, source)
-    played = [{"userId": "u", "type": "Play", "contentId": key} for key in ("q", *pieces)]
-    played += [
-        {"userId": f"v{n % 5}", "type": "Click", "contentId": key} for n, key in enumerate(("q", *pieces)) if n % 4
-    ]
-    assert service.post(f"/{source}/interactions", json=played).status_code == 200
-    return pieces | {"q": {}}
 
 
 def name_attributes(service: Service, source: str, attributes: dict[str, Any] = ATTRIBUTES) -> None:
@@ -88,56 +46,6 @@ def languages(service: Service, source: str = "s") -> None:
         for n in range(40)
     ]
     service.submit(source, piece("q", "x"), *pieces)
-
-
-@settings(max_examples=examples(25), deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.lists(EXTRAS, min_size=35, max_size=45), FILTERS, st.sampled_from(LISTS), st.integers(1, 30))
-def test_a_list_is_the_whole_one_without_what_the_filter_does_not_hold_for(
-    service: Service, extras: list[dict[str, Any]], clause: dict[str, Any], path: str, limit: int
-) -> None:
-    source = f"s{next(NUMBERS)}"
-    pieces = filled(service, source, extras)
-    everything: list[str] = []
-    # Page by page, since a list has thirty entries at most.
-    while page := ids(service, f"/{source}/{path}{'&' if '?' in path else '?'}{_excluded(everything)}"):
-        everything += page
-
-    found = ids(service, f"/{source}/{path}{'&' if '?' in path else '?'}limit={limit}", clause)
-
-    assert found == [each for each in everything if holds(clause, pieces[each])][:limit]
-
-
-def _excluded(found: list[str]) -> str:
-    return "&".join(f"exclude={each}" for each in found)
-
-
-@settings(max_examples=examples(25), deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.lists(EXTRAS, min_size=35, max_size=45), BOOSTS, st.sampled_from(LISTS), st.integers(1, 30))
-def test_a_boosted_list_is_the_whole_one_by_s_and_factors(
-    service: Service, extras: list[dict[str, Any]], boosts: list[dict[str, Any]], path: str, limit: int
-) -> None:
-    source = f"s{next(NUMBERS)}"
-    pieces = filled(service, source, extras)
-    pages = f"/{source}/{path}{'&' if '?' in path else '?'}"
-    everything: dict[str, int] = {}
-    while page := entries(service, pages + _excluded(list(everything))):
-        everything |= {piece_id: round((1 - score) * 10**12) for piece_id, score in page}
-
-    found = entries(service, f"{pages}limit={limit}", boost=boosts)
-
-    def value(piece_id: str) -> Fraction:
-        held = (Fraction(str(each["factor"])) for each in boosts if holds(_clause(each), pieces[piece_id]))
-        return everything[piece_id] * math.prod(held, start=Fraction(1))
-
-    order = sorted(everything, key=lambda piece_id: (-value(piece_id), piece_id))[:limit]
-    assert [piece_id for piece_id, _ in found] == order
-    scores = [float(max(Fraction(0), 1 - value(each) / 10**12)) for each in order]
-    # What is new ages between two requests, where the clock does not stand still.
-    assert [score for _, score in found] == pytest.approx(scores, abs=1e-4 if DAY_CLOCK.is_real else 2e-9)
-
-
-def _clause(boost: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in boost.items() if name != "factor"}
 
 
 @pytest.mark.nodes

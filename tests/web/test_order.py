@@ -9,14 +9,12 @@ from typing import Any
 
 import pytest
 
-import audience_reference
 from factories import piece
 from penchant.settings import NodeSettings
 from serving import Applications, Service, ok
 from visitors import Visitor, text_of, words
 
 PARTS = [f"part-{number:02}" for number in range(20)]
-DAY_MS = 86_400_000
 HOUR_S = 3_600
 
 
@@ -57,39 +55,10 @@ def audience_of(entry: dict[str, Any]) -> dict[str, Any]:
     return next(each for each in entry["why"]["parts"] if each["part"] == "audience")
 
 
-def told(events: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    """Return interactions as the definition takes them, by person."""
-    everyone: dict[str, list[dict[str, Any]]] = {}
-    for each in events:
-        at = round(datetime.fromisoformat(each["timestamp"]).timestamp() * 1000)
-        everyone.setdefault(each["userId"], []).append(each | {"at": at, "day": at // DAY_MS})
-    return everyone
-
-
 @pytest.fixture
 def parts(service: Service) -> Service:
     service.submit("s", *(piece(each, each[-1], filters={"availableFrom": "2020-01-01T00:00:00Z"}) for each in PARTS))
     return service
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("use", ("auto", "on", "off"))
-def test_lists_and_their_reasons_are_those_of_the_definition(parts: Service, use: str) -> None:
-    ok(parts.put("/s/settings", json={"order": use}))
-    events = [*course(150), *(liking("ada", each, 5 - place) for place, each in enumerate(PARTS[2:6]))]
-    headers = record(parts, events)
-    pieces = [{"id": each, "categories": {"genre": [each[-1]]}, "day": 18_262} for each in PARTS]
-    everyone = told(events)
-
-    for user in ("ada", "u3"):
-        found = listed(parts, user, headers, "?explain=true")
-        expected = audience_reference.recommended_parts(
-            pieces, everyone, user, int(time.time()) // 86_400, settings={"order": use}
-        )
-        assert {each["id"] for each in found} == expected.keys()
-        for entry in found:
-            shares = {each["part"]: each["share"] for each in entry["why"]["parts"]}
-            assert shares == pytest.approx(expected[entry["id"]], abs=1e-9)
 
 
 def test_the_next_part_comes_first_with_its_reason(parts: Service) -> None:

@@ -1,18 +1,12 @@
 """Pins, quotas and variety of placements: the same for every kind of list, and told where they can't be met."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from clocks import DAY_CLOCK
 from factories import piece
-from penchant_engine.model import Term
 from serving import Service, ok
-from strategies import examples
-from variety_reference import Rules, first_list, gain_beside, unit_vectors
 
 pytestmark = pytest.mark.usefixtures("noon")
 
@@ -125,12 +119,14 @@ def test_a_list_too_short_for_a_pin_ends_with_it(shop: Service) -> None:
     assert found["unmet"] == [{"rule": "/pins/0", "why": "list-too-short"}]
 
 
-def test_a_quota_that_can_t_be_met_is_met_as_far_as_it_can(shop: Service) -> None:
-    put(shop, kind="new", quotas=[{"filter": GERMAN, "atLeast": 8, "of": 10}])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_quota_that_can_t_be_met_is_met_as_far_as_it_can(shop: Service, kind: str) -> None:
+    before = plain(shop, kind)
+    put(shop, kind=kind, quotas=[{"filter": GERMAN, "atLeast": 8, "of": 10}])
 
     found = listed(shop)
 
-    assert ids(found)[4:] == ["p10", "p15", "p20", "p25", "p30", "p35"]
+    assert ids(found) == [*before[:4], "p10", "p15", "p20", "p25", "p30", "p35"]
     assert found["unmet"] == [{"rule": "/quotas/0", "why": "too-few"}]
 
 
@@ -198,159 +194,12 @@ def test_quotas_for_some_of_each_other_s_pieces_are_refused_and_the_first_counts
     nested = ids(listed(shop))
     shop.submit("s", both | {"id": "other", "extras": {"year": 2}})
 
-    answer = shop.put("/s/placements/home", json={"kind": "new", "quotas": quotas})
-
-    assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "/quotas/1/filter")
+    own = {"variants": [{"name": "v", "share": 0.5, "quotas": quotas}]}
+    for members, place in (({"quotas": quotas}, ""), (own, "/variants/0")):
+        answer = shop.put("/s/placements/home", json={"kind": "new"} | members)
+        assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, f"{place}/quotas/1/filter")
     assert nested[:3] == ["p00", "p10", "both"]
     assert ids(listed(shop))[:3] == ["p00", "p10", "other"]
-
-
-FAMILIES = (
-    [({"key": "year", "lte": 2}, {0, 1, 2}), ({"key": "year", "lte": 1}, {0, 1}), ({"key": "year", "gte": 3}, {3})],
-    [({"key": "year", "any": [each]}, {each}) for each in range(3)],
-)
-"""Filters of quotas with the years that they hold for: of the first all of the second's are the first's."""
-
-
-RULED: dict[str, dict[str, Any]] = {
-    "recommendations": {"blend": {"content": 0, "audience": 0, "popularity": 1}},
-    **{kind: {} for kind in ("popular", "new", "similar", "again", "because", "keyword")},
-    "picks": {"content": [f"p{number}" for number in (3, 0, 4, 1, 2)]},
-    "picks in the order of recommendations": {"content": ["q", *(f"p{number}" for number in range(5))]},
-}
-"""All kinds of lists, and what placements of them need."""
-
-
-@pytest.fixture
-def stock(service: Service) -> Service:
-    """A source without pieces yet: ann likes q, bea plays five others one after the other, and some are liked."""
-    service.submit("t")
-    ok(service.put("/t/settings", json={"attributes": {"year": {"pointer": "/year", "type": "integer"}}}))
-    liked = [(f"u{person}", f"p{at}") for at in range(5) for person in range((3 * at + 1) % 5)]
-    events = [{"userId": user, "type": "RateLike", "contentId": each} for user, each in [("ann", "q"), *liked]]
-    events += [
-        {"userId": "bea", "type": "Play", "contentId": f"p{at}", "timestamp": DAY_CLOCK.midnight(days_ago=at)}
-        for at in range(5)
-    ]
-    answer = service.post("/t/interactions", json=events)
-    version = answer.headers["x-penchant-interactions-version"]
-    for _node in range(2):
-        ok(service.get("/t/popular", headers={"x-penchant-min-audience-version": version}))
-    return service
-
-
-def in_stock(service: Service, own: dict[str, tuple[frozenset[str], int]]) -> None:
-    """Have these pieces alone in the source, with genres and years, each newer than the next, and a tag of all."""
-    assert service.delete("/t/content").status_code == 202
-    pieces = [
-        {
-            "id": key,
-            "categories": {"genre": sorted(genres), "tag": ["all"]},
-            "extras": {"year": year},
-            "filters": {"availableFrom": f"{2020 - at}-01-01T00:00:00Z"},
-        }
-        for at, (key, (genres, year)) in enumerate(own.items())
-    ]
-    service.submit("t", *pieces)
-
-
-@settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
-@given(
-    kind=st.sampled_from(sorted(RULED)),
-    pieces=st.lists(st.tuples(st.frozensets(st.sampled_from("ab")), st.integers(0, 3)), min_size=4, max_size=5),
-    family=st.sampled_from(FAMILIES),
-    sizes=st.lists(st.tuples(st.integers(1, 4), st.integers(0, 3)), max_size=3),
-    pins=st.dictionaries(st.integers(0, 7), st.integers(0, 5), max_size=3),
-    most=st.sampled_from([{}, {"genre": 1}]),
-    raised=st.integers(0, 2),
-    diversity=st.sampled_from([0, 0, 0.3, 1]),
-    in_variant=st.booleans(),
-)
-def test_a_list_of_any_kind_is_the_first_that_meets_its_rules_by_trying_all(
-    stock: Service,
-    *,
-    kind: str,
-    pieces: list[tuple[frozenset[str], int]],
-    family: list[tuple[dict[str, Any], set[int]]],
-    sizes: list[tuple[int, int]],
-    pins: dict[int, int],
-    most: dict[str, int],
-    raised: int,
-    diversity: float,
-    in_variant: bool,
-) -> None:
-    own = {f"p{number}": each for number, each in enumerate(pieces)} | {"q": (frozenset[str](), 3)}
-    in_stock(stock, own)
-    wish = {"user": "bea" if kind == "again" else "ann", "content": "q"}
-    usual = {"kind": kind.partition(" ")[0]} | RULED[kind] | ({"order": "personal"} if " " in kind else {})
-
-    def found(**rules: Any) -> dict[str, Any]:
-        members = usual | ({"variants": [{"name": "v", "share": 1} | rules]} if in_variant else rules)
-        ok(stock.put("/t/placements/row", json=members))
-        answer: dict[str, Any] = ok(stock.get("/t/placements/row/list", params=wish))
-        return answer
-
-    plain = found()["content"]
-    names = [each["id"] for each in plain]
-    fixed = {at: each for at, each in pins.items() if each < len(names)}
-    fixed = {at: each for at, each in fixed.items() if [*fixed.values()].count(each) == 1}
-    quotas = [(least, least + beyond) for least, beyond in sizes]
-    raised = 0 if kind == "again" or kind.startswith("picks") else min(raised, len(names))
-    members = {
-        "pins": [{"id": names[each], "position": at + 1} for at, each in fixed.items()],
-        "quotas": [
-            {"filter": clause, "atLeast": least, "of": of}
-            for (clause, _), (least, of) in zip(family, quotas, strict=False)
-        ],
-        "maxPerValue": most,
-        "diversity": diversity,
-    } | ({"whitelist": names[:raised]} if raised else {})
-
-    answer = found(**members)
-
-    bits = [sum((own[each][1] in years) << place for place, (_, years) in enumerate(family)) for each in names]
-    weights = {
-        each: dict.fromkeys([Term("tag", "all"), *(Term("genre", genre) for genre in genres)], 1)
-        for each, (genres, _) in own.items()
-    }
-    vectors = unit_vectors(weights)
-    # Picks that stand as given are as good as their places are early.
-    units = [10**12 - round(each["score"] * 10**12) for each in plain]
-    units = [-RULED[kind]["content"].index(each) for each in names] if kind == "picks" else units
-    measured = [value for place, value in enumerate(units) if place not in fixed.values()] or [0]
-
-    def gain(piece: int, listed: Sequence[int]) -> int:
-        beside = [vectors[names[each]] for each in listed]
-        below, spread = max(measured) - units[piece], max(measured) - min(measured)
-        return gain_beside(below, spread, round(100 * diversity), vectors[names[piece]], beside)
-
-    expected = first_list(
-        Rules(
-            [frozenset(weights[each]) for each in names],
-            bits,
-            raised,
-            fixed,
-            quotas,
-            most,
-            30,
-            gain if diversity else None,
-        )
-    )
-    if kind in {"because", "keyword"} and len(expected) < 5:
-        # Such a row is not worth a line of the page.
-        assert answer["content"] == []
-        return
-    assert [(each["id"], each.get("rule"), each.get("displaced")) for each in answer["content"]] == [
-        (names[each.piece], each.rule, None if each.displaced is None else names[each.displaced]) for each in expected
-    ]
-    places = [each.piece for each in expected]
-    late = [f"/pins/{number}" for number, (at, each) in enumerate(fixed.items()) if places[at : at + 1] != [each]]
-    unmet = [
-        f"/quotas/{number}"
-        for number, (least, of) in enumerate(quotas)
-        if sum(bits[each] >> number & 1 for each in places[:of]) < least
-    ]
-    assert [each["rule"] for each in answer.get("unmet", ())] == [*late, *unmet]
 
 
 def test_a_pin_may_be_of_a_piece_that_was_not_picked(service: Service) -> None:

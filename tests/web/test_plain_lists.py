@@ -1,36 +1,16 @@
 """Lists that are about no person, and those of many people in one request (interface, section 9)."""
 
-import math
-from collections import Counter, defaultdict
 from datetime import timedelta
-from itertools import count, pairwise
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-import audience_reference
 from acceptance.processes import wait_until
 from clocks import DayClock
 from factories import piece
-from oracle import WEIGHTS
-from order_reference import Like
 from serving import Service
-from strategies import examples
 
 pytestmark = pytest.mark.usefixtures("noon")
-
-NUMBERS = count()
-EVENTS = st.lists(
-    st.tuples(
-        st.integers(0, 6),
-        st.integers(0, 8),
-        st.sampled_from(["Click", "Watch", "RateLike", "RateDislike"]),
-        st.integers(0, 90),
-    ),
-    max_size=40,
-)
 
 
 def listed(service: Service, path: str, **options: Any) -> list[tuple[str, float]]:
@@ -49,59 +29,6 @@ def click(service: Service, user: str, piece_id: str, **options: Any) -> str:
     assert answer.status_code == 200
     version: str = answer.headers["x-penchant-interactions-version"]
     return version
-
-
-@settings(max_examples=examples(30), deadline=None, suppress_health_check=list(HealthCheck))
-@given(events=EVENTS, half_life=st.sampled_from([None, 0, 3, 7, 30, 365]))
-def test_popular_pieces_are_those_of_the_words(
-    service: Service, clock: DayClock, events: list[tuple[int, int, str, int]], half_life: int | None
-) -> None:
-    source = f"s{next(NUMBERS)}"
-    service.submit(source, *[piece(f"p{number}", "x") for number in range(7)])
-    body = [
-        {
-            "userId": f"u{user}",
-            "contentId": f"p{number}",
-            "type": kind,
-            "timestamp": (clock.now() - timedelta(days=days)).isoformat(),
-        }
-        for user, number, kind, days in events
-    ]
-    version = service.post(f"/{source}/interactions", json=body).headers["x-penchant-interactions-version"]
-    found = listed(
-        service,
-        f"/{source}/popular" + ("" if half_life is None else f"?halfLifeDays={half_life}"),
-        headers={"x-penchant-min-audience-version": version},
-    )
-
-    latest: dict[tuple[int, int], int] = {}
-    weights: Counter[tuple[int, int]] = Counter()
-    for user, number, kind, days in events:
-        if kind != "RateDislike" and number < 7:
-            latest[user, number] = min(days, latest.get((user, number), days))
-            weights[user, number] = max(weights[user, number], audience_reference.grade(WEIGHTS[kind]))
-    told = [
-        {"userId": str(user), "contentId": f"p{number}", "type": kind, "day": -days}
-        for user, number, kind, days in events
-    ]
-    reference = audience_reference.Reference([piece(f"p{number}", "x") for number in range(7)], told)
-    life = 30 if half_life is None else half_life
-    people: dict[str, float] = defaultdict(float)
-    for (user, number), days in latest.items():
-        grade = reference.graded({"it": Like(weights[user, number], 0)})["it"].grade
-        people[f"p{number}"] += grade / 16 * (2 ** (-days / life) if life else 1)
-    assert {each[0] for each in found} == set(people)
-    assert [each[1] for each in found] == sorted(each[1] for each in found)
-    for one, other in pairwise(found):
-        assert people[one[0]] > people[other[0]] - 1e-9
-        assert one[1] < other[1] or one[0] < other[0]
-    # The evenness of section 6 scales them all; what is in proportion to the greatest is that of the words.
-    if found:
-        greatest = math.log1p(max(people.values()))
-        evenness = math.expm1((1 - found[0][1]) * greatest) / max(people.values())
-        assert 1 / 64 - 1e-6 <= evenness <= 1 + 1e-6
-        for piece_id, score in found:
-            assert 1 - score == pytest.approx(math.log1p(evenness * people[piece_id]) / greatest, abs=1e-7)
 
 
 def test_lists_windows_and_parameters_hold_for_popular_pieces(service: Service) -> None:

@@ -1,19 +1,11 @@
 """Preferences of people: what they have said of keywords, pieces and categories (interface, section 9)."""
 
-from datetime import date
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-import audience_reference
-import oracle
-from clocks import DAY_CLOCK
 from factories import piece, weighted
 from serving import Service, ok
-from strategies import CATALOGUES, CATEGORY_WEIGHTS, INTERACTIONS, SAID, examples
-from web.test_explanations import interacting
 
 pytestmark = pytest.mark.usefixtures("noon")
 
@@ -148,46 +140,3 @@ def test_a_thousand_things_may_be_said_and_no_more(service: Service) -> None:
 
     assert service.put(PATH, json=many | {"hidden": ["a"]}).status_code == 200
     assert service.put(PATH, json=many | {"hidden": ["a", "b"]}).json()["code"] == "too-many-entries"
-
-
-@given(
-    CATALOGUES,
-    st.lists(INTERACTIONS, min_size=1, max_size=4),
-    SAID,
-    CATEGORY_WEIGHTS,
-    st.sampled_from([None, "cosine", "jaccard"]),
-)
-@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_lists_with_preferences_are_the_definition_and_their_shares_add_up(
-    service: Service,
-    pieces: list[dict[str, Any]],
-    people: list[list[dict[str, Any]]],
-    said: dict[str, Any],
-    category_weights: dict[str, float],
-    algorithm: str | None,
-) -> None:
-    everyone = interacting(service, pieces, people)
-    today = (DAY_CLOCK.today() - date(1970, 1, 1)).days
-    chosen = {"categoryWeights": category_weights, "blend": {"content": 3, "audience": 1, "popularity": 2}}
-    ok(service.put("/s/settings", json=chosen))
-    ok(service.put("/s/users/u0/preferences", json=said))
-
-    expected = audience_reference.recommended_parts(
-        pieces, everyone, "u0", today, settings=chosen, algorithm=algorithm, said=said
-    )
-    path = "/s/users/u0/recommendation?explain=true" + (f"&algo={algorithm}" if algorithm else "")
-    found = ok(service.get(path))["content"]
-
-    taste = ok(service.get("/s/users/u0/recommendation/profile"))
-    listed_taste = {(c, k): v for p in taste for c, words in p["categories"].items() for k, v in words.items()}
-    assert listed_taste == oracle.profile(pieces, everyone["u0"], today, chosen, said)
-    assert {each["id"] for each in found} == set(expected)
-    assert [each["score"] for each in found] == sorted(each["score"] for each in found)
-    for each in found:
-        parts = {part["part"]: part for part in each["why"]["parts"]}
-        shares = {name: part["share"] for name, part in parts.items()}
-        assert shares == pytest.approx(expected[each["id"]], abs=2e-9)
-        assert 1 - min(1.0, max(0.0, sum(shares.values()))) == pytest.approx(each["score"], abs=1e-9)
-        assert sum(term["share"] for term in parts["content"]["terms"]) == pytest.approx(shares["content"], abs=1e-9)
-    plain = ok(service.get(path.replace("explain=true", "fill=true")))["content"]
-    assert [(each["id"], each["score"]) for each in plain] == [(each["id"], each["score"]) for each in found]

@@ -69,13 +69,6 @@ def test_a_change_is_in_the_next_answer(service: Service) -> None:
         service.submit("s", piece(f"n{number:02}", "x"))
 
 
-def test_ties_are_ordered_by_id_at_the_30th_place_too(service: Service) -> None:
-    ids = [f"p{number:03}" for number in range(100)]
-    service.submit("s", piece("q", "x"), *(piece(each, "x", "y") for each in reversed(ids)))
-
-    assert [each for each, _ in similar(service, "q")] == ids[:30]
-
-
 def test_catalogs_filter_and_the_list_stays_full(service: Service) -> None:
     near = [piece(f"near{number:02}", "x", filters={"catalogs": ["big"]}) for number in range(50)]
     far = [piece(f"far{number:02}", "x", "y", filters={"catalogs": ["small", "with,comma"]}) for number in range(40)]

@@ -303,8 +303,11 @@ TASKS: Mapping[str, Callable[[Editor, Server], None]] = {
     "Find what nobody comes upon, and put it in a row": mend_what_nobody_comes_upon,
     "Undo what somebody changed yesterday": undo_what_was_changed_yesterday,
 }
-WAYS = (pytest.param("with scripts", marks=pytest.mark.stress), "without scripts", "by keyboard alone")
-"""By keyboard they are there, too; so that each half of the first way is tried each time."""
+WAYS = (
+    *(pytest.param(way, marks=pytest.mark.stress) for way in ("with scripts", "without scripts")),
+    "by keyboard alone",
+)
+"""By keyboard scripts are there, too; pages without them are those that `tests/web` asks for."""
 
 
 def id_of(name: str) -> str:
