@@ -233,15 +233,15 @@ def test_a_better_piece_behind_a_hundred_of_one_author_is_found_beside_a_quota(s
 
 @pytest.mark.slow
 def test_rows_that_cannot_be_met_are_full_and_leave_others_of_the_page_theirs(service: Service) -> None:
-    """Of 120 pieces each the best share a series, of which a list may have one: much is looked at."""
+    """Of 60 pieces each the best share a series, of which a list may have one: much is looked at."""
     pieces = [
         piece(
             f"p{number:04}",
-            categories={"series": [f"s{number // 120}"], "genre": [f"k{number % 9}", f"m{number % 7}"]},
+            categories={"series": [f"s{number // 60}"], "genre": [f"k{number % 9}", f"m{number % 7}"]},
             extras={"language": ("de", "fr", "it", "en")[number % 4]},
-            filters={"availableFrom": f"2020-01-01T00:00:00.{999 - number // 8:03}Z"},
+            filters={"availableFrom": f"2020-01-01T00:00:00.{999 - number // 4:03}Z"},
         )
-        for number in range(4_000)
+        for number in range(2_000)
     ]
     for begin in range(0, len(pieces), 1_000):
         service.submit("s", *pieces[begin : begin + 1_000])
