@@ -15,6 +15,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -94,9 +95,16 @@ class Reader:
                 printed = answer[1] if after == "http" else answer
                 assert agrees(printed, block.text), f"{block}: printed {printed}"
             case "toml":
-                (self._folder / "example.toml").write_text(block.text)
-                load_settings(file=self._folder / "example.toml", environment={})
+                self._read_settings(block)
         return None
+
+    def _read_settings(self, block: Block) -> None:
+        """Read settings of the service; of a file that is named in the first line, whether it can be read."""
+        if block.text.startswith("# "):
+            tomllib.loads(block.text)
+        else:
+            (self._folder / "example.toml").write_text(block.text)
+            load_settings(file=self._folder / "example.toml", environment={})
 
     def _console(self, block: Block) -> None:
         for command, expected in commands(block.text):

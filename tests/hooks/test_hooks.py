@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from acceptance.servers import Server
+from acceptance.servers import Server, free_port
 from penchant import __version__
 from penchant.hooks import Hooks
 
@@ -29,7 +29,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 def command(*words: str) -> subprocess.CompletedProcess[str]:
     """Run ``penchant`` in a process that looks at its own path for packages."""
-    return subprocess.run([sys.executable, "-m", "penchant", *words], capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [sys.executable, "-m", "penchant", *words], capture_output=True, text=True, check=False, timeout=120
+    )
 
 
 def brought(tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,7 +112,7 @@ def test_a_package_that_cannot_be_used_stops_the_start_by_its_name(
 ) -> None:
     brought(tmp_path, text, monkeypatch)
 
-    ended = command("serve", "--data", str(tmp_path / "data"), "--port", "1")
+    ended = command("serve", "--data", str(tmp_path / "data"), "--port", str(free_port()))
 
     assert ended.returncode == 1
     assert "other" in ended.stderr or "hello" in ended.stderr

@@ -26,6 +26,7 @@ from penchant.storage.rows.tables import drafts
 from penchant.storage.schema import keys
 from penchant.wire import decode_submission, encode
 from penchant.wire.drafts.edits import DraftEdits
+from penchant.wire.rows.settings import RowSettings
 
 NEWSROOM = GroupSettings(group="newsroom", account="a", role=Role.EDITOR)
 LATER_MS = 60_000
@@ -153,7 +154,8 @@ async def test_a_person_s_plan_bounds_what_they_scheduled(house: House) -> None:
 
 async def test_a_writer_whose_draft_is_due_publishes_it_not_where_two_are_asked_for_by_then(house: House) -> None:
     await house.schedule(house.editor, HIDE)
-    await house.services.curation.replace_settings(house.editor, "s", replace(await settings_of(house), four_eyes=True))
+    asks_for_two = replace(await settings_of(house), brought={RowSettings: RowSettings(four_eyes=True)})
+    await house.services.curation.replace_settings(house.editor, "s", asks_for_two)
 
     assert await house.outcome() == ("draft", "four-eyes", [])
 

@@ -4,6 +4,7 @@ import pytest
 
 from factories import piece
 from penchant.settings import NodeSettings
+from penchant.web.documents import SITE
 from serving import Service
 
 
@@ -24,8 +25,10 @@ def test_the_root_names_addresses_that_answer(service: Service, base: str) -> No
     assert answer.status_code == 200
     named = answer.json()
     assert named["name"] == "penchant"
-    for name in ("documents", "openapi", "openapiForGenerators", "health", "metrics"):
+    for name in ("openapi", "openapiForGenerators", "health", "metrics"):
         assert service.client.get(named[name]).status_code == 200, name
+    documents = service.client.get(named["documents"])
+    assert documents.status_code == (200 if SITE.exists() else 404), documents.text
     assert service.client.get(named["dashboard"]).status_code == 200
     assert base == "" or service.client.get(base).json() == named
 

@@ -76,7 +76,7 @@ def foreign(service: Service) -> Service:
 
 def requests_of(operation: Operation) -> Iterator[dict[str, Any]]:
     """Yield what an operation is asked with: nothing, and the body of its documentation."""
-    query = {"category": "genre"} if operation.name == "listSegments" else {}
+    query = {"listSegments": {"category": "genre"}, "search": {"q": "gravity"}}.get(operation.name, {})
     yield {"params": query} if query else {}
     if operation.body is not None:
         yield {"content": encode(SAMPLES[operation.body]), "headers": {"content-type": "application/json"}}

@@ -24,7 +24,7 @@ READ = [each for each in OPERATIONS if "{source}" in each.path and each.method =
 PATH = {"contentID": "a", "other": "b", "userID": "kim", "name": "home"}
 QUERY = {"listSegments": {"category": "genre"}}
 OF_TIME = {"timestamp", "createdAt", "updatedAt", "changedAt", "version", "indexedVersion", "interactionsVersion"}
-OF_TIME |= {"history", "listId", "instance", "requestId"}
+OF_TIME |= {"history", "listId", "instance", "requestId", "ageSeconds"}
 """Members that differ between any two sources."""
 NOT_FILLED = {"dictionaries"}
 """Tables that hold nothing of what was sent: small pieces need none."""

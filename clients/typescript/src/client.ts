@@ -52,6 +52,11 @@ export class Client {
     return this.#service.versions(source);
   }
 
+  /** Return what is read at an address. */
+  #get<T>(query: object | undefined, ...segments: string[]): Promise<T> {
+    return this.#service.json("GET", path(...segments), { query });
+  }
+
   // Pieces
 
   /**
@@ -69,7 +74,7 @@ export class Client {
   }
 
   getContent(source: string, id: string, query?: Query<"getContent">): Promise<Piece> {
-    return this.#service.json("GET", path(source, "content", id), { query });
+    return this.#get(query, source, "content", id);
   }
 
   /** Read up to 1,000 pieces; those that there are come in the order of the ids, and the other ids as `missing`. */
@@ -78,11 +83,11 @@ export class Client {
   }
 
   listContent(source: string, query?: Query<"listContent">): Promise<Answer<"listContent">> {
-    return this.#service.json("GET", path(source, "content"), { query });
+    return this.#get(query, source, "content");
   }
 
   listIds(source: string, query?: Query<"listIds">): Promise<Answer<"listIds">> {
-    return this.#service.json("GET", path(source, "ids"), { query });
+    return this.#get(query, source, "ids");
   }
 
   /** Yield all pieces, ascending by id, as of one moment, while they arrive. */
@@ -124,7 +129,7 @@ export class Client {
     id: string,
     query?: ListQuery<"similarContent", Wishes>,
   ): Promise<ListAnswer<"similarContent", Wishes>> {
-    return this.#service.json("GET", path(source, "content", id, "similar"), { query });
+    return this.#get(query, source, "content", id, "similar");
   }
 
   recommend<const Wishes extends readonly Include[] = []>(
@@ -132,7 +137,7 @@ export class Client {
     userId: string,
     query?: ListQuery<"recommend", Wishes>,
   ): Promise<ListAnswer<"recommend", Wishes>> {
-    return this.#service.json("GET", path(source, "users", userId, "recommendation"), { query });
+    return this.#get(query, source, "users", userId, "recommendation");
   }
 
   /** Put pieces that somebody else chose into the order in which they suit a person; a weight of 0 leaves it as given. */
@@ -151,25 +156,25 @@ export class Client {
     userId: string,
     query?: ListQuery<"againContent", Wishes>,
   ): Promise<ListAnswer<"againContent", Wishes>> {
-    return this.#service.json("GET", path(source, "users", userId, "again"), { query });
+    return this.#get(query, source, "users", userId, "again");
   }
 
   popularContent<const Wishes extends readonly Include[] = []>(
     source: string,
     query?: ListQuery<"popularContent", Wishes>,
   ): Promise<ListAnswer<"popularContent", Wishes>> {
-    return this.#service.json("GET", path(source, "popular"), { query });
+    return this.#get(query, source, "popular");
   }
 
   newContent<const Wishes extends readonly Include[] = []>(
     source: string,
     query?: ListQuery<"newContent", Wishes>,
   ): Promise<ListAnswer<"newContent", Wishes>> {
-    return this.#service.json("GET", path(source, "new"), { query });
+    return this.#get(query, source, "new");
   }
 
   contentAudience(source: string, id: string, query?: Query<"contentAudience">): Promise<Answer<"contentAudience">> {
-    return this.#service.json("GET", path(source, "content", id, "audience"), { query });
+    return this.#get(query, source, "content", id, "audience");
   }
 
   recommendToEach<const Wishes extends readonly Include[] = []>(
@@ -191,11 +196,11 @@ export class Client {
   }
 
   whySimilar(source: string, id: string, other: string, query?: Query<"whySimilar">): Promise<Answer<"whySimilar">> {
-    return this.#service.json("GET", path(source, "content", id, "why", other), { query });
+    return this.#get(query, source, "content", id, "why", other);
   }
 
   whyRecommended(source: string, userId: string, id: string, query?: Query<"whyRecommended">): Promise<Answer<"whyRecommended">> {
-    return this.#service.json("GET", path(source, "users", userId, "why", id), { query });
+    return this.#get(query, source, "users", userId, "why", id);
   }
 
   // Placements
@@ -206,7 +211,7 @@ export class Client {
     name: string,
     query?: ListQuery<"placementList", Wishes>,
   ): Promise<ListAnswer<"placementList", Wishes>> {
-    return this.#service.json("GET", path(source, "placements", name, "list"), { query });
+    return this.#get(query, source, "placements", name, "list");
   }
 
   /** Read the lists of several placements, in which no piece comes twice. */
@@ -220,11 +225,11 @@ export class Client {
   }
 
   listPlacements(source: string, options?: Abortable): Promise<Answer<"listPlacements">> {
-    return this.#service.json("GET", path(source, "placements"), { query: options });
+    return this.#get(options, source, "placements");
   }
 
   getPlacement(source: string, name: string, options?: Abortable): Promise<Answer<"getPlacement">> {
-    return this.#service.json("GET", path(source, "placements", name), { query: options });
+    return this.#get(options, source, "placements", name);
   }
 
   putPlacement(source: string, name: string, placement: Body<"putPlacement">, options?: Abortable): Promise<Answer<"putPlacement">> {
@@ -236,12 +241,12 @@ export class Client {
   }
 
   listPlacementVersions(source: string, name: string, options?: Abortable): Promise<Answer<"listPlacementVersions">> {
-    return this.#service.json("GET", path(source, "placements", name, "versions"), { query: options });
+    return this.#get(options, source, "placements", name, "versions");
   }
 
   /** Read what a placement is and does, in words and weekly figures: for everybody, about nobody. */
   placementCard(source: string, name: string, query?: Query<"placementCard">): Promise<Answer<"placementCard">> {
-    return this.#service.json("GET", path(source, "placements", name, "card"), { query });
+    return this.#get(query, source, "placements", name, "card");
   }
 
   /** Put an earlier version in force again; without a version, the one before the present. */
@@ -252,17 +257,17 @@ export class Client {
 
   /** Read what the variants of a placement showed, and what came of it. */
   placementResults(source: string, name: string, query?: Query<"placementResults">): Promise<Answer<"placementResults">> {
-    return this.#service.json("GET", path(source, "placements", name, "results"), { query });
+    return this.#get(query, source, "placements", name, "results");
   }
 
   // Drafts
 
   listDrafts(source: string, options?: Abortable): Promise<Answer<"listDrafts">> {
-    return this.#service.json("GET", path(source, "drafts"), { query: options });
+    return this.#get(options, source, "drafts");
   }
 
   getDraft(source: string, name: string, options?: Abortable): Promise<Answer<"getDraft">> {
-    return this.#service.json("GET", path(source, "drafts", name), { query: options });
+    return this.#get(options, source, "drafts", name);
   }
 
   putDraft(source: string, name: string, edits: Body<"putDraft">, query?: Query<"putDraft">): Promise<Answer<"putDraft">> {
@@ -345,11 +350,11 @@ export class Client {
   // People
 
   getProfile(source: string, userId: string, options?: Abortable): Promise<Answer<"getProfile">> {
-    return this.#service.json("GET", path(source, "users", userId, "recommendation", "profile"), { query: options });
+    return this.#get(options, source, "users", userId, "recommendation", "profile");
   }
 
   listSegments(source: string, userId: string, query: Query<"listSegments">): Promise<Answer<"listSegments">> {
-    return this.#service.json("GET", path(source, "users", userId, "segments"), { query });
+    return this.#get(query, source, "users", userId, "segments");
   }
 
   /** Record an interaction; with an `eventId`, an id of this person's, it is stored once, however often it is sent. */
@@ -407,7 +412,7 @@ export class Client {
   }
 
   listInteractions(source: string, userId: string, query?: Query<"listInteractions">): Promise<Answer<"listInteractions">> {
-    return this.#service.json("GET", path(source, "users", userId, "interactions"), { query });
+    return this.#get(query, source, "users", userId, "interactions");
   }
 
   /** Take back what a person did of a type with a piece; with an `eventId` or a `timestamp` that one alone. */
@@ -417,7 +422,7 @@ export class Client {
 
   /** Read what a person has said: keywords liked and disliked, pieces hidden, categories never used. */
   getPreferences(source: string, userId: string, options?: Abortable): Promise<Answer<"getPreferences">> {
-    return this.#service.json("GET", path(source, "users", userId, "preferences"), { query: options });
+    return this.#get(options, source, "users", userId, "preferences");
   }
 
   /** Replace what a person has said; an empty object removes it. */
@@ -431,7 +436,7 @@ export class Client {
   }
 
   exportUser(source: string, userId: string, options?: Abortable): Promise<Answer<"exportUser">> {
-    return this.#service.json("GET", path(source, "users", userId, "export"), { query: options });
+    return this.#get(options, source, "users", userId, "export");
   }
 
   async eraseUser(source: string, userId: string, options?: Abortable): Promise<void> {
@@ -441,7 +446,7 @@ export class Client {
   // The source
 
   getSource(source: string, query?: Query<"getSource">): Promise<Answer<"getSource">> {
-    return this.#service.json("GET", path(source), { query });
+    return this.#get(query, source);
   }
 
   async deleteSource(source: string, confirm: Abortable & { readonly confirm: string }): Promise<void> {
@@ -449,47 +454,47 @@ export class Client {
   }
 
   sourceAudit(source: string, query?: Query<"sourceAudit">): Promise<Answer<"sourceAudit"> & Pick<ListHeaders, "next">> {
-    return this.#service.json("GET", path(source, "audit"), { query });
+    return this.#get(query, source, "audit");
   }
 
   getAccount(query?: Query<"getAccount">): Promise<Answer<"getAccount">> {
-    return this.#service.json("GET", path("-", "account"), { query });
+    return this.#get(query, "-", "account");
   }
 
   settingsVersions(source: string, query?: Query<"settingsVersions">): Promise<Answer<"settingsVersions">> {
-    return this.#service.json("GET", path(source, "settings", "versions"), { query });
+    return this.#get(query, source, "settings", "versions");
   }
 
   whitelistVersions(source: string, query?: Query<"whitelistVersions">): Promise<Answer<"whitelistVersions">> {
-    return this.#service.json("GET", path(source, "whitelist", "versions"), { query });
+    return this.#get(query, source, "whitelist", "versions");
   }
 
   blacklistVersions(source: string, query?: Query<"blacklistVersions">): Promise<Answer<"blacklistVersions">> {
-    return this.#service.json("GET", path(source, "blacklist", "versions"), { query });
+    return this.#get(query, source, "blacklist", "versions");
   }
 
   search(source: string, query: Query<"search">): Promise<Answer<"search">> {
-    return this.#service.json("GET", path(source, "search"), { query });
+    return this.#get(query, source, "search");
   }
 
   listCategories(source: string, query?: Query<"listCategories">): Promise<Answer<"listCategories">> {
-    return this.#service.json("GET", path(source, "categories"), { query });
+    return this.#get(query, source, "categories");
   }
 
   listKeywords(source: string, query?: Query<"listKeywords">): Promise<Answer<"listKeywords">> {
-    return this.#service.json("GET", path(source, "keywords"), { query });
+    return this.#get(query, source, "keywords");
   }
 
   sourceHealth(source: string, query?: Query<"sourceHealth">): Promise<Answer<"sourceHealth">> {
-    return this.#service.json("GET", path(source, "health"), { query });
+    return this.#get(query, source, "health");
   }
 
   sourceActivity(source: string, query?: Query<"sourceActivity">): Promise<Answer<"sourceActivity">> {
-    return this.#service.json("GET", path(source, "activity"), { query });
+    return this.#get(query, source, "activity");
   }
 
   getSettings(source: string, options?: Abortable): Promise<Settings> {
-    return this.#service.json("GET", path(source, "settings"), { query: options });
+    return this.#get(options, source, "settings");
   }
 
   /** Replace all settings; members that are left out return to their defaults. */
@@ -498,7 +503,7 @@ export class Client {
   }
 
   getList(source: string, list: "whitelist" | "blacklist", options?: Abortable): Promise<string[]> {
-    return this.#service.json("GET", path(source, list), { query: options });
+    return this.#get(options, source, list);
   }
 
   putList(source: string, list: "whitelist" | "blacklist", ids: readonly string[], options?: Abortable): Promise<string[]> {

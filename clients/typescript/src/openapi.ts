@@ -24,6 +24,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/-/version": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The version of the service, and of each package that brings something to it.
+         * @description The version of the service, and of each package that brings something to it.
+         */
+        get: operations["version"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/-/health/live": {
         parameters: {
             query?: never;
@@ -652,26 +672,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/{source}/content/{contentID}/audience": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Which people would like this piece most, for a newsletter or a push.
-         * @description The people whom a piece would suit best, for a newsletter or a push, by s, the greatest first, ties by id; `score` is the one that the piece has in a person's own recommendations. Everybody counts who has done something within the retention or has preferences. Left out is who knows the piece (unless `include-seen=true`, or `excludeSeen` is false) and who has hidden it; a piece that is blacklisted or outside of its window is for nobody. `fill=false` leaves out people for whom nothing speaks for the piece. `limit` (or `take`) is 1 to 10,000, by default 100. Needs the scope `personal`. Not for browser keys. Needs the plan feature `personalized`. Counts against the monthly quota.
-         */
-        get: operations["contentAudience"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/{source}/recommendations": {
         parameters: {
             query?: never;
@@ -686,174 +686,6 @@ export interface paths {
          * @description The lists of up to 1,000 people in one request (413), in the order of their ids; parameters as for one person, but without `explain`. Every list counts against the monthly quota, the request as one at least. An account has one such request served at a time in each worker, and as long as it took the next one waits; 503 with `Retry-After` after 5 seconds. Needs the scope `personal`. Not for browser keys. Needs the plan feature `personalized`. Counts against the monthly quota.
          */
         post: operations["recommendToEach"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/{source}/placements": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * The placements of the source, ascending by name.
-         * @description Every placement as it is in force, ascending by name: its `version`, when, the id of the key, and the draft that it was published with, if it was. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
-         */
-        get: operations["listPlacements"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/{source}/placements/{name}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Read a placement.
-         * @description Stores a placement as the next version of its name; it is in force in the next request. `kind` says which list it is; all other members may be left out, or null, and are then as the source has it. 422 names each fault, a member too that no list shown takes account of. GET gives back what was PUT. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
-         */
-        get: operations["getPlacement"];
-        /**
-         * Store a placement; members left out are as the source has them.
-         * @description Stores a placement as the next version of its name; it is in force in the next request. `kind` says which list it is; all other members may be left out, or null, and are then as the source has it. 422 names each fault, a member too that no list shown takes account of. GET gives back what was PUT. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
-         */
-        put: operations["putPlacement"];
-        post?: never;
-        /**
-         * Delete a placement with all its versions.
-         * @description Deletes a placement with all its versions; an unknown one is no error. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
-         */
-        delete: operations["deletePlacement"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/{source}/placements/{name}/versions": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * The versions of a placement, newest first, with who stored them and when.
-         * @description The versions of a placement, the newest 100, newest first; the first is in force. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
-         */
-        get: operations["listPlacementVersions"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/{source}/placements/{name}/rollback": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Put an earlier version of a placement in force again.
-         * @description Stores an earlier version once more, the one before the present or the one that `version=` names, and answers with it. 404 where there is none. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
-         */
-        post: operations["rollBackPlacement"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/{source}/preview/placement": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Lists as they are and as they would be under a draft of a placement; nothing is stored.
-         * @description Lists as they are and as they would be under a draft of the placement `name`, for up to 20 `users`, or for nobody; nothing is stored. `content` names the piece that they are shown beside, and `variant` the variant of the draft that all see. `moves` are as for a preview of settings. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`. Counts against the monthly quota.
-         */
-        post: operations["previewPlacement"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/{source}/placements/{name}/card": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * What a placement is and does: in words, and by figures of whole weeks in which nobody can be seen.
-         * @description What a placement is and does, about nobody: its `title` and `purpose`, `since` and `changedAt`; what `counts`, in parts of 1; its `rules`, the data that it `uses`, and how a person has `control` of it, as sentences; `weeks`, the whole ones of the days for which impressions are kept, newest first, with figures. A week, and a value in `shares`, that some but fewer than `leastPeople` known people saw is left out. Browser keys get it where the source's setting `publicCards` is true, otherwise 403 `not-in-browsers`. Needs the scope `read`. Needs the plan feature `placements`.
-         */
-        get: operations["placementCard"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/{source}/placements/{name}/list": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * The list of a placement, for a person and beside a piece.
-         * @description The list of a placement. `user` is the person it is for, by whom the variant is chosen, and `content` the piece it is shown beside. `limit` (or `take`) and `exclude` are as for other lists. `variant` is `base` where the placement itself is shown, and `kind` which list it came to be. The header `x-penchant-list` has the id of this list, up to 320 letters. Pages go on by `after`; each is a list with an id of its own, and rules (pins, quotas, whitelist, variety) are of the whole. Needs the scope `read`. Needs the plan feature `placements`. Counts against the monthly quota.
-         */
-        get: operations["placementList"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/{source}/lists": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * The lists of several placements for a page, in which no piece comes twice.
-         * @description Up to 20 lists of placements for a page, for one person or nobody. Each is made without what those before it show, and without `exclude`. `listId` is as `x-penchant-list`, and `next` as `x-penchant-next`: as `after` of an entry of the same page, or of the list alone, it gives more of this row. Where a list cannot be made its entry has an `error`. 413 more than 20 lists or 1,000 excluded ids. Needs the scope `read`. Needs the plan feature `placements`. Counts against the monthly quota.
-         */
-        post: operations["pageLists"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1009,7 +841,7 @@ export interface paths {
         };
         /**
          * What the whitelist was, the latest 100 versions, newest first.
-         * @description What the whitelist was, the latest 100 versions, newest first. Needs the scope `write`. Not for browser keys. Needs the plan feature `lists`.
+         * @description The latest 100 versions, newest first: since when, by which key, and in words what changed. With `version=` that one alone, with its `settings`, which `PUT` puts back. `GET /{source}/whitelist/versions` and `GET /{source}/blacklist/versions` likewise, with their `content`. Needs the scope `write`. Not for browser keys. Needs the plan feature `lists`.
          */
         get: operations["whitelistVersions"];
         put?: never;
@@ -1029,7 +861,7 @@ export interface paths {
         };
         /**
          * What the blacklist was, the latest 100 versions, newest first.
-         * @description What the blacklist was, the latest 100 versions, newest first. Needs the scope `write`. Not for browser keys. Needs the plan feature `lists`.
+         * @description The latest 100 versions, newest first: since when, by which key, and in words what changed. With `version=` that one alone, with its `settings`, which `PUT` puts back. `GET /{source}/whitelist/versions` and `GET /{source}/blacklist/versions` likewise, with their `content`. Needs the scope `write`. Not for browser keys. Needs the plan feature `lists`.
          */
         get: operations["blacklistVersions"];
         put?: never;
@@ -1279,6 +1111,194 @@ export interface paths {
          * @description The source with everything in it; without its name repeated 422. Needs the scope `write`. Not for browser keys.
          */
         delete: operations["deleteSource"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/{source}/content/{contentID}/audience": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Which people would like this piece most, for a newsletter or a push.
+         * @description The people whom a piece would suit best, for a newsletter or a push, by s, the greatest first, ties by id; `score` is the one that the piece has in a person's own recommendations. Everybody counts who has done something within the retention or has preferences. Left out is who knows the piece (unless `include-seen=true`, or `excludeSeen` is false) and who has hidden it; a piece that is blacklisted or outside of its window is for nobody. `fill=false` leaves out people for whom nothing speaks for the piece. `limit` (or `take`) is 1 to 10,000, by default 100. Needs the scope `personal`. Not for browser keys. Needs the plan feature `personalized`. Counts against the monthly quota.
+         */
+        get: operations["contentAudience"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/{source}/placements": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The placements of the source, ascending by name.
+         * @description Every placement as it is in force, ascending by name: its `version`, when, the id of the key, and the draft that it was published with, if it was. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
+         */
+        get: operations["listPlacements"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/{source}/placements/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a placement.
+         * @description Stores a placement as the next version of its name; it is in force in the next request. `kind` says which list it is; all other members may be left out, or null, and are then as the source has it. 422 names each fault, a member too that no list shown takes account of. GET gives back what was PUT. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
+         */
+        get: operations["getPlacement"];
+        /**
+         * Store a placement; members left out are as the source has them.
+         * @description Stores a placement as the next version of its name; it is in force in the next request. `kind` says which list it is; all other members may be left out, or null, and are then as the source has it. 422 names each fault, a member too that no list shown takes account of. GET gives back what was PUT. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
+         */
+        put: operations["putPlacement"];
+        post?: never;
+        /**
+         * Delete a placement with all its versions.
+         * @description Deletes a placement with all its versions; an unknown one is no error. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
+         */
+        delete: operations["deletePlacement"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/{source}/placements/{name}/versions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The versions of a placement, newest first, with who stored them and when.
+         * @description The versions of a placement, the newest 100, newest first; the first is in force. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
+         */
+        get: operations["listPlacementVersions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/{source}/placements/{name}/rollback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Put an earlier version of a placement in force again.
+         * @description Stores an earlier version once more, the one before the present or the one that `version=` names, and answers with it. 404 where there is none. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`.
+         */
+        post: operations["rollBackPlacement"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/{source}/preview/placement": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Lists as they are and as they would be under a draft of a placement; nothing is stored.
+         * @description Lists as they are and as they would be under a draft of the placement `name`, for up to 20 `users`, or for nobody; nothing is stored. `content` names the piece that they are shown beside, and `variant` the variant of the draft that all see. `moves` are as for a preview of settings. Needs the scope `write`. Not for browser keys. Needs the plan feature `placements`. Counts against the monthly quota.
+         */
+        post: operations["previewPlacement"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/{source}/placements/{name}/card": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What a placement is and does: in words, and by figures of whole weeks in which nobody can be seen.
+         * @description What a placement is and does, about nobody: its `title` and `purpose`, `since` and `changedAt`; what `counts`, in parts of 1; its `rules`, the data that it `uses`, and how a person has `control` of it, as sentences; `weeks`, the whole ones of the days for which impressions are kept, newest first, with figures. A week, and a value in `shares`, that some but fewer than `leastPeople` known people saw is left out. Browser keys get it where the source's setting `publicCards` is true, otherwise 403 `not-in-browsers`. Needs the scope `read`. Needs the plan feature `placements`.
+         */
+        get: operations["placementCard"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/{source}/placements/{name}/list": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The list of a placement, for a person and beside a piece.
+         * @description The list of a placement. `user` is the person it is for, by whom the variant is chosen, and `content` the piece it is shown beside. `limit` (or `take`) and `exclude` are as for other lists. `variant` is `base` where the placement itself is shown, and `kind` which list it came to be. The header `x-penchant-list` has the id of this list, up to 320 letters. Pages go on by `after`; each is a list with an id of its own, and rules (pins, quotas, whitelist, variety) are of the whole. Needs the scope `read`. Needs the plan feature `placements`. Counts against the monthly quota.
+         */
+        get: operations["placementList"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/{source}/lists": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The lists of several placements for a page, in which no piece comes twice.
+         * @description Up to 20 lists of placements for a page, for one person or nobody. Each is made without what those before it show, and without `exclude`. `listId` is as `x-penchant-list`, and `next` as `x-penchant-next`: as `after` of an entry of the same page, or of the list alone, it gives more of this row. Where a list cannot be made its entry has an `error`. 413 more than 20 lists or 1,000 excluded ids. Needs the scope `read`. Needs the plan feature `placements`. Counts against the monthly quota.
+         */
+        post: operations["pageLists"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1549,6 +1569,18 @@ export interface components {
             openapiForGenerators: string;
             health: string;
             metrics: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * ServiceVersion
+         * @description What is installed: the service, and each package that brings something to it, by its name.
+         */
+        ServiceVersion: {
+            version: string;
+            packages: {
+                [key: string]: string;
+            };
         } & {
             [key: string]: unknown;
         };
@@ -1877,234 +1909,6 @@ export interface components {
             timestamp: string;
             /** @default [] */
             ledTo?: string[];
-        } & {
-            [key: string]: unknown;
-        };
-        /**
-         * PlacementResults
-         * @description The results of a placement from one UTC day to another, both included; ``counted`` is what success means.
-         *
-         *         ``stopped`` are the variants that are certainly worse than the placement itself, in whose place that is shown.
-         *         ``pieces_of_person`` is how many pieces of each person count for rates, where some were shown more.
-         */
-        PlacementResults: {
-            placement: string;
-            from: string;
-            to: string;
-            base: string;
-            counted: string;
-            /** Format: double */
-            designEffect: number;
-            /** Format: int64 */
-            piecesOfPerson?: number;
-            stopped: string[];
-            variants: components["schemas"]["VariantResult"][];
-        } & {
-            [key: string]: unknown;
-        };
-        /**
-         * VariantResult
-         * @description What a variant showed and what came of it.
-         *
-         *         ``anonymous`` is how much of what was shown was for nobody in particular; rate and difference are those of the rest.
-         *         ``doubt`` is there where intervals show a difference of which nothing is said. What pins showed is ``pinned``, and
-         *         in no other number but that of lists; what quotas raised is in all of them, and told apart in ``raised``.
-         */
-        VariantResult: {
-            variant: string;
-            /** Format: int64 */
-            lists: number;
-            /** Format: int64 */
-            shown: number;
-            /** Format: int64 */
-            anonymous: number;
-            /** Format: int64 */
-            successes: number;
-            interactions: {
-                [key: string]: number;
-            };
-            pinned: components["schemas"]["PinnedCount"];
-            raised?: components["schemas"]["PinnedCount"];
-            rate: components["schemas"]["Interval"];
-            difference: components["schemas"]["Interval"] | null;
-            verdict: string;
-            doubt?: components["schemas"]["Doubt"];
-            stop?: components["schemas"]["VariantStop"];
-            pieces: number | null;
-            coverage: number | null;
-            share: components["schemas"]["ListShare"] | null;
-            positions: components["schemas"]["PositionCount"][];
-            days: components["schemas"]["DayCount"][];
-        } & {
-            [key: string]: unknown;
-        };
-        /**
-         * PinnedCount
-         * @description What pins showed, or what quotas raised, and what came of it.
-         */
-        PinnedCount: {
-            /** Format: int64 */
-            shown: number;
-            /** Format: int64 */
-            successes: number;
-            interactions: {
-                [key: string]: number;
-            };
-        } & {
-            [key: string]: unknown;
-        };
-        /**
-         * Interval
-         * @description A number with the interval that has it at all looks together, in 95 of 100 experiments.
-         */
-        Interval: {
-            /** Format: double */
-            value: number;
-            /** Format: double */
-            lower: number;
-            /** Format: double */
-            upper: number;
-        } & {
-            [key: string]: unknown;
-        };
-        /**
-         * Doubt
-         * @description Why nothing is said of a difference that intervals show: too few people may have made it.
-         *
-         *         ``code`` is ``few-people``: ten of them could have made this ``share`` of what a variant showed; or ``one-group``:
-         *         one of 64 groups of people made it.
-         */
-        Doubt: {
-            code: string;
-            /** Format: double */
-            share: number;
-        } & {
-            [key: string]: unknown;
-        };
-        /**
-         * VariantStop
-         * @description When and why a variant was stopped: certainly ``worse``, or ``edited`` out of the placement ``by`` somebody.
-         *
-         *         ``difference`` is that from the base by which it was stopped.
-         */
-        VariantStop: {
-            reason: string;
-            timestamp: string;
-            by?: string;
-            difference?: components["schemas"]["Interval"];
-        } & {
-            [key: string]: unknown;
-        };
-        /**
-         * ListShare
-         * @description The share that a variant has of the lists of known people, and the one that it should have.
-         */
-        ListShare: {
-            /** Format: double */
-            value: number;
-            /** Format: double */
-            lower: number;
-            /** Format: double */
-            upper: number;
-            /** Format: double */
-            expected: number;
-            off: boolean;
-        } & {
-            [key: string]: unknown;
-        };
-        /**
-         * PositionCount
-         * @description What was shown at a position, and how much of it succeeded; ``null`` where it is not known, 31 is 31 and more.
-         */
-        PositionCount: {
-            position: number | null;
-            /** Format: int64 */
-            shown: number;
-            /** Format: int64 */
-            successes: number;
-        } & {
-            [key: string]: unknown;
-        };
-        /**
-         * DayCount
-         * @description What was shown on a UTC day, and how much of it has succeeded since.
-         */
-        DayCount: {
-            day: string;
-            /** Format: int64 */
-            shown: number;
-            /** Format: int64 */
-            successes: number;
-        } & {
-            [key: string]: unknown;
-        };
-        /**
-         * PlacementCard
-         * @description What a row is and does, for everybody: in words, and by figures of whole weeks, the newest first.
-         *
-         *         ``least_people`` is to how many known people a week, or a value in it, was shown at least to be told at all.
-         */
-        PlacementCard: {
-            placement: string;
-            title?: string;
-            purpose?: string;
-            kind: components["schemas"]["PlacementKind"];
-            /** Format: date-time */
-            since: string;
-            /** Format: date-time */
-            changedAt: string;
-            counts: components["schemas"]["CardPart"][];
-            rules: string[];
-            uses: string[];
-            /** Format: int64 */
-            retentionDays: number;
-            control: string[];
-            /** Format: int64 */
-            leastPeople: number;
-            weeks: components["schemas"]["CardWeek"][];
-        } & {
-            [key: string]: unknown;
-        };
-        /**
-         * PlacementKind
-         * @description The lists that a placement can show, each of which has an address of its own as well.
-         * @enum {unknown}
-         */
-        PlacementKind: "again" | "because" | "keyword" | "new" | "picks" | "popular" | "recommendations" | "similar";
-        /**
-         * CardPart
-         * @description What counts in a row, and which part of 1 it is.
-         */
-        CardPart: {
-            part: string;
-            /** Format: double */
-            share: number;
-        } & {
-            [key: string]: unknown;
-        };
-        /**
-         * CardWeek
-         * @description What a row showed in a week, by figures of all people together; ``pinned`` is what editors pinned, in no other.
-         *
-         *         ``complete`` is false where only a part of what was shown was counted. What there is nothing to tell of is null.
-         */
-        CardWeek: {
-            from: string;
-            to: string;
-            /** Format: int64 */
-            shown: number;
-            /** Format: int64 */
-            pinned: number;
-            complete: boolean;
-            coverage: number | null;
-            popularity: number | null;
-            newness: number | null;
-            diversity: number | null;
-            shares: {
-                [key: string]: {
-                    [key: string]: number;
-                };
-            };
         } & {
             [key: string]: unknown;
         };
@@ -2479,300 +2283,6 @@ export interface components {
              * @default 0
              */
             browserAnswers?: number;
-        } & {
-            [key: string]: unknown;
-        };
-        /**
-         * PlacementResult
-         * @description The list of a placement: whose variant it is of, and which kind of list it came to be.
-         *
-         *         With reasons, ``category_weights`` are those by which it was made. ``seed`` is what the list is about, ``since``
-         *         when the person last did something with that piece that speaks for it.
-         */
-        PlacementResult: {
-            placement: string;
-            variant: string;
-            kind: components["schemas"]["PlacementKind"];
-            userId: string | null;
-            contentId: string | null;
-            seed?: components["schemas"]["ListSeed"];
-            since?: string;
-            categoryWeights?: {
-                [key: string]: number;
-            };
-            content: components["schemas"]["PlacedPiece"][];
-            unmet?: components["schemas"]["UnmetRule"][];
-        } & {
-            [key: string]: unknown;
-        };
-        /**
-         * ListSeed
-         * @description What a list is about: a piece that the person likes (with `include=label` its label), or a category's keyword.
-         */
-        ListSeed: {
-            contentId?: string;
-            label?: string;
-            category?: string;
-            keyword?: string;
-        } & {
-            [key: string]: unknown;
-        };
-        /**
-         * PlacedPiece
-         * @description One entry of the list of a placement, with reasons where these were asked for.
-         *
-         *         ``rule`` is `pin` or `quota` where one of these has put it there; ``displaced`` would stand there without it.
-         */
-        PlacedPiece: {
-            id: string;
-            /** Format: double */
-            score: number;
-            label?: string;
-            extras?: {
-                [key: string]: unknown;
-            };
-            catalogs?: string[];
-            availableFrom?: string;
-            availableUntil?: string;
-            words?: string[];
-            rule?: string;
-            displaced?: string;
-            why?: components["schemas"]["PlacedWhy"];
-        } & {
-            [key: string]: unknown;
-        };
-        /**
-         * PlacedWhy
-         * @description Why a piece is in the list of a placement: the members that `SimilarWhy` or `PersonalWhy` has, by its kind.
-         *
-         *         Lists that know nothing of a person, and what a person takes up again, have one part, with the name of their kind.
-         */
-        PlacedWhy: {
-            parts?: components["schemas"]["PartShare"][];
-            terms?: components["schemas"]["KeywordShare"][];
-            rest?: components["schemas"]["TermRest"];
-            /** Format: double */
-            audience?: number;
-            rules: components["schemas"]["MovingRule"][];
-        } & {
-            [key: string]: unknown;
-        };
-        /**
-         * UnmetRule
-         * @description A pin or a quota of a placement that a list does not meet, by its pointer, with the code of the reason.
-         */
-        UnmetRule: {
-            rule: string;
-            why: string;
-        } & {
-            [key: string]: unknown;
-        };
-        /**
-         * PageResult
-         * @description The lists of a page, in the order of the request; no piece is in two of them.
-         */
-        PageResult: {
-            userId: string | null;
-            lists: components["schemas"]["PageEntry"][];
-        } & {
-            [key: string]: unknown;
-        };
-        /**
-         * PageEntry
-         * @description One of the lists that were asked for at once, or what is wrong with the request for it.
-         *
-         *         ``list_id`` and ``next`` are what the headers ``x-penchant-list`` and ``x-penchant-next`` say of a list that is
-         *         asked for alone.
-         */
-        PageEntry: ({
-            placement: string;
-            variant?: string;
-            kind?: components["schemas"]["PlacementKind"];
-            contentId: string | null;
-            seed?: components["schemas"]["ListSeed"];
-            since?: string;
-            listId?: string;
-            categoryWeights?: {
-                [key: string]: number;
-            };
-            content?: components["schemas"]["PlacedPiece"][];
-            unmet?: components["schemas"]["UnmetRule"][];
-            next?: string;
-            error?: components["schemas"]["Problem"];
-        } & {
-            [key: string]: unknown;
-        }) & (unknown | unknown);
-        /**
-         * PlacementListing
-         * @description The placements of a source as they are in force, ascending by name.
-         */
-        PlacementListing: {
-            placements: components["schemas"]["PlacementVersion"][];
-        } & {
-            [key: string]: unknown;
-        };
-        /**
-         * PlacementVersion
-         * @description A version of a placement: when it was stored, with which key, and what it is.
-         *
-         *         ``draft`` names the draft that it was published with, or that was taken back.
-         */
-        PlacementVersion: {
-            name: string;
-            /** Format: int64 */
-            version: number;
-            /** Format: date-time */
-            timestamp: string;
-            keyId: string;
-            draft?: string;
-            placement: components["schemas"]["Placement"];
-        } & {
-            [key: string]: unknown;
-        };
-        /**
-         * PlacementHistory
-         * @description The versions of a placement that are kept, newest first; the first is in force.
-         */
-        PlacementHistory: {
-            versions: components["schemas"]["PlacementVersion"][];
-        } & {
-            [key: string]: unknown;
-        };
-        /**
-         * PlacementPreview
-         * @description Lists under a placement that is not stored, beside those of the one in force.
-         */
-        PlacementPreview: {
-            lists: components["schemas"]["PreviewedPlacement"][];
-        } & {
-            [key: string]: unknown;
-        };
-        /**
-         * PreviewedPlacement
-         * @description A person's list as it is and as it would be, with the variants that they are of; null where there is none.
-         *
-         *         ``unmet`` is what the one that would be does not meet of its pins and quotas.
-         */
-        PreviewedPlacement: {
-            userId: string | null;
-            variantBefore: string | null;
-            variantAfter: string;
-            before: components["schemas"]["PlacedPiece"][];
-            after: components["schemas"]["PlacedPiece"][];
-            moves: components["schemas"]["Move"][];
-            unmet?: components["schemas"]["UnmetRule"][];
-        } & {
-            [key: string]: unknown;
-        };
-        /**
-         * DraftListing
-         * @description The drafts of a source without what they edit, those of which something was done last first.
-         */
-        DraftListing: {
-            drafts: components["schemas"]["DraftSummary"][];
-        } & {
-            [key: string]: unknown;
-        };
-        /**
-         * DraftSummary
-         * @description Where a draft stands: who wrote it last and when, everybody who did since it was published, what was done.
-         *
-         *         ``revision`` is another one each time it is written. ``steps`` are the newest ones, newest first; ``due`` is when a
-         *         scheduled one is to be published.
-         */
-        DraftSummary: {
-            name: string;
-            revision: string;
-            title?: string;
-            state: string;
-            by: string;
-            /** Format: date-time */
-            changedAt: string;
-            /** Format: date-time */
-            due?: string;
-            writers: string[];
-            steps: components["schemas"]["DraftEvent"][];
-        } & {
-            [key: string]: unknown;
-        };
-        /**
-         * DraftEvent
-         * @description Something that was done to a draft: saved, proposed, sent back, scheduled, published, undone, or failed to be.
-         *
-         *         ``version`` is that of the source after it, ``due`` the moment of a schedule.
-         */
-        DraftEvent: {
-            step: string;
-            by: string;
-            /** Format: date-time */
-            timestamp: string;
-            note?: string;
-            /** Format: int64 */
-            version?: number;
-            /** Format: date-time */
-            due?: string;
-        } & {
-            [key: string]: unknown;
-        };
-        /**
-         * PublishedVersion
-         * @description The version of the source at which all of a draft came into force, or what it had replaced.
-         *
-         *         A list that others have changed meanwhile is told as it is then, where it is another one than the draft's.
-         */
-        PublishedVersion: {
-            /** Format: int64 */
-            version: number;
-            blacklist?: string[];
-            whitelist?: string[];
-        } & {
-            [key: string]: unknown;
-        };
-        /**
-         * DraftEffect
-         * @description Lists as they are and as they would be, and what becomes of all pieces.
-         *
-         *         ``left`` counts the lists for which there was no time, ``without`` names edits that are left out of it.
-         */
-        DraftEffect: {
-            users: components["schemas"]["PreviewedList"][];
-            pieces: components["schemas"]["PreviewedList"][];
-            placements: components["schemas"]["PlacementEffect"][];
-            reach: components["schemas"]["ReachEffect"];
-            /** Format: int64 */
-            left: number;
-            without: string[];
-        } & {
-            [key: string]: unknown;
-        };
-        /**
-         * PlacementEffect
-         * @description What people would see in a placement that a draft edits, as previews of placements show it.
-         */
-        PlacementEffect: {
-            placement: string;
-            lists: components["schemas"]["PreviewedPlacement"][];
-        } & {
-            [key: string]: unknown;
-        };
-        /**
-         * ReachEffect
-         * @description How many pieces come into the first 10 similar ones of another piece, or drop out of all of these.
-         *
-         *         ``lists`` of ``of`` were looked at, evenly chosen where it was not all of them; ``moved`` of these are others than
-         *         before.
-         */
-        ReachEffect: {
-            /** Format: int64 */
-            into: number;
-            /** Format: int64 */
-            out: number;
-            /** Format: int64 */
-            moved: number;
-            /** Format: int64 */
-            lists: number;
-            /** Format: int64 */
-            of: number;
         } & {
             [key: string]: unknown;
         };
@@ -3281,6 +2791,528 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /**
+         * PlacementResults
+         * @description The results of a placement from one UTC day to another, both included; ``counted`` is what success means.
+         *
+         *         ``stopped`` are the variants that are certainly worse than the placement itself, in whose place that is shown.
+         *         ``pieces_of_person`` is how many pieces of each person count for rates, where some were shown more.
+         */
+        PlacementResults: {
+            placement: string;
+            from: string;
+            to: string;
+            base: string;
+            counted: string;
+            /** Format: double */
+            designEffect: number;
+            /** Format: int64 */
+            piecesOfPerson?: number;
+            stopped: string[];
+            variants: components["schemas"]["VariantResult"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * VariantResult
+         * @description What a variant showed and what came of it.
+         *
+         *         ``anonymous`` is how much of what was shown was for nobody in particular; rate and difference are those of the rest.
+         *         ``doubt`` is there where intervals show a difference of which nothing is said. What pins showed is ``pinned``, and
+         *         in no other number but that of lists; what quotas raised is in all of them, and told apart in ``raised``.
+         */
+        VariantResult: {
+            variant: string;
+            /** Format: int64 */
+            lists: number;
+            /** Format: int64 */
+            shown: number;
+            /** Format: int64 */
+            anonymous: number;
+            /** Format: int64 */
+            successes: number;
+            interactions: {
+                [key: string]: number;
+            };
+            pinned: components["schemas"]["PinnedCount"];
+            raised?: components["schemas"]["PinnedCount"];
+            rate: components["schemas"]["Interval"];
+            difference: components["schemas"]["Interval"] | null;
+            verdict: string;
+            doubt?: components["schemas"]["Doubt"];
+            stop?: components["schemas"]["VariantStop"];
+            pieces: number | null;
+            coverage: number | null;
+            share: components["schemas"]["ListShare"] | null;
+            positions: components["schemas"]["PositionCount"][];
+            days: components["schemas"]["DayCount"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * PinnedCount
+         * @description What pins showed, or what quotas raised, and what came of it.
+         */
+        PinnedCount: {
+            /** Format: int64 */
+            shown: number;
+            /** Format: int64 */
+            successes: number;
+            interactions: {
+                [key: string]: number;
+            };
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * Interval
+         * @description A number with the interval that has it at all looks together, in 95 of 100 experiments.
+         */
+        Interval: {
+            /** Format: double */
+            value: number;
+            /** Format: double */
+            lower: number;
+            /** Format: double */
+            upper: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * Doubt
+         * @description Why nothing is said of a difference that intervals show: too few people may have made it.
+         *
+         *         ``code`` is ``few-people``: ten of them could have made this ``share`` of what a variant showed; or ``one-group``:
+         *         one of 64 groups of people made it.
+         */
+        Doubt: {
+            code: string;
+            /** Format: double */
+            share: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * VariantStop
+         * @description When and why a variant was stopped: certainly ``worse``, or ``edited`` out of the placement ``by`` somebody.
+         *
+         *         ``difference`` is that from the base by which it was stopped.
+         */
+        VariantStop: {
+            reason: string;
+            timestamp: string;
+            by?: string;
+            difference?: components["schemas"]["Interval"];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * ListShare
+         * @description The share that a variant has of the lists of known people, and the one that it should have.
+         */
+        ListShare: {
+            /** Format: double */
+            value: number;
+            /** Format: double */
+            lower: number;
+            /** Format: double */
+            upper: number;
+            /** Format: double */
+            expected: number;
+            off: boolean;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * PositionCount
+         * @description What was shown at a position, and how much of it succeeded; ``null`` where it is not known, 31 is 31 and more.
+         */
+        PositionCount: {
+            position: number | null;
+            /** Format: int64 */
+            shown: number;
+            /** Format: int64 */
+            successes: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * DayCount
+         * @description What was shown on a UTC day, and how much of it has succeeded since.
+         */
+        DayCount: {
+            day: string;
+            /** Format: int64 */
+            shown: number;
+            /** Format: int64 */
+            successes: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * PlacementCard
+         * @description What a row is and does, for everybody: in words, and by figures of whole weeks, the newest first.
+         *
+         *         ``least_people`` is to how many known people a week, or a value in it, was shown at least to be told at all.
+         */
+        PlacementCard: {
+            placement: string;
+            title?: string;
+            purpose?: string;
+            kind: components["schemas"]["PlacementKind"];
+            /** Format: date-time */
+            since: string;
+            /** Format: date-time */
+            changedAt: string;
+            counts: components["schemas"]["CardPart"][];
+            rules: string[];
+            uses: string[];
+            /** Format: int64 */
+            retentionDays: number;
+            control: string[];
+            /** Format: int64 */
+            leastPeople: number;
+            weeks: components["schemas"]["CardWeek"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * PlacementKind
+         * @description The lists that a placement can show, each of which has an address of its own as well.
+         * @enum {unknown}
+         */
+        PlacementKind: "again" | "because" | "keyword" | "new" | "picks" | "popular" | "recommendations" | "similar";
+        /**
+         * CardPart
+         * @description What counts in a row, and which part of 1 it is.
+         */
+        CardPart: {
+            part: string;
+            /** Format: double */
+            share: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * CardWeek
+         * @description What a row showed in a week, by figures of all people together; ``pinned`` is what editors pinned, in no other.
+         *
+         *         ``complete`` is false where only a part of what was shown was counted. What there is nothing to tell of is null.
+         */
+        CardWeek: {
+            from: string;
+            to: string;
+            /** Format: int64 */
+            shown: number;
+            /** Format: int64 */
+            pinned: number;
+            complete: boolean;
+            coverage: number | null;
+            popularity: number | null;
+            newness: number | null;
+            diversity: number | null;
+            shares: {
+                [key: string]: {
+                    [key: string]: number;
+                };
+            };
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * PlacementResult
+         * @description The list of a placement: whose variant it is of, and which kind of list it came to be.
+         *
+         *         With reasons, ``category_weights`` are those by which it was made. ``seed`` is what the list is about, ``since``
+         *         when the person last did something with that piece that speaks for it.
+         */
+        PlacementResult: {
+            placement: string;
+            variant: string;
+            kind: components["schemas"]["PlacementKind"];
+            userId: string | null;
+            contentId: string | null;
+            seed?: components["schemas"]["ListSeed"];
+            since?: string;
+            categoryWeights?: {
+                [key: string]: number;
+            };
+            content: components["schemas"]["PlacedPiece"][];
+            unmet?: components["schemas"]["UnmetRule"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * ListSeed
+         * @description What a list is about: a piece that the person likes (with `include=label` its label), or a category's keyword.
+         */
+        ListSeed: {
+            contentId?: string;
+            label?: string;
+            category?: string;
+            keyword?: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * PlacedPiece
+         * @description One entry of the list of a placement, with reasons where these were asked for.
+         *
+         *         ``rule`` is `pin` or `quota` where one of these has put it there; ``displaced`` would stand there without it.
+         */
+        PlacedPiece: {
+            id: string;
+            /** Format: double */
+            score: number;
+            label?: string;
+            extras?: {
+                [key: string]: unknown;
+            };
+            catalogs?: string[];
+            availableFrom?: string;
+            availableUntil?: string;
+            words?: string[];
+            rule?: string;
+            displaced?: string;
+            why?: components["schemas"]["PlacedWhy"];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * PlacedWhy
+         * @description Why a piece is in the list of a placement: the members that `SimilarWhy` or `PersonalWhy` has, by its kind.
+         *
+         *         Lists that know nothing of a person, and what a person takes up again, have one part, with the name of their kind.
+         */
+        PlacedWhy: {
+            parts?: components["schemas"]["PartShare"][];
+            terms?: components["schemas"]["KeywordShare"][];
+            rest?: components["schemas"]["TermRest"];
+            /** Format: double */
+            audience?: number;
+            rules: components["schemas"]["MovingRule"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * UnmetRule
+         * @description A pin or a quota of a placement that a list does not meet, by its pointer, with the code of the reason.
+         */
+        UnmetRule: {
+            rule: string;
+            why: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * PageResult
+         * @description The lists of a page, in the order of the request; no piece is in two of them.
+         */
+        PageResult: {
+            userId: string | null;
+            lists: components["schemas"]["PageEntry"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * PageEntry
+         * @description One of the lists that were asked for at once, or what is wrong with the request for it.
+         *
+         *         ``list_id`` and ``next`` are what the headers ``x-penchant-list`` and ``x-penchant-next`` say of a list that is
+         *         asked for alone.
+         */
+        PageEntry: ({
+            placement: string;
+            variant?: string;
+            kind?: components["schemas"]["PlacementKind"];
+            contentId: string | null;
+            seed?: components["schemas"]["ListSeed"];
+            since?: string;
+            listId?: string;
+            categoryWeights?: {
+                [key: string]: number;
+            };
+            content?: components["schemas"]["PlacedPiece"][];
+            unmet?: components["schemas"]["UnmetRule"][];
+            next?: string;
+            error?: components["schemas"]["Problem"];
+        } & {
+            [key: string]: unknown;
+        }) & (unknown | unknown);
+        /**
+         * PlacementListing
+         * @description The placements of a source as they are in force, ascending by name.
+         */
+        PlacementListing: {
+            placements: components["schemas"]["PlacementVersion"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * PlacementVersion
+         * @description A version of a placement: when it was stored, with which key, and what it is.
+         *
+         *         ``draft`` names the draft that it was published with, or that was taken back.
+         */
+        PlacementVersion: {
+            name: string;
+            /** Format: int64 */
+            version: number;
+            /** Format: date-time */
+            timestamp: string;
+            keyId: string;
+            draft?: string;
+            placement: components["schemas"]["Placement"];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * PlacementHistory
+         * @description The versions of a placement that are kept, newest first; the first is in force.
+         */
+        PlacementHistory: {
+            versions: components["schemas"]["PlacementVersion"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * PlacementPreview
+         * @description Lists under a placement that is not stored, beside those of the one in force.
+         */
+        PlacementPreview: {
+            lists: components["schemas"]["PreviewedPlacement"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * PreviewedPlacement
+         * @description A person's list as it is and as it would be, with the variants that they are of; null where there is none.
+         *
+         *         ``unmet`` is what the one that would be does not meet of its pins and quotas.
+         */
+        PreviewedPlacement: {
+            userId: string | null;
+            variantBefore: string | null;
+            variantAfter: string;
+            before: components["schemas"]["PlacedPiece"][];
+            after: components["schemas"]["PlacedPiece"][];
+            moves: components["schemas"]["Move"][];
+            unmet?: components["schemas"]["UnmetRule"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * DraftListing
+         * @description The drafts of a source without what they edit, those of which something was done last first.
+         */
+        DraftListing: {
+            drafts: components["schemas"]["DraftSummary"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * DraftSummary
+         * @description Where a draft stands: who wrote it last and when, everybody who did since it was published, what was done.
+         *
+         *         ``revision`` is another one each time it is written. ``steps`` are the newest ones, newest first; ``due`` is when a
+         *         scheduled one is to be published.
+         */
+        DraftSummary: {
+            name: string;
+            revision: string;
+            title?: string;
+            state: string;
+            by: string;
+            /** Format: date-time */
+            changedAt: string;
+            /** Format: date-time */
+            due?: string;
+            writers: string[];
+            steps: components["schemas"]["DraftEvent"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * DraftEvent
+         * @description Something that was done to a draft: saved, proposed, sent back, scheduled, published, undone, or failed to be.
+         *
+         *         ``version`` is that of the source after it, ``due`` the moment of a schedule.
+         */
+        DraftEvent: {
+            step: string;
+            by: string;
+            /** Format: date-time */
+            timestamp: string;
+            note?: string;
+            /** Format: int64 */
+            version?: number;
+            /** Format: date-time */
+            due?: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * PublishedVersion
+         * @description The version of the source at which all of a draft came into force, or what it had replaced.
+         *
+         *         A list that others have changed meanwhile is told as it is then, where it is another one than the draft's.
+         */
+        PublishedVersion: {
+            /** Format: int64 */
+            version: number;
+            blacklist?: string[];
+            whitelist?: string[];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * DraftEffect
+         * @description Lists as they are and as they would be, and what becomes of all pieces.
+         *
+         *         ``left`` counts the lists for which there was no time, ``without`` names edits that are left out of it.
+         */
+        DraftEffect: {
+            users: components["schemas"]["PreviewedList"][];
+            pieces: components["schemas"]["PreviewedList"][];
+            placements: components["schemas"]["PlacementEffect"][];
+            reach: components["schemas"]["ReachEffect"];
+            /** Format: int64 */
+            left: number;
+            without: string[];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * PlacementEffect
+         * @description What people would see in a placement that a draft edits, as previews of placements show it.
+         */
+        PlacementEffect: {
+            placement: string;
+            lists: components["schemas"]["PreviewedPlacement"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * ReachEffect
+         * @description How many pieces come into the first 10 similar ones of another piece, or drop out of all of these.
+         *
+         *         ``lists`` of ``of`` were looked at, evenly chosen where it was not all of them; ``moved`` of these are others than
+         *         before.
+         */
+        ReachEffect: {
+            /** Format: int64 */
+            into: number;
+            /** Format: int64 */
+            out: number;
+            /** Format: int64 */
+            moved: number;
+            /** Format: int64 */
+            lists: number;
+            /** Format: int64 */
+            of: number;
+        } & {
+            [key: string]: unknown;
+        };
         Submission: components["schemas"]["SubmittedPiece"][];
         EmptyArray: string[];
         IdArray: string[];
@@ -3426,18 +3458,6 @@ export interface components {
             [key: string]: unknown;
         };
         InteractionArray: components["schemas"]["InteractionInput"][];
-        ImpressionInput: {
-            listId: string;
-            content: (string | {
-                id: string;
-                /** Format: int32 */
-                position?: number;
-            })[];
-            userId?: string | null;
-            /** Format: date-time */
-            timestamp?: string | null;
-        };
-        ImpressionArray: components["schemas"]["ImpressionInput"][];
         Settings: {
             categoryWeights?: {
                 [key: string]: number;
@@ -3499,22 +3519,22 @@ export interface components {
             maxPerValue?: {
                 [key: string]: number;
             };
-            /** Format: int32 */
-            attributionWindowHours?: number;
             /** @description A JSON pointer into extras: where the address of a piece's picture is. */
             imageAttribute?: string;
             /** @description Members of extras that browser keys may read, or true for all; without it what `imageAttribute` names. */
             publicExtras?: true | string[];
-            publicCards?: boolean;
             /** @description Words of texts as keywords; null for none. */
             words?: components["schemas"]["Words"] | null;
             vocabulary?: components["schemas"]["Vocabulary"];
-            /** @description Whether who wrote a draft is kept from publishing it. */
-            fourEyes?: boolean;
             /** @description Members of extras that lists can be filtered by. */
             attributes?: {
                 [key: string]: components["schemas"]["Attribute"];
             };
+            /** Format: int32 */
+            attributionWindowHours?: number;
+            publicCards?: boolean;
+            /** @description Whether who wrote a draft is kept from publishing it. */
+            fourEyes?: boolean;
         };
         Attribute: {
             pointer: string;
@@ -3549,6 +3569,42 @@ export interface components {
             from: string[];
             to: string;
         };
+        KeyWish: {
+            account: string;
+            /** @default full */
+            plan?: string;
+            /** @default false */
+            admin?: boolean;
+            /** Format: int32 */
+            expiresInDays?: number | null;
+            scopes?: ("read" | "personal" | "interact" | "write")[] | null;
+            origins?: string[] | null;
+            /**
+             * Format: int32
+             * @description What a browser key allows one address.
+             */
+            requestsPerSecond?: number | null;
+            /**
+             * Format: int64
+             * @description Answers that a browser key allows pages.
+             */
+            requestsPerMonth?: number | null;
+        };
+        PlanWish: {
+            plan: string;
+        };
+        ImpressionInput: {
+            listId: string;
+            content: (string | {
+                id: string;
+                /** Format: int32 */
+                position?: number;
+            })[];
+            userId?: string | null;
+            /** Format: date-time */
+            timestamp?: string | null;
+        };
+        ImpressionArray: components["schemas"]["ImpressionInput"][];
         PlacementPin: {
             id: string;
             /** Format: int32 */
@@ -3794,30 +3850,6 @@ export interface components {
             /** @description What entries carry of their pieces, as the parameter of lists. */
             include?: string[] | null;
         };
-        KeyWish: {
-            account: string;
-            /** @default full */
-            plan?: string;
-            /** @default false */
-            admin?: boolean;
-            /** Format: int32 */
-            expiresInDays?: number | null;
-            scopes?: ("read" | "personal" | "interact" | "write")[] | null;
-            origins?: string[] | null;
-            /**
-             * Format: int32
-             * @description What a browser key allows one address.
-             */
-            requestsPerSecond?: number | null;
-            /**
-             * Format: int64
-             * @description Answers that a browser key allows pages.
-             */
-            requestsPerMonth?: number | null;
-        };
-        PlanWish: {
-            plan: string;
-        };
     };
     responses: never;
     parameters: never;
@@ -3889,6 +3921,54 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Addresses"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    version: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "version": "0.1.0",
+                     *       "packages": {
+                     *         "penchant": "0.1.0"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ServiceVersion"];
                 };
             };
             /** @description `malformed-path`: Malformed path or query */
@@ -11303,233 +11383,6 @@ export interface operations {
             };
         };
     };
-    contentAudience: {
-        parameters: {
-            query?: {
-                /** @description How many people to return, 1 to 10,000 (more counts as 10,000). Wins over `take`. Default 100. */
-                limit?: number;
-                /**
-                 * @deprecated
-                 * @description The old name of `limit`, which wins over it.
-                 */
-                take?: number;
-                /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
-                at?: string;
-                /** @description Whether pieces that the person already knows may be recommended. */
-                "include-seen"?: boolean;
-                /** @description `false` leaves out pieces that nothing speaks for. */
-                fill?: boolean;
-                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
-                "min-version"?: number;
-            };
-            header?: {
-                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
-                "x-penchant-min-version"?: number;
-                /** @description Wait until what other people like is known up to this version of the interactions. */
-                "x-penchant-min-audience-version"?: number;
-            };
-            path: {
-                /**
-                 * @description The source: a catalogue of the key's account.
-                 * @example films
-                 */
-                source: string;
-                /**
-                 * @description The id of a piece; percent-encoded once (`/` as `%2F`).
-                 * @example alien
-                 */
-                contentID: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done. */
-            200: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "x-penchant-version": components["headers"]["x-penchant-version"];
-                    "x-penchant-stale": components["headers"]["x-penchant-stale"];
-                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
-                    "x-penchant-audience-version": components["headers"]["x-penchant-audience-version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "id": "alien",
-                     *       "people": [
-                     *         {
-                     *           "id": "kim",
-                     *           "score": 0.25
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ProspectList"];
-                };
-            };
-            /** @description `malformed-path`: Malformed path or query */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `unauthenticated`: No valid API key */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `unknown-piece`: No such piece; `unknown-source`: No such source */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `too-many-people`: Too many people */
-            409: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `invalid-input`: Not acceptable */
-            422: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `quota-exceeded`: Monthly quota used up; `rate-exceeded`: Too many requests */
-            429: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `overloaded`: Overloaded; `storage-unavailable`: The database is away; `not-yet-visible`: Not yet visible */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
     recommendToEach: {
         parameters: {
             query?: {
@@ -11745,2453 +11598,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
-            };
-            /** @description `unsupported-media-type`: Unsupported media type */
-            415: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `invalid-input`: Not acceptable */
-            422: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `quota-exceeded`: Monthly quota used up; `rate-exceeded`: Too many requests */
-            429: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `overloaded`: Overloaded; `storage-unavailable`: The database is away; `not-yet-visible`: Not yet visible */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    listPlacements: {
-        parameters: {
-            query?: {
-                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
-                "min-version"?: number;
-            };
-            header?: {
-                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
-                "x-penchant-min-version"?: number;
-            };
-            path: {
-                /**
-                 * @description The source: a catalogue of the key's account.
-                 * @example films
-                 */
-                source: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done. */
-            200: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "x-penchant-version": components["headers"]["x-penchant-version"];
-                    "x-penchant-stale": components["headers"]["x-penchant-stale"];
-                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "placements": [
-                     *         {
-                     *           "name": "home",
-                     *           "version": 17,
-                     *           "timestamp": "2026-11-21T08:15:30.123Z",
-                     *           "keyId": "Zk4tQ9",
-                     *           "placement": {
-                     *             "kind": "recommendations",
-                     *             "blend": {
-                     *               "content": 1,
-                     *               "audience": 2,
-                     *               "popularity": 0.5
-                     *             },
-                     *             "pins": [
-                     *               {
-                     *                 "id": "alien",
-                     *                 "position": 1,
-                     *                 "until": "2099-01-01T00:00:00Z"
-                     *               }
-                     *             ],
-                     *             "fallback": "popular",
-                     *             "variants": [
-                     *               {
-                     *                 "name": "mixed",
-                     *                 "share": 0.2,
-                     *                 "diversity": 0.4
-                     *               }
-                     *             ]
-                     *           }
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["PlacementListing"];
-                };
-            };
-            /** @description `malformed-path`: Malformed path or query */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `unauthenticated`: No valid API key */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `unknown-source`: No such source */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `invalid-input`: Not acceptable */
-            422: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `rate-exceeded`: Too many requests */
-            429: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `storage-unavailable`: The database is away; `not-yet-visible`: Not yet visible */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    getPlacement: {
-        parameters: {
-            query?: {
-                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
-                "min-version"?: number;
-            };
-            header?: {
-                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
-                "x-penchant-min-version"?: number;
-            };
-            path: {
-                /**
-                 * @description The source: a catalogue of the key's account.
-                 * @example films
-                 */
-                source: string;
-                /**
-                 * @description The name of a placement; percent-encoded once.
-                 * @example home
-                 */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done. */
-            200: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "x-penchant-version": components["headers"]["x-penchant-version"];
-                    "x-penchant-stale": components["headers"]["x-penchant-stale"];
-                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "kind": "recommendations",
-                     *       "blend": {
-                     *         "content": 1,
-                     *         "audience": 2,
-                     *         "popularity": 0.5
-                     *       },
-                     *       "pins": [
-                     *         {
-                     *           "id": "alien",
-                     *           "position": 1,
-                     *           "until": "2099-01-01T00:00:00Z"
-                     *         }
-                     *       ],
-                     *       "fallback": "popular",
-                     *       "variants": [
-                     *         {
-                     *           "name": "mixed",
-                     *           "share": 0.2,
-                     *           "diversity": 0.4
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Placement"];
-                };
-            };
-            /** @description `malformed-path`: Malformed path or query */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `unauthenticated`: No valid API key */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `unknown-placement`: No such placement; `unknown-source`: No such source */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `invalid-input`: Not acceptable */
-            422: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `rate-exceeded`: Too many requests */
-            429: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `storage-unavailable`: The database is away; `not-yet-visible`: Not yet visible */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    putPlacement: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The source: a catalogue of the key's account.
-                 * @example films
-                 */
-                source: string;
-                /**
-                 * @description The name of a placement; percent-encoded once.
-                 * @example home
-                 */
-                name: string;
-            };
-            cookie?: never;
-        };
-        /** @description See the description above. */
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "kind": "recommendations",
-                 *       "blend": {
-                 *         "content": 1,
-                 *         "audience": 2,
-                 *         "popularity": 0.5
-                 *       },
-                 *       "pins": [
-                 *         {
-                 *           "id": "alien",
-                 *           "position": 1,
-                 *           "until": "2099-01-01T00:00:00Z"
-                 *         }
-                 *       ],
-                 *       "fallback": "popular",
-                 *       "variants": [
-                 *         {
-                 *           "name": "mixed",
-                 *           "share": 0.2,
-                 *           "diversity": 0.4
-                 *         }
-                 *       ]
-                 *     }
-                 */
-                "application/json": components["schemas"]["Placement"];
-            };
-        };
-        responses: {
-            /** @description Done. */
-            200: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "x-penchant-version": components["headers"]["x-penchant-version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "kind": "recommendations",
-                     *       "blend": {
-                     *         "content": 1,
-                     *         "audience": 2,
-                     *         "popularity": 0.5
-                     *       },
-                     *       "pins": [
-                     *         {
-                     *           "id": "alien",
-                     *           "position": 1,
-                     *           "until": "2099-01-01T00:00:00Z"
-                     *         }
-                     *       ],
-                     *       "fallback": "popular",
-                     *       "variants": [
-                     *         {
-                     *           "name": "mixed",
-                     *           "share": 0.2,
-                     *           "diversity": 0.4
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Placement"];
-                };
-            };
-            /** @description `malformed-path`: Malformed path or query; `invalid-syntax`: The body cannot be read */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `unauthenticated`: No valid API key */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `four-eyes`: Somebody else has to publish this; `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `unknown-source`: No such source */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `request-timeout`: The request did not arrive in time */
-            408: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `too-many-placements`: Too many placements; `placement-changed`: The placement is being changed */
-            409: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `body-too-large`: The body is too large */
-            413: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `unsupported-media-type`: Unsupported media type */
-            415: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `invalid-input`: Not acceptable */
-            422: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `rate-exceeded`: Too many requests */
-            429: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `storage-unavailable`: The database is away; `overloaded`: Overloaded */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    deletePlacement: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The source: a catalogue of the key's account.
-                 * @example films
-                 */
-                source: string;
-                /**
-                 * @description The name of a placement; percent-encoded once.
-                 * @example home
-                 */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Accepted and stored. */
-            202: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "x-penchant-version": components["headers"]["x-penchant-version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /** @example [] */
-                    "application/json": components["schemas"]["EmptyArray"];
-                };
-            };
-            /** @description `malformed-path`: Malformed path or query */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `unauthenticated`: No valid API key */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `four-eyes`: Somebody else has to publish this; `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `unknown-source`: No such source */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `invalid-input`: Not acceptable */
-            422: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `rate-exceeded`: Too many requests */
-            429: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `storage-unavailable`: The database is away; `overloaded`: Overloaded */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    listPlacementVersions: {
-        parameters: {
-            query?: {
-                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
-                "min-version"?: number;
-            };
-            header?: {
-                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
-                "x-penchant-min-version"?: number;
-            };
-            path: {
-                /**
-                 * @description The source: a catalogue of the key's account.
-                 * @example films
-                 */
-                source: string;
-                /**
-                 * @description The name of a placement; percent-encoded once.
-                 * @example home
-                 */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done. */
-            200: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "x-penchant-version": components["headers"]["x-penchant-version"];
-                    "x-penchant-stale": components["headers"]["x-penchant-stale"];
-                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "versions": [
-                     *         {
-                     *           "name": "home",
-                     *           "version": 17,
-                     *           "timestamp": "2026-11-21T08:15:30.123Z",
-                     *           "keyId": "Zk4tQ9",
-                     *           "placement": {
-                     *             "kind": "recommendations",
-                     *             "blend": {
-                     *               "content": 1,
-                     *               "audience": 2,
-                     *               "popularity": 0.5
-                     *             },
-                     *             "pins": [
-                     *               {
-                     *                 "id": "alien",
-                     *                 "position": 1,
-                     *                 "until": "2099-01-01T00:00:00Z"
-                     *               }
-                     *             ],
-                     *             "fallback": "popular",
-                     *             "variants": [
-                     *               {
-                     *                 "name": "mixed",
-                     *                 "share": 0.2,
-                     *                 "diversity": 0.4
-                     *               }
-                     *             ]
-                     *           }
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["PlacementHistory"];
-                };
-            };
-            /** @description `malformed-path`: Malformed path or query */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `unauthenticated`: No valid API key */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `unknown-placement`: No such placement; `unknown-source`: No such source */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `invalid-input`: Not acceptable */
-            422: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `rate-exceeded`: Too many requests */
-            429: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `storage-unavailable`: The database is away; `not-yet-visible`: Not yet visible */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    rollBackPlacement: {
-        parameters: {
-            query?: {
-                /** @description The version to return to; without it, the one before that in force. */
-                version?: number;
-            };
-            header?: never;
-            path: {
-                /**
-                 * @description The source: a catalogue of the key's account.
-                 * @example films
-                 */
-                source: string;
-                /**
-                 * @description The name of a placement; percent-encoded once.
-                 * @example home
-                 */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done. */
-            200: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "x-penchant-version": components["headers"]["x-penchant-version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "kind": "recommendations",
-                     *       "blend": {
-                     *         "content": 1,
-                     *         "audience": 2,
-                     *         "popularity": 0.5
-                     *       },
-                     *       "pins": [
-                     *         {
-                     *           "id": "alien",
-                     *           "position": 1,
-                     *           "until": "2099-01-01T00:00:00Z"
-                     *         }
-                     *       ],
-                     *       "fallback": "popular",
-                     *       "variants": [
-                     *         {
-                     *           "name": "mixed",
-                     *           "share": 0.2,
-                     *           "diversity": 0.4
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Placement"];
-                };
-            };
-            /** @description `malformed-path`: Malformed path or query */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `unauthenticated`: No valid API key */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `four-eyes`: Somebody else has to publish this; `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `unknown-placement`: No such placement; `unknown-source`: No such source */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `placement-changed`: The placement is being changed */
-            409: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `invalid-input`: Not acceptable */
-            422: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `rate-exceeded`: Too many requests */
-            429: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `storage-unavailable`: The database is away; `overloaded`: Overloaded */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    previewPlacement: {
-        parameters: {
-            query?: {
-                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
-                "min-version"?: number;
-            };
-            header?: {
-                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
-                "x-penchant-min-version"?: number;
-            };
-            path: {
-                /**
-                 * @description The source: a catalogue of the key's account.
-                 * @example films
-                 */
-                source: string;
-            };
-            cookie?: never;
-        };
-        /** @description See the description above. */
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "name": "home",
-                 *       "placement": {
-                 *         "kind": "recommendations",
-                 *         "blend": {
-                 *           "content": 1,
-                 *           "audience": 2,
-                 *           "popularity": 0.5
-                 *         },
-                 *         "pins": [
-                 *           {
-                 *             "id": "alien",
-                 *             "position": 1,
-                 *             "until": "2099-01-01T00:00:00Z"
-                 *           }
-                 *         ],
-                 *         "fallback": "popular",
-                 *         "variants": [
-                 *           {
-                 *             "name": "mixed",
-                 *             "share": 0.2,
-                 *             "diversity": 0.4
-                 *           }
-                 *         ]
-                 *       },
-                 *       "users": [
-                 *         "kim"
-                 *       ],
-                 *       "take": 10
-                 *     }
-                 */
-                "application/json": components["schemas"]["PlacementWish"];
-            };
-        };
-        responses: {
-            /** @description Done. */
-            200: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "x-penchant-version": components["headers"]["x-penchant-version"];
-                    "x-penchant-stale": components["headers"]["x-penchant-stale"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "lists": [
-                     *         {
-                     *           "userId": "kim",
-                     *           "variantBefore": "base",
-                     *           "variantAfter": "mixed",
-                     *           "before": [
-                     *             {
-                     *               "id": "blade-runner",
-                     *               "score": 0.5
-                     *             },
-                     *             {
-                     *               "id": "gravity",
-                     *               "score": 0.75
-                     *             }
-                     *           ],
-                     *           "after": [
-                     *             {
-                     *               "id": "blade-runner",
-                     *               "score": 0.5
-                     *             }
-                     *           ],
-                     *           "moves": [
-                     *             {
-                     *               "id": "gravity",
-                     *               "before": 2,
-                     *               "after": null
-                     *             }
-                     *           ]
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["PlacementPreview"];
-                };
-            };
-            /** @description `malformed-path`: Malformed path or query; `invalid-syntax`: The body cannot be read */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `unauthenticated`: No valid API key */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `unknown-piece`: No such piece; `unknown-source`: No such source */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `request-timeout`: The request did not arrive in time */
-            408: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `too-few-pieces`: Too few pieces */
-            409: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `too-many-entries`: Too many entries; `body-too-large`: The body is too large */
-            413: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `unsupported-media-type`: Unsupported media type */
-            415: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `invalid-input`: Not acceptable */
-            422: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `quota-exceeded`: Monthly quota used up; `rate-exceeded`: Too many requests */
-            429: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `overloaded`: Overloaded; `storage-unavailable`: The database is away; `not-yet-visible`: Not yet visible */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    placementCard: {
-        parameters: {
-            query?: {
-                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
-                "min-version"?: number;
-            };
-            header?: {
-                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
-                "x-penchant-min-version"?: number;
-            };
-            path: {
-                /**
-                 * @description The source: a catalogue of the key's account.
-                 * @example films
-                 */
-                source: string;
-                /**
-                 * @description The name of a placement; percent-encoded once.
-                 * @example home
-                 */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done. */
-            200: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "x-penchant-version": components["headers"]["x-penchant-version"];
-                    "x-penchant-stale": components["headers"]["x-penchant-stale"];
-                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "placement": "home",
-                     *       "title": "For you",
-                     *       "purpose": "What to watch tonight.",
-                     *       "kind": "recommendations",
-                     *       "since": "2026-11-21T08:15:30.123Z",
-                     *       "changedAt": "2026-11-21T08:15:30.123Z",
-                     *       "counts": [
-                     *         {
-                     *           "part": "audience",
-                     *           "share": 0.8
-                     *         }
-                     *       ],
-                     *       "rules": [
-                     *         "Only from the catalog screen."
-                     *       ],
-                     *       "uses": [
-                     *         "Keywords of the pieces."
-                     *       ],
-                     *       "retentionDays": 396,
-                     *       "control": [
-                     *         "What the person does next counts in the next list."
-                     *       ],
-                     *       "leastPeople": 10,
-                     *       "weeks": [
-                     *         {
-                     *           "from": "2026-11-16",
-                     *           "to": "2026-11-22",
-                     *           "shown": 1200,
-                     *           "pinned": 40,
-                     *           "complete": true,
-                     *           "coverage": 0.42,
-                     *           "popularity": 0.31,
-                     *           "newness": 0.08,
-                     *           "diversity": 0.66,
-                     *           "shares": {
-                     *             "language": {
-                     *               "en": 0.7,
-                     *               "cy": 0.2
-                     *             }
-                     *           }
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["PlacementCard"];
-                };
-            };
-            /** @description `malformed-path`: Malformed path or query */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `unauthenticated`: No valid API key */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `unknown-placement`: No such placement; `unknown-source`: No such source */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `invalid-input`: Not acceptable */
-            422: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `rate-exceeded`: Too many requests */
-            429: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `overloaded`: Overloaded; `storage-unavailable`: The database is away; `not-yet-visible`: Not yet visible */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    placementList: {
-        parameters: {
-            query?: {
-                /** @description The person whom the list is for; without it, for nobody, who sees the placement without variants. */
-                user?: string;
-                /** @description The id of the piece beside which the list is shown: what a list of similar pieces is about. */
-                content?: string;
-                /** @description How many entries to return, 1 to 30; more counts as 30. Wins over `take`; without both, 30. */
-                limit?: number;
-                /** @description How many entries to return, 1 to 30; more counts as 30. */
-                take?: number;
-                /** @description Go on after what was listed: the `x-penchant-next` of the page before, with that page's parameters (`take`, `limit`, `include` and `explain` may differ). */
-                after?: string;
-                /** @description Leave out the piece with this id, in this request; may be repeated, up to 1,000 times. */
-                exclude?: string[];
-                /** @description What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated, or separated by commas that are not encoded. */
-                include?: string[];
-                /** @description `true` adds to each entry why it is there. */
-                explain?: boolean;
-                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
-                "min-version"?: number;
-            };
-            header?: {
-                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
-                "x-penchant-min-version"?: number;
-                /** @description Wait until what other people like is known up to this version of the interactions. */
-                "x-penchant-min-audience-version"?: number;
-            };
-            path: {
-                /**
-                 * @description The source: a catalogue of the key's account.
-                 * @example films
-                 */
-                source: string;
-                /**
-                 * @description The name of a placement; percent-encoded once.
-                 * @example home
-                 */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done. */
-            200: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "x-penchant-version": components["headers"]["x-penchant-version"];
-                    "x-penchant-stale": components["headers"]["x-penchant-stale"];
-                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
-                    "x-penchant-audience-version": components["headers"]["x-penchant-audience-version"];
-                    "x-penchant-list": components["headers"]["x-penchant-list"];
-                    "x-penchant-next": components["headers"]["x-penchant-next"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "placement": "home",
-                     *       "variant": "mixed",
-                     *       "kind": "recommendations",
-                     *       "contentId": null,
-                     *       "userId": "kim",
-                     *       "categoryWeights": {
-                     *         "genre": 2
-                     *       },
-                     *       "content": [
-                     *         {
-                     *           "id": "alien",
-                     *           "score": 0.25,
-                     *           "why": {
-                     *             "parts": [
-                     *               {
-                     *                 "part": "content",
-                     *                 "share": 0.2,
-                     *                 "terms": [
-                     *                   {
-                     *                     "category": "genre",
-                     *                     "keyword": "science fiction",
-                     *                     "share": 0.25
-                     *                   }
-                     *                 ]
-                     *               },
-                     *               {
-                     *                 "part": "audience",
-                     *                 "share": 0.3,
-                     *                 "pieces": [
-                     *                   {
-                     *                     "id": "gravity",
-                     *                     "share": 0.3
-                     *                   }
-                     *                 ]
-                     *               },
-                     *               {
-                     *                 "part": "popularity",
-                     *                 "share": 0.05
-                     *               },
-                     *               {
-                     *                 "part": "new",
-                     *                 "share": 0
-                     *               }
-                     *             ],
-                     *             "rules": []
-                     *           }
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["PlacementResult"];
-                };
-            };
-            /** @description `malformed-path`: Malformed path or query */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `unauthenticated`: No valid API key; `not-signed`: This person is not signed */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `unknown-placement`: No such placement; `unknown-piece`: No such piece; `unknown-source`: No such source */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `too-few-pieces`: Too few pieces */
-            409: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `invalid-input`: Not acceptable */
-            422: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `quota-exceeded`: Monthly quota used up; `rate-exceeded`: Too many requests */
-            429: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `overloaded`: Overloaded; `storage-unavailable`: The database is away; `not-yet-visible`: Not yet visible */
-            503: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    pageLists: {
-        parameters: {
-            query?: {
-                /** @description `true` adds to each entry why it is there. */
-                explain?: boolean;
-                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
-                "min-version"?: number;
-            };
-            header?: {
-                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
-                "x-penchant-min-version"?: number;
-                /** @description Wait until what other people like is known up to this version of the interactions. */
-                "x-penchant-min-audience-version"?: number;
-            };
-            path: {
-                /**
-                 * @description The source: a catalogue of the key's account.
-                 * @example films
-                 */
-                source: string;
-            };
-            cookie?: never;
-        };
-        /** @description See the description above. */
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "user": "kim",
-                 *       "exclude": [
-                 *         "alien"
-                 *       ],
-                 *       "lists": [
-                 *         {
-                 *           "placement": "home",
-                 *           "take": 10
-                 *         }
-                 *       ],
-                 *       "include": [
-                 *         "label"
-                 *       ]
-                 *     }
-                 */
-                "application/json": components["schemas"]["PageWish"];
-            };
-        };
-        responses: {
-            /** @description Done. */
-            200: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "x-penchant-version": components["headers"]["x-penchant-version"];
-                    "x-penchant-stale": components["headers"]["x-penchant-stale"];
-                    "x-penchant-audience-version": components["headers"]["x-penchant-audience-version"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "userId": "kim",
-                     *       "lists": [
-                     *         {
-                     *           "placement": "home",
-                     *           "variant": "mixed",
-                     *           "kind": "recommendations",
-                     *           "contentId": null,
-                     *           "listId": "AGcj2X",
-                     *           "content": [
-                     *             {
-                     *               "id": "blade-runner",
-                     *               "score": 0.5
-                     *             },
-                     *             {
-                     *               "id": "gravity",
-                     *               "score": 0.75
-                     *             }
-                     *           ]
-                     *         },
-                     *         {
-                     *           "placement": "beside",
-                     *           "contentId": "not-there",
-                     *           "error": {
-                     *             "type": "/-/problems/unknown-piece",
-                     *             "title": "No such piece",
-                     *             "status": 404,
-                     *             "detail": "The source has no piece with this id.",
-                     *             "code": "unknown-piece"
-                     *           }
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["PageResult"];
-                };
-            };
-            /** @description `malformed-path`: Malformed path or query; `invalid-syntax`: The body cannot be read */
-            400: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `unauthenticated`: No valid API key; `not-signed`: This person is not signed */
-            401: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
-            403: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `unknown-source`: No such source */
-            404: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `request-timeout`: The request did not arrive in time */
-            408: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `too-many-entries`: Too many entries; `body-too-large`: The body is too large */
-            413: {
-                headers: {
-                    "x-request-id": components["headers"]["x-request-id"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "type": "/-/problems/unknown-piece",
-                     *       "title": "No such piece",
-                     *       "status": 404,
-                     *       "detail": "The source has no piece with this id.",
-                     *       "code": "unknown-piece"
-                     *     }
-                     */
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
             };
             /** @description `unsupported-media-type`: Unsupported media type */
             415: {
@@ -17896,7 +15302,6 @@ export interface operations {
                      *         "images",
                      *         "url"
                      *       ],
-                     *       "publicCards": true,
                      *       "words": {
                      *         "from": [
                      *           "label",
@@ -17917,6 +15322,7 @@ export interface operations {
                      *           "genre/other"
                      *         ]
                      *       },
+                     *       "publicCards": true,
                      *       "fourEyes": false
                      *     }
                      */
@@ -18097,7 +15503,6 @@ export interface operations {
                  *         "images",
                  *         "url"
                  *       ],
-                 *       "publicCards": true,
                  *       "words": {
                  *         "from": [
                  *           "label",
@@ -18118,6 +15523,7 @@ export interface operations {
                  *           "genre/other"
                  *         ]
                  *       },
+                 *       "publicCards": true,
                  *       "fourEyes": false
                  *     }
                  */
@@ -18153,7 +15559,6 @@ export interface operations {
                      *         "images",
                      *         "url"
                      *       ],
-                     *       "publicCards": true,
                      *       "words": {
                      *         "from": [
                      *           "label",
@@ -18174,6 +15579,7 @@ export interface operations {
                      *           "genre/other"
                      *         ]
                      *       },
+                     *       "publicCards": true,
                      *       "fourEyes": false
                      *     }
                      */
@@ -20166,6 +17572,2680 @@ export interface operations {
                 };
             };
             /** @description `storage-unavailable`: The database is away; `overloaded`: Overloaded */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    contentAudience: {
+        parameters: {
+            query?: {
+                /** @description How many people to return, 1 to 10,000 (more counts as 10,000). Wins over `take`. Default 100. */
+                limit?: number;
+                /**
+                 * @deprecated
+                 * @description The old name of `limit`, which wins over it.
+                 */
+                take?: number;
+                /** @description The moment for availability and interactions: the end of this day, UTC; today means now. */
+                at?: string;
+                /** @description Whether pieces that the person already knows may be recommended. */
+                "include-seen"?: boolean;
+                /** @description `false` leaves out pieces that nothing speaks for. */
+                fill?: boolean;
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "min-version"?: number;
+            };
+            header?: {
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "x-penchant-min-version"?: number;
+                /** @description Wait until what other people like is known up to this version of the interactions. */
+                "x-penchant-min-audience-version"?: number;
+            };
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+                /**
+                 * @description The id of a piece; percent-encoded once (`/` as `%2F`).
+                 * @example alien
+                 */
+                contentID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    "x-penchant-stale": components["headers"]["x-penchant-stale"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
+                    "x-penchant-audience-version": components["headers"]["x-penchant-audience-version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "alien",
+                     *       "people": [
+                     *         {
+                     *           "id": "kim",
+                     *           "score": 0.25
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ProspectList"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-piece`: No such piece; `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-many-people`: Too many people */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `quota-exceeded`: Monthly quota used up; `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `overloaded`: Overloaded; `storage-unavailable`: The database is away; `not-yet-visible`: Not yet visible */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listPlacements: {
+        parameters: {
+            query?: {
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "min-version"?: number;
+            };
+            header?: {
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "x-penchant-min-version"?: number;
+            };
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    "x-penchant-stale": components["headers"]["x-penchant-stale"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "placements": [
+                     *         {
+                     *           "name": "home",
+                     *           "version": 17,
+                     *           "timestamp": "2026-11-21T08:15:30.123Z",
+                     *           "keyId": "Zk4tQ9",
+                     *           "placement": {
+                     *             "kind": "recommendations",
+                     *             "blend": {
+                     *               "content": 1,
+                     *               "audience": 2,
+                     *               "popularity": 0.5
+                     *             },
+                     *             "pins": [
+                     *               {
+                     *                 "id": "alien",
+                     *                 "position": 1,
+                     *                 "until": "2099-01-01T00:00:00Z"
+                     *               }
+                     *             ],
+                     *             "fallback": "popular",
+                     *             "variants": [
+                     *               {
+                     *                 "name": "mixed",
+                     *                 "share": 0.2,
+                     *                 "diversity": 0.4
+                     *               }
+                     *             ]
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PlacementListing"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage-unavailable`: The database is away; `not-yet-visible`: Not yet visible */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getPlacement: {
+        parameters: {
+            query?: {
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "min-version"?: number;
+            };
+            header?: {
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "x-penchant-min-version"?: number;
+            };
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+                /**
+                 * @description The name of a placement; percent-encoded once.
+                 * @example home
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    "x-penchant-stale": components["headers"]["x-penchant-stale"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "kind": "recommendations",
+                     *       "blend": {
+                     *         "content": 1,
+                     *         "audience": 2,
+                     *         "popularity": 0.5
+                     *       },
+                     *       "pins": [
+                     *         {
+                     *           "id": "alien",
+                     *           "position": 1,
+                     *           "until": "2099-01-01T00:00:00Z"
+                     *         }
+                     *       ],
+                     *       "fallback": "popular",
+                     *       "variants": [
+                     *         {
+                     *           "name": "mixed",
+                     *           "share": 0.2,
+                     *           "diversity": 0.4
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Placement"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-placement`: No such placement; `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage-unavailable`: The database is away; `not-yet-visible`: Not yet visible */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    putPlacement: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+                /**
+                 * @description The name of a placement; percent-encoded once.
+                 * @example home
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        /** @description See the description above. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "kind": "recommendations",
+                 *       "blend": {
+                 *         "content": 1,
+                 *         "audience": 2,
+                 *         "popularity": 0.5
+                 *       },
+                 *       "pins": [
+                 *         {
+                 *           "id": "alien",
+                 *           "position": 1,
+                 *           "until": "2099-01-01T00:00:00Z"
+                 *         }
+                 *       ],
+                 *       "fallback": "popular",
+                 *       "variants": [
+                 *         {
+                 *           "name": "mixed",
+                 *           "share": 0.2,
+                 *           "diversity": 0.4
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["Placement"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "kind": "recommendations",
+                     *       "blend": {
+                     *         "content": 1,
+                     *         "audience": 2,
+                     *         "popularity": 0.5
+                     *       },
+                     *       "pins": [
+                     *         {
+                     *           "id": "alien",
+                     *           "position": 1,
+                     *           "until": "2099-01-01T00:00:00Z"
+                     *         }
+                     *       ],
+                     *       "fallback": "popular",
+                     *       "variants": [
+                     *         {
+                     *           "name": "mixed",
+                     *           "share": 0.2,
+                     *           "diversity": 0.4
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Placement"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query; `invalid-syntax`: The body cannot be read */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `four-eyes`: Somebody else has to publish this; `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `request-timeout`: The request did not arrive in time */
+            408: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-many-placements`: Too many placements; `placement-changed`: The placement is being changed */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `body-too-large`: The body is too large */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported-media-type`: Unsupported media type */
+            415: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage-unavailable`: The database is away; `overloaded`: Overloaded */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deletePlacement: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+                /**
+                 * @description The name of a placement; percent-encoded once.
+                 * @example home
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Accepted and stored. */
+            202: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example [] */
+                    "application/json": components["schemas"]["EmptyArray"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `four-eyes`: Somebody else has to publish this; `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage-unavailable`: The database is away; `overloaded`: Overloaded */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listPlacementVersions: {
+        parameters: {
+            query?: {
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "min-version"?: number;
+            };
+            header?: {
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "x-penchant-min-version"?: number;
+            };
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+                /**
+                 * @description The name of a placement; percent-encoded once.
+                 * @example home
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    "x-penchant-stale": components["headers"]["x-penchant-stale"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "versions": [
+                     *         {
+                     *           "name": "home",
+                     *           "version": 17,
+                     *           "timestamp": "2026-11-21T08:15:30.123Z",
+                     *           "keyId": "Zk4tQ9",
+                     *           "placement": {
+                     *             "kind": "recommendations",
+                     *             "blend": {
+                     *               "content": 1,
+                     *               "audience": 2,
+                     *               "popularity": 0.5
+                     *             },
+                     *             "pins": [
+                     *               {
+                     *                 "id": "alien",
+                     *                 "position": 1,
+                     *                 "until": "2099-01-01T00:00:00Z"
+                     *               }
+                     *             ],
+                     *             "fallback": "popular",
+                     *             "variants": [
+                     *               {
+                     *                 "name": "mixed",
+                     *                 "share": 0.2,
+                     *                 "diversity": 0.4
+                     *               }
+                     *             ]
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PlacementHistory"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-placement`: No such placement; `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage-unavailable`: The database is away; `not-yet-visible`: Not yet visible */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    rollBackPlacement: {
+        parameters: {
+            query?: {
+                /** @description The version to return to; without it, the one before that in force. */
+                version?: number;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+                /**
+                 * @description The name of a placement; percent-encoded once.
+                 * @example home
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "kind": "recommendations",
+                     *       "blend": {
+                     *         "content": 1,
+                     *         "audience": 2,
+                     *         "popularity": 0.5
+                     *       },
+                     *       "pins": [
+                     *         {
+                     *           "id": "alien",
+                     *           "position": 1,
+                     *           "until": "2099-01-01T00:00:00Z"
+                     *         }
+                     *       ],
+                     *       "fallback": "popular",
+                     *       "variants": [
+                     *         {
+                     *           "name": "mixed",
+                     *           "share": 0.2,
+                     *           "diversity": 0.4
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Placement"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `four-eyes`: Somebody else has to publish this; `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-placement`: No such placement; `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `placement-changed`: The placement is being changed */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage-unavailable`: The database is away; `overloaded`: Overloaded */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    previewPlacement: {
+        parameters: {
+            query?: {
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "min-version"?: number;
+            };
+            header?: {
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "x-penchant-min-version"?: number;
+            };
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+            };
+            cookie?: never;
+        };
+        /** @description See the description above. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "home",
+                 *       "placement": {
+                 *         "kind": "recommendations",
+                 *         "blend": {
+                 *           "content": 1,
+                 *           "audience": 2,
+                 *           "popularity": 0.5
+                 *         },
+                 *         "pins": [
+                 *           {
+                 *             "id": "alien",
+                 *             "position": 1,
+                 *             "until": "2099-01-01T00:00:00Z"
+                 *           }
+                 *         ],
+                 *         "fallback": "popular",
+                 *         "variants": [
+                 *           {
+                 *             "name": "mixed",
+                 *             "share": 0.2,
+                 *             "diversity": 0.4
+                 *           }
+                 *         ]
+                 *       },
+                 *       "users": [
+                 *         "kim"
+                 *       ],
+                 *       "take": 10
+                 *     }
+                 */
+                "application/json": components["schemas"]["PlacementWish"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    "x-penchant-stale": components["headers"]["x-penchant-stale"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "lists": [
+                     *         {
+                     *           "userId": "kim",
+                     *           "variantBefore": "base",
+                     *           "variantAfter": "mixed",
+                     *           "before": [
+                     *             {
+                     *               "id": "blade-runner",
+                     *               "score": 0.5
+                     *             },
+                     *             {
+                     *               "id": "gravity",
+                     *               "score": 0.75
+                     *             }
+                     *           ],
+                     *           "after": [
+                     *             {
+                     *               "id": "blade-runner",
+                     *               "score": 0.5
+                     *             }
+                     *           ],
+                     *           "moves": [
+                     *             {
+                     *               "id": "gravity",
+                     *               "before": 2,
+                     *               "after": null
+                     *             }
+                     *           ]
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PlacementPreview"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query; `invalid-syntax`: The body cannot be read */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-piece`: No such piece; `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `request-timeout`: The request did not arrive in time */
+            408: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-few-pieces`: Too few pieces */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-many-entries`: Too many entries; `body-too-large`: The body is too large */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported-media-type`: Unsupported media type */
+            415: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `quota-exceeded`: Monthly quota used up; `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `overloaded`: Overloaded; `storage-unavailable`: The database is away; `not-yet-visible`: Not yet visible */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    placementCard: {
+        parameters: {
+            query?: {
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "min-version"?: number;
+            };
+            header?: {
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "x-penchant-min-version"?: number;
+            };
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+                /**
+                 * @description The name of a placement; percent-encoded once.
+                 * @example home
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    "x-penchant-stale": components["headers"]["x-penchant-stale"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "placement": "home",
+                     *       "title": "For you",
+                     *       "purpose": "What to watch tonight.",
+                     *       "kind": "recommendations",
+                     *       "since": "2026-11-21T08:15:30.123Z",
+                     *       "changedAt": "2026-11-21T08:15:30.123Z",
+                     *       "counts": [
+                     *         {
+                     *           "part": "audience",
+                     *           "share": 0.8
+                     *         }
+                     *       ],
+                     *       "rules": [
+                     *         "Only from the catalog screen."
+                     *       ],
+                     *       "uses": [
+                     *         "Keywords of the pieces."
+                     *       ],
+                     *       "retentionDays": 396,
+                     *       "control": [
+                     *         "What the person does next counts in the next list."
+                     *       ],
+                     *       "leastPeople": 10,
+                     *       "weeks": [
+                     *         {
+                     *           "from": "2026-11-16",
+                     *           "to": "2026-11-22",
+                     *           "shown": 1200,
+                     *           "pinned": 40,
+                     *           "complete": true,
+                     *           "coverage": 0.42,
+                     *           "popularity": 0.31,
+                     *           "newness": 0.08,
+                     *           "diversity": 0.66,
+                     *           "shares": {
+                     *             "language": {
+                     *               "en": 0.7,
+                     *               "cy": 0.2
+                     *             }
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PlacementCard"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-placement`: No such placement; `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `overloaded`: Overloaded; `storage-unavailable`: The database is away; `not-yet-visible`: Not yet visible */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    placementList: {
+        parameters: {
+            query?: {
+                /** @description The person whom the list is for; without it, for nobody, who sees the placement without variants. */
+                user?: string;
+                /** @description The id of the piece beside which the list is shown: what a list of similar pieces is about. */
+                content?: string;
+                /** @description How many entries to return, 1 to 30; more counts as 30. Wins over `take`; without both, 30. */
+                limit?: number;
+                /** @description How many entries to return, 1 to 30; more counts as 30. */
+                take?: number;
+                /** @description Go on after what was listed: the `x-penchant-next` of the page before, with that page's parameters (`take`, `limit`, `include` and `explain` may differ). */
+                after?: string;
+                /** @description Leave out the piece with this id, in this request; may be repeated, up to 1,000 times. */
+                exclude?: string[];
+                /** @description What entries carry of their pieces: `label`, `extras`, `extras.NAME`, `catalogs`, `available`, `words`; repeated, or separated by commas that are not encoded. */
+                include?: string[];
+                /** @description `true` adds to each entry why it is there. */
+                explain?: boolean;
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "min-version"?: number;
+            };
+            header?: {
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "x-penchant-min-version"?: number;
+                /** @description Wait until what other people like is known up to this version of the interactions. */
+                "x-penchant-min-audience-version"?: number;
+            };
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+                /**
+                 * @description The name of a placement; percent-encoded once.
+                 * @example home
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    "x-penchant-stale": components["headers"]["x-penchant-stale"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
+                    "x-penchant-audience-version": components["headers"]["x-penchant-audience-version"];
+                    "x-penchant-list": components["headers"]["x-penchant-list"];
+                    "x-penchant-next": components["headers"]["x-penchant-next"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "placement": "home",
+                     *       "variant": "mixed",
+                     *       "kind": "recommendations",
+                     *       "contentId": null,
+                     *       "userId": "kim",
+                     *       "categoryWeights": {
+                     *         "genre": 2
+                     *       },
+                     *       "content": [
+                     *         {
+                     *           "id": "alien",
+                     *           "score": 0.25,
+                     *           "why": {
+                     *             "parts": [
+                     *               {
+                     *                 "part": "content",
+                     *                 "share": 0.2,
+                     *                 "terms": [
+                     *                   {
+                     *                     "category": "genre",
+                     *                     "keyword": "science fiction",
+                     *                     "share": 0.25
+                     *                   }
+                     *                 ]
+                     *               },
+                     *               {
+                     *                 "part": "audience",
+                     *                 "share": 0.3,
+                     *                 "pieces": [
+                     *                   {
+                     *                     "id": "gravity",
+                     *                     "share": 0.3
+                     *                   }
+                     *                 ]
+                     *               },
+                     *               {
+                     *                 "part": "popularity",
+                     *                 "share": 0.05
+                     *               },
+                     *               {
+                     *                 "part": "new",
+                     *                 "share": 0
+                     *               }
+                     *             ],
+                     *             "rules": []
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PlacementResult"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key; `not-signed`: This person is not signed */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-placement`: No such placement; `unknown-piece`: No such piece; `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-few-pieces`: Too few pieces */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `quota-exceeded`: Monthly quota used up; `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `overloaded`: Overloaded; `storage-unavailable`: The database is away; `not-yet-visible`: Not yet visible */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    pageLists: {
+        parameters: {
+            query?: {
+                /** @description `true` adds to each entry why it is there. */
+                explain?: boolean;
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "min-version"?: number;
+            };
+            header?: {
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "x-penchant-min-version"?: number;
+                /** @description Wait until what other people like is known up to this version of the interactions. */
+                "x-penchant-min-audience-version"?: number;
+            };
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+            };
+            cookie?: never;
+        };
+        /** @description See the description above. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "user": "kim",
+                 *       "exclude": [
+                 *         "alien"
+                 *       ],
+                 *       "lists": [
+                 *         {
+                 *           "placement": "home",
+                 *           "take": 10
+                 *         }
+                 *       ],
+                 *       "include": [
+                 *         "label"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["PageWish"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    "x-penchant-stale": components["headers"]["x-penchant-stale"];
+                    "x-penchant-audience-version": components["headers"]["x-penchant-audience-version"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "userId": "kim",
+                     *       "lists": [
+                     *         {
+                     *           "placement": "home",
+                     *           "variant": "mixed",
+                     *           "kind": "recommendations",
+                     *           "contentId": null,
+                     *           "listId": "AGcj2X",
+                     *           "content": [
+                     *             {
+                     *               "id": "blade-runner",
+                     *               "score": 0.5
+                     *             },
+                     *             {
+                     *               "id": "gravity",
+                     *               "score": 0.75
+                     *             }
+                     *           ]
+                     *         },
+                     *         {
+                     *           "placement": "beside",
+                     *           "contentId": "not-there",
+                     *           "error": {
+                     *             "type": "/-/problems/unknown-piece",
+                     *             "title": "No such piece",
+                     *             "status": 404,
+                     *             "detail": "The source has no piece with this id.",
+                     *             "code": "unknown-piece"
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PageResult"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query; `invalid-syntax`: The body cannot be read */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key; `not-signed`: This person is not signed */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `feature-not-in-plan`: Not in the plan; `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `request-timeout`: The request did not arrive in time */
+            408: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too-many-entries`: Too many entries; `body-too-large`: The body is too large */
+            413: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported-media-type`: Unsupported media type */
+            415: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `quota-exceeded`: Monthly quota used up; `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `overloaded`: Overloaded; `storage-unavailable`: The database is away; `not-yet-visible`: Not yet visible */
             503: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];

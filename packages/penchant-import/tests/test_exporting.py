@@ -65,6 +65,7 @@ CARRIED = {
 }
 """The tables that an export carries, by the columns that people have given."""
 LEFT_OUT = {
+    "steering_versions": "what settings and lists were",
     "accounts": "belongs to no source",
     "keys": "belongs to no source",
     "secrets": "belongs to no source",

@@ -11,6 +11,7 @@ import pytest
 import penchant
 import penchant_batch
 import penchant_engine
+import penchant_import
 import penchant_lab
 from penchant.cli import places
 
@@ -37,7 +38,7 @@ def without_ray(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     for entry in Path(sysconfig.get_paths()["purelib"]).iterdir():
         if entry.name.partition("-")[0] != "ray":
             (folder / entry.name).symlink_to(entry)
-    packages = (penchant, penchant_batch, penchant_engine, penchant_lab)
+    packages = (penchant, penchant_batch, penchant_engine, penchant_import, penchant_lab)
     sources = [Path(each.__file__ or "").parent.parent for each in packages]
     return subprocess.run(
         [sys.executable, "-S", *words],
