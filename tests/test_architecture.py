@@ -60,7 +60,8 @@ ENGINE_LEVELS = (
 LEVELS_OF = {"penchant": LEVELS, "penchant_engine": ENGINE_LEVELS}
 """The levels of packages that have some; of the others no two modules need each other, and that is all."""
 LATE_IMPORTS = {"redis", "opentelemetry", "scipy", "sparse_dot_topn", "psycopg", "llvmlite"}
-LATE_IMPORTS |= {"importlib", "pyarrow", "pandas", "polars", "penchant", "penchant_engine", "jinja2", "ray", "rdflib"}
+LATE_IMPORTS |= {"importlib", "pyarrow", "pandas", "polars", "penchant", "penchant_desk", "penchant_engine", "jinja2"}
+LATE_IMPORTS |= {"ray", "rdflib"}
 """What a function may import: packages of extras, and slow ones that most commands do without, kernels among these."""
 PEER_IMPORTS = {"pydantic", "pandas", "scipy"}
 """What the tools bring that a module is a model of, which has the name of its extra."""
@@ -202,8 +203,8 @@ def test_only_extras_and_slow_packages_are_imported_in_functions_one_for_each_wi
         (r"\b(?:from|import) starlette\b", "web/"),
         (r"\bstatus_code\b", "web/|penchant_client/"),
         (r"\b(?:from|import) httpx\b", "penchant_client/|penchant_mcp/"),
-        (r"\b(?:from|import) click\b", "cli/|commands?/|penchant_batch/recommend.py|penchant_mcp/command.py"),
-        (r"\b(?:from|import) granian\b", "cli/"),
+        (r"\b(?:from|import) click\b", "cli/|commands?/|penchant_batch/recommend.py|penchant_(?:mcp|desk)/command"),
+        (r"\b(?:from|import) granian\b", "cli/|penchant_desk/command"),
         (r"[\"'](?:Click|Bookmark|RateDislike)[\"']", "penchant_engine/model.py|penchant_client/records.py"),
     ),
 )

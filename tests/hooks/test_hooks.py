@@ -90,6 +90,19 @@ def test_a_setting_of_a_package_is_read_checked_and_kept_where_the_package_is_go
             assert server.client.put("/films/settings", json={"halfLifeDays": 8}).json()["greeting"] == "Moin"
 
 
+def test_an_application_of_a_package_gets_what_the_checks_of_all_let_through(server: Server) -> None:
+    greeted = server.client.post("/-/hello", content=b"films")
+    below = server.client.post("/-/hello/below", content=b"films", headers={"x-request-id": "mine"})
+
+    assert (greeted.status_code, greeted.text) == (200, "hello films, with 1 pieces")
+    assert (below.text, below.headers["x-request-id"]) == (greeted.text, "mine")
+    assert server.client.post("/-/hello", content=b"films", headers={"x-api-key": "no"}).status_code == 401
+    assert server.client.post("/-/hello", content=bytes(2_200_000)).json()["code"] == "body-too-large"
+    assert server.client.post("/-/hello", content=b"none").json()["code"] == "internal"
+    assert server.client.post("/-/hellos", content=b"films").status_code == 404
+    assert 'route="/-/hello"' in server.client.get("/-/metrics").text
+
+
 def test_what_is_installed_is_named(server: Server) -> None:
     installed = server.client.get("/-/version").json()
     told = json.loads(command("doctor", "--data", str(server.data), "--quick", "--json").stdout)["versions"]
@@ -105,6 +118,7 @@ def test_what_is_installed_is_named(server: Server) -> None:
         ("import no_such_module", "No module named 'no_such_module'"),
         ("from penchant.hooks import implementation\n@implementation\ndef wishes(): ...", "wishes"),
         ("from penchant_hello.plugin import operations", "Two packages bring the operation GET /{source}/hello"),
+        ("from penchant_hello.plugin import mount", "No package can mount /-/hello"),
     ),
 )
 def test_a_package_that_cannot_be_used_stops_the_start_by_its_name(

@@ -17,7 +17,8 @@ from penchant.service.grants import grants_of
 from penchant.settings import GroupSettings, NodeSettings, PlanSettings
 from penchant.vocabulary import NO_VOCABULARY
 from penchant.web.dashboard import dashboard_operations
-from penchant.web.dashboard.entering import ACCOUNT_COOKIE
+from penchant_desk.application import ROUTES
+from penchant_desk.signing import ACCOUNT_COOKIE
 from serving import PromptClient, Service, ok
 from visitors import HOME, VisitedService, Visitor, fields_of, text_of
 
@@ -27,12 +28,13 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("alone")]
 def names(method: str) -> set[str]:
     """Return the names of what the routing table has below the dashboard."""
     served = [each.path for each in dashboard_operations("") if each.method == method and each.path.startswith(HOME)]
-    return {path.removeprefix(HOME).removeprefix("/") for path in served}
+    pages = {name for name, route in ROUTES.items() if route.handler(method) is not None}
+    return pages | {path.removeprefix(HOME).removeprefix("/") for path in served}
 
 
 OF_ADMINS = {"keys", "usage", "audit"}
-OF_NO_SOURCE = {"", "accounts", "sign-in", "static/{file}"}
-OF_EVERYBODY = {"sign-in", "sign-out", "accounts"}
+OF_NO_SOURCE = {"", "accounts"}
+OF_EVERYBODY = {"sign-out", "accounts"}
 """Forms that change nothing of an account. Whatever the table has beside these sets is walked as of a source."""
 PAGES = sorted(names("GET") - OF_ADMINS - OF_NO_SOURCE)
 FORMS = sorted(names("POST") - OF_ADMINS - OF_EVERYBODY)

@@ -40,6 +40,7 @@ from penchant_client.records import (
     KeywordListing,
     Likings,
     OwnAccount,
+    OwnKey,
     PersonalPlace,
     PersonPreferences,
     Piece,
@@ -47,6 +48,7 @@ from penchant_client.records import (
     Placement,
     PlacementCard,
     PlacementResult,
+    PlanList,
     Profile,
     ProspectList,
     PublishedVersion,
@@ -430,6 +432,16 @@ def list_keys() -> Request[KeyList]:
     return request_of("GET", "/-/admin/keys", KeyList)
 
 
+def list_plans() -> Request[PlanList]:
+    """The plans that keys may have, by name; they are named in the settings."""
+    return request_of("GET", "/-/admin/plans", PlanList)
+
+
+def own_key() -> Request[OwnKey]:
+    """What the key of the request may do, its plan, and the names of its account's sources."""
+    return request_of("GET", "/-/key", OwnKey)
+
+
 def roll_secret(account: str) -> Request[SigningSecret]:
     """Give an account another secret to sign people with; what the old one signed ends."""
     return request_of("POST", "/-/admin/accounts/{account}/secret", SigningSecret, account, repeatable=False)
@@ -811,6 +823,8 @@ class OperationMethods:
     usage = RequestMethod(usage)
     audit = RequestMethod(audit)
     list_keys = RequestMethod(list_keys)
+    list_plans = RequestMethod(list_plans)
+    own_key = RequestMethod(own_key)
     roll_secret = RequestMethod(roll_secret)
     revoke_key = RequestMethod(revoke_key)
     preview_words = RequestMethod(preview_words)

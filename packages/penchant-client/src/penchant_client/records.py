@@ -786,6 +786,46 @@ class OwnAccount(Record, frozen=True, kw_only=True, rename="camel"):
     sources: Sequence[OwnSource]
 
 
+class Role(StrEnum):
+    """What somebody may do at the dashboard: look at an account, change it too, or manage keys and plans of all."""
+
+    VIEWER = "viewer"
+    EDITOR = "editor"
+    ADMIN = "admin"
+
+
+class Feature(StrEnum):
+    """A feature that a plan may include beyond the basics."""
+
+    FILTERS = "filters"
+    PERSONALIZED = "personalized"
+    PROFILE = "profile"
+    INTERACTIONS_LISTING = "interactionsListing"
+    LISTS = "lists"
+    PLACEMENTS = "placements"
+
+
+class PlanAnswer(Record, frozen=True, kw_only=True, rename="camel"):
+    """A plan: what its keys may use, and their limits, of which ``None`` is none."""
+
+    name: str
+    features: list[Feature]
+    requests_per_second: int | None
+    sources: int | None
+    pieces_per_source: int | None
+    recommendations_per_month: int | None
+
+
+class OwnKey(Record, frozen=True, kw_only=True, rename="camel"):
+    """What the key of a request may do, and the sources of its account, ascending: none for the role ``admin``."""
+
+    key_id: str
+    role: Role
+    scopes: list[Scope]
+    plan: PlanAnswer
+    sources: list[str]
+
+
 class PageList(Record, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """A list of a page: of which placement, beside which piece, how long, and after what of it (``next``)."""
 
@@ -1112,6 +1152,12 @@ class PlacementResults(Record, frozen=True, kw_only=True, rename="camel"):
     pieces_of_person: int | UnsetType = UNSET
     stopped: list[str]
     variants: list[VariantResult]
+
+
+class PlanList(Record, frozen=True, kw_only=True):
+    """The plans of the service, ascending by name."""
+
+    plans: list[PlanAnswer]
 
 
 class Profile(Record, frozen=True, kw_only=True, rename="camel"):

@@ -16,7 +16,8 @@ Commands have a group of entry points of their own, ``penchant.commands`` (`penc
 importing anything, which a hook could not.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
@@ -39,6 +40,14 @@ GROUP = "penchant"
 _specification = pluggy.HookspecMarker(GROUP)
 implementation = pluggy.HookimplMarker(GROUP)
 """Marks a function of a package's module as what a hook of the same name calls; it may take fewer parameters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """An ASGI application of a package, for requests at a path, which begins with ``/-/``, and below it."""
+
+    path: str
+    application: Callable[[Any, Any, Any], Awaitable[None]]
 
 
 class Hooks:
@@ -66,6 +75,14 @@ class Hooks:
     @_specification(firstresult=True)
     def stand_in_search(self, settings: "NodeSettings") -> "StandInSearch | None":
         """Return what finds stand-ins of pieces for a builder, by machines that the settings name; ``None`` if none."""
+
+    @_specification
+    def mount(self, settings: "NodeSettings") -> "Iterable[Mount]":  # type: ignore[empty-body]
+        """Return ASGI applications below ``/-/``; where an operation has the very path, that answers.
+
+        What they are given has passed the service's checks of every request, and bodies its limits. The state of its
+        scope has ``host`` (`penchant.web.mounts.host.MountHost`), by which they ask the interface in this process.
+        """
 
 
 class Packages:
@@ -139,6 +156,19 @@ class Packages:
         if search is None and settings.cluster is not None:
             raise InvalidSettings("The setting cluster needs the package penchant-batch, which is not installed.")
         return search or (lambda _query: None)
+
+    def mounts(self, settings: "NodeSettings") -> "tuple[Mount, ...]":
+        """Return the applications of all packages.
+
+        Raises:
+            BrokenPackage: one has a path that another has, or that is not below ``/-/``.
+        """
+        mounts = tuple(each for several in self._call("mount", settings=settings) for each in several)
+        paths = [each.path for each in mounts]
+        wrong = sorted({path for path in paths if paths.count(path) > 1 or not path.startswith("/-/")})
+        if wrong:
+            raise BrokenPackage(f"No package can mount {', '.join(wrong)}: another does, or it is not below /-/.")
+        return mounts
 
     def _call(self, hook: str, **arguments: Any) -> Sequence[Any]:
         """Return what each package gives, in the order of their names."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from penchant.hooks import implementation
+from penchant.hooks import Mount, implementation
 
 if TYPE_CHECKING:
     from penchant.live.background import BackgroundTask
@@ -43,3 +43,10 @@ def stand_in_search(settings: "NodeSettings") -> "StandInSearch | None":
     """Return nothing: it has no machines to search by."""
     del settings
     return None
+
+
+def mount() -> Iterable[Mount]:
+    """Return what greets at an address of its own."""
+    from penchant_hello.mounted import greet  # noqa: PLC0415  # as above
+
+    return (Mount("/-/hello", greet),)

@@ -112,6 +112,7 @@ def _check_start(settings: NodeSettings) -> int:
         tracing.close()
     # What packages bring may not fit together.
     interface_operations()
+    packages().mounts(settings)
     packages().stand_in_search(settings)
     if settings.mcp:
         # It takes a second to import, and 24 MB, which all workers share.

@@ -11,7 +11,7 @@ import msgspec
 
 from penchant.errors import Fault, InvalidInput, invalid_parameter
 from penchant.live.database import AsyncStorage
-from penchant.model import Feature, Scope
+from penchant.model import Feature, Plan, Scope
 from penchant.service.access import Access, key_scopes, new_key, new_signing_secret
 from penchant.settings import CurrentSettings
 from penchant.storage import AccountUsage, AuditEntry, KeyRecord, Storage
@@ -23,6 +23,8 @@ from penchant.wire.administration import (
     IssuedKeyAnswer,
     KeyAnswer,
     KeyWish,
+    OwnKey,
+    PlanAnswer,
     SigningSecret,
 )
 from penchant.wire.catalogue_answers import OwnAccount, OwnSource
@@ -83,6 +85,19 @@ def key_answer(record: KeyRecord) -> KeyAnswer[str]:
         origins=record.origins.split(),
         requests_per_second=record.requests_per_second,
         requests_per_month=record.requests_per_month,
+    )
+
+
+def plan_answer(plan: Plan) -> PlanAnswer:
+    """Return a plan as the interface shows it."""
+    return PlanAnswer(
+        name=plan.name,
+        # In the order of `Feature`, whatever the order is in which the settings name them.
+        features=[feature for feature in Feature if feature in plan.features],
+        requests_per_second=plan.requests_per_second,
+        sources=plan.sources,
+        pieces_per_source=plan.pieces_per_source,
+        recommendations_per_month=plan.recommendations_per_month,
     )
 
 
@@ -196,6 +211,24 @@ class Administration:
         """Return every key, oldest first; revoked ones stay listed."""
         records = await self._database.in_thread(self._database.storage.keys.list_all)
         return [key_answer(record) for record in records]
+
+    def plans(self) -> list[PlanAnswer]:
+        """Return the plans that keys may have, ascending by name."""
+        settings = self._settings.now
+        return [plan_answer(plan) for name in settings.plan_names() if (plan := settings.plan(name)) is not None]
+
+    async def own_key(self, access: Access) -> OwnKey:
+        """Return what a caller may do, and which sources there are for that."""
+        storage = self._database.storage
+        heads = [] if access.admin else await self._database.promptly(storage.sources.list_of, access.account_id)
+        return OwnKey(
+            key_id=access.key_id,
+            role=access.role,
+            scopes=[scope for scope in Scope if scope in access.scopes],
+            plan=plan_answer(access.plan),
+            # Pages are told of none: what a key is for says the page that has it.
+            sources=[] if access.is_browser else [head.name for head in heads],
+        )
 
     async def create(self, access: Access, wish: KeyWish) -> IssuedKeyAnswer[str]:
         """Make a key, and its account where that is missing.

@@ -2,11 +2,13 @@
 
 from penchant.service.administration import MAX_AUDIT_ENTRIES, AuditPage, AuditQuery, current_month
 from penchant.web.bodies import SETTINGS_BODY
-from penchant.web.operations import EVERYBODY, Answer, Call, Operation, OperationTable
+from penchant.web.operations import EVERYBODY, NOBODY, Answer, Call, Operation, OperationTable, keys_of
 from penchant.web.query import Parameter, integer
+from penchant.web.resource import authenticate, count_request
 from penchant.wire import encode
 from penchant.wire.administration import (
     KeyList,
+    PlanList,
     UsageReport,
     decode_key_wish,
     decode_plan_wish,
@@ -98,6 +100,32 @@ def audit_answer(page: AuditPage) -> Answer:
 async def list_keys(call: Call) -> Answer:
     """Every key by its id, oldest first; revoked ones stay listed."""
     return Answer(body=encode(KeyList(keys=await call.services.administration.keys())))
+
+
+@ADMINISTRATION.operation("GET", "/-/admin/plans", about=EVERYBODY, admin=True, personal=True, answer="PlanList")
+async def list_plans(call: Call) -> Answer:
+    """The plans that keys may have, by name; they are named in the settings."""
+    return Answer(body=encode(PlanList(plans=call.services.administration.plans())))
+
+
+@ADMINISTRATION.operation(
+    "GET",
+    "/-/key",
+    about=NOBODY,
+    public=True,
+    personal=True,
+    answer="OwnKey",
+    errors=("unauthenticated", "rate-exceeded"),
+)
+async def own_key(call: Call) -> Answer:
+    """What the key of the request may do, its plan, and the names of its account's sources."""
+    # Any key may ask for itself, also one without a single scope: it is let in here.
+    exchange = call.exchange
+    access = exchange.access or await authenticate(exchange, keys_of(exchange.scope))
+    if exchange.access is None:
+        await count_request(exchange, access)
+        call.services.access.require_origin(access, call.headers.get("origin"))
+    return Answer(body=encode(await call.services.administration.own_key(access)))
 
 
 @ADMINISTRATION.operation(

@@ -17,6 +17,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from penchant.errors import MalformedRequest, OriginNotAllowed, PenchantError, UnknownRoute
+from penchant.hooks import packages
 from penchant.service import Services
 from penchant.service.access import MAX_SHOWN_ORIGIN
 from penchant.settings import NodeSettings
@@ -26,6 +27,7 @@ from penchant.web.bodies import BodyReceiver, announces_body
 from penchant.web.compression import Compression
 from penchant.web.documents import DOCS_PATH, DocumentSite
 from penchant.web.exchange import REQUEST_ID_HEADER, RequestExchange, request_id_of
+from penchant.web.mounts.applications import MountedApplication, mounted_at
 from penchant.web.mounts.mounting import Mount, mounted
 from penchant.web.operations import Operation
 from penchant.web.problems import PROBLEM_MEDIA_TYPE, problem_body, status_of
@@ -71,6 +73,9 @@ class Application:
             operations += (Mount(mounted("mcp"), self._serve).operation(),)
         self._routes = _routes(operations, settings.base_path)
         self._documents = DocumentSite(settings.base_path)
+        # Closed to requests from outside alone: the dashboard's, which are parts of others, go on.
+        self._closed = "" if settings.administration else f"{settings.base_path}/-/admin/"
+        self._mounts = [MountedApplication(each, self._serve) for each in packages().mounts(settings)]
         self.services: Services | None = None
         # From inside to outside: what is wrapped last is passed first.
         app: ASGIApp = Compression(self._serve)
@@ -150,14 +155,18 @@ class Application:
         if self._documents.holds(raw_path):
             exchange.template = DOCS_PATH
             await self._documents.answer(exchange.scope, exchange.receive, exchange.send)
-            return
+            return None
         match = self._routes.find(raw_path)
+        if self._closed and exchange.access is None and raw_path.startswith(self._closed):
+            match = None
         if match is None or match[1].get("source") == RESERVED_SEGMENT:
+            if (mounted := mounted_at(self._mounts, raw_path, self._base_path)) is not None:
+                return await mounted.answer(exchange)
             raise UnknownRoute("No route has this path. Segments may not be empty, and there is no trailing slash.")
         resource, path = match
         if has_escapes:
             path = {name: decode_component(segment) for name, segment in path.items()}
-        await resource.answer(exchange, path, query)
+        return await resource.answer(exchange, path, query)
 
 
 def _require_host(exchange: RequestExchange) -> None:

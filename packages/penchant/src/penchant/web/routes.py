@@ -4,6 +4,7 @@ Their rows stand beside their handlers; pages of the dashboard are operations to
 """
 
 from dataclasses import replace
+from importlib.util import find_spec
 
 from penchant.hooks import packages
 from penchant.settings import NodeSettings
@@ -57,13 +58,11 @@ def served_operations(settings: NodeSettings) -> tuple[Operation, ...]:
     The OpenAPI document adds itself.
     """
     base_path, interface = settings.base_path, interface_operations()
-    operations = (OpenApiDocument(interface, base_path).operation, *interface)
-    if not settings.administration:
-        operations = tuple(operation for operation in operations if not operation.admin)
     return (
-        *operations,
+        OpenApiDocument(interface, base_path).operation,
+        *interface,
         COVER,
         ELEMENTS,
-        *(dashboard_operations(base_path) if settings.dashboard else ()),
+        *(dashboard_operations(base_path) if settings.dashboard and find_spec("penchant_desk") else ()),
         *(LEGACY_OPERATIONS if settings.legacy_paths else ()),
     )

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Generic
 
 import msgspec
 
-from penchant.model import BROWSER_SCOPES, MAX_NAME_LENGTH, Scope
+from penchant.model import BROWSER_SCOPES, MAX_NAME_LENGTH, Feature, Role, Scope
 from penchant.wire.answers import Moment
 from penchant.wire.fields import BOOLEAN, NAME_SCHEMA, Body, Description, Example, Record, Shape, described, stated
 from penchant.wire.syntax import Faults, decode, kind_of, pointer
@@ -74,6 +74,33 @@ class PlanWish(msgspec.Struct, frozen=True, kw_only=True):
 
 
 PLAN_WISH = Body(PlanWish, takes_null=False)
+
+
+class PlanAnswer(Record, frozen=True, kw_only=True, rename="camel"):
+    """A plan: what its keys may use, and their limits, of which ``None`` is none."""
+
+    name: str
+    features: list[Feature]
+    requests_per_second: int | None
+    sources: int | None
+    pieces_per_source: int | None
+    recommendations_per_month: int | None
+
+
+class PlanList(Record, frozen=True, kw_only=True):
+    """The plans of the service, ascending by name."""
+
+    plans: list[PlanAnswer]
+
+
+class OwnKey(Record, frozen=True, kw_only=True, rename="camel"):
+    """What the key of a request may do, and the sources of its account, ascending: none for the role ``admin``."""
+
+    key_id: str
+    role: Annotated[Role, stated({"type": "string", "enum": list(Role)})]
+    scopes: list[Scope]
+    plan: PlanAnswer
+    sources: list[str]
 
 
 class KeyAnswer(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel"):

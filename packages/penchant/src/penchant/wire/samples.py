@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from penchant.model import Feature, Scope
 from penchant.wire.administration import KEY_WISH, PLAN_WISH
 from penchant.wire.lists import RANK_WISH
 from penchant.wire.pieces import PIECE, TEXTS
@@ -62,6 +63,15 @@ PREVIEWED = {
     "before": ENTRIES,
     "after": ENTRIES[:1],
     "moves": [{"id": "gravity", "before": 2, "after": None}],
+}
+
+_PLAN: dict[str, Any] = {
+    "name": "full",
+    "features": [each.value for each in Feature],
+    "requestsPerSecond": None,
+    "sources": None,
+    "piecesPerSource": None,
+    "recommendationsPerMonth": None,
 }
 
 SAMPLES: Mapping[str, Any] = {
@@ -186,6 +196,8 @@ SAMPLES: Mapping[str, Any] = {
     "IssuedKeyAnswer": _KEY | {"key": "pk_Zk4tQ9_secret"},
     "KeyAnswer": _KEY,
     "KeyList": {"keys": [_KEY]},
+    "PlanList": {"plans": [_PLAN]},
+    "OwnKey": {"keyId": "Zk4tQ9", "role": "editor", "scopes": list(Scope), "plan": _PLAN, "sources": ["films"]},
     "SigningSecret": {"account": "press", "secret": "ps_secret"},
     "KeyWish": KEY_WISH.sample(),
     "Likings": LIKINGS.sample(),

@@ -63,6 +63,8 @@ _ANSWERS = (
     explanations.PersonalWhy,
     administration.AuditLog[TimeText],
     administration.KeyList[TimeText],
+    administration.PlanList,
+    administration.OwnKey,
     administration.IssuedKeyAnswer[TimeText],
     administration.SigningSecret,
     administration.UsageReport,

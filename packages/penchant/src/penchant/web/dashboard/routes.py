@@ -4,7 +4,6 @@ from functools import partial
 
 from penchant.model import Scope
 from penchant.web.dashboard import (
-    administration,
     changing,
     desk,
     front,
@@ -17,7 +16,6 @@ from penchant.web.dashboard import (
     user,
 )
 from penchant.web.dashboard.rows import card, placement, proposals, results
-from penchant.web.dashboard.signing import SignInPages
 from penchant.web.dashboard.site import HOME, HTML, DashboardSite, PageHandler
 from penchant.web.operations import EVERYBODY, NOBODY, Handler, Operation
 
@@ -28,14 +26,7 @@ _OF_PEOPLE = (Scope.WRITE, Scope.INTERACT)
 def dashboard_operations(base_path: str) -> tuple[Operation, ...]:
     """Return the operations of the dashboard, with its files loaded."""
     site = DashboardSite(base_path)
-    signing = SignInPages(site)
     return (
-        _operation("GET", "static/{file}", site.asset),
-        _operation("GET", "sign-in", signing.form),
-        _operation("POST", "sign-in", signing.sign_in),
-        _operation("POST", "sign-out", site.page(signing.sign_out, posted=True)),
-        _operation("GET", "accounts", site.page(signing.accounts)),
-        _operation("POST", "accounts", site.page(signing.choose_account, posted=True)),
         _operation("GET", "", site.page(partial(overview.overview, site=site))),
         *_pair(site, "desk", partial(desk.desk, site=site)),
         *_pair(site, "search", searching.search, heavy=True),
@@ -65,9 +56,6 @@ def dashboard_operations(base_path: str) -> tuple[Operation, ...]:
         *_pair(site, "proposal", proposals.proposal, partial(proposals.decide, site=site)),
         *_pair(site, "settings", settings.settings, partial(settings.change_settings, site=site)),
         *_pair(site, "health", health.health, health.change_vocabulary),
-        *_pair(site, "keys", administration.keys, administration.change_keys, admin=True),
-        *_pair(site, "usage", administration.usage, admin=True),
-        *_pair(site, "audit", administration.audit, admin=True),
     )
 
 

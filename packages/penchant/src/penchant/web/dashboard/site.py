@@ -30,13 +30,13 @@ from penchant.errors import (
 from penchant.live.views import View
 from penchant.model import MAX_ID_LENGTH, Feature, Role, Scope
 from penchant.service import Services
-from penchant.service.access import Access, Session
+from penchant.service.access import Access, Session, Sessions
 from penchant.service.browsing import PieceCard
 from penchant.settings import closed_image_hosts
 from penchant.web.dashboard import shown
-from penchant.web.dashboard.entering import REFUSED_PERSON, RefusedPerson, session_of
-from penchant.web.dashboard.forms import FOREIGN_FORM, ForeignForm, Form, read_form, require_own
+from penchant.web.dashboard.forms import FOREIGN_FORM, ForeignForm, Form, cookie, read_form, require_own
 from penchant.web.dashboard.shown import image_sources, is_shown
+from penchant.web.mounts.people import RefusedPerson, named_session
 from penchant.web.operations import Answer, Call, Handler, body_tag
 from penchant.web.problems import KINDS, ProblemKind
 from penchant.web.system import COVER
@@ -191,7 +191,7 @@ class DashboardSite:
         self._cover = base_path + COVER.path
         self._assets: dict[str, tuple[bytes, str]] = {}
         for name in _ASSETS:
-            body = resources.files("penchant.web.dashboard").joinpath("static", name).read_bytes()
+            body = resources.files("penchant_desk").joinpath("static", name).read_bytes()
             self._assets[name] = (body, body_tag(body))
 
     @computed
@@ -199,7 +199,7 @@ class DashboardSite:
         from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415  # many services show no page
 
         templates = Environment(
-            loader=PackageLoader("penchant.web.dashboard"),
+            loader=PackageLoader("penchant_desk"),
             autoescape=True,
             trim_blocks=True,
             lstrip_blocks=True,
@@ -361,9 +361,25 @@ class NotAnEditor(PenchantError):
     code = "not-an-editor"
 
 
+async def session_of(call: Call) -> Session:
+    """Return who comes, and with what rights at this moment.
+
+    Raises:
+        Unauthenticated: no proxy names anybody, and there is no session of a key, or it is over.
+        RefusedPerson: a proxy names somebody, but not clearly, or none of the groups gives anything.
+    """
+    session = named_session(call.exchange, cookie(call, "penchant-account"))
+    sessions = Sessions(call.services.database, call.services.access)
+    return session or await sessions.read(cookie(call, "penchant-session"))
+
+
 _PAGES_OWN = {
     ForeignForm.code: FOREIGN_FORM,
-    RefusedPerson.code: REFUSED_PERSON,
+    RefusedPerson.code: ProblemKind(
+        403,
+        "Signed in, and not let in",
+        "Who may come in says the setting dashboard-groups: ask those who run this service.",
+    ),
     NotAnEditor.code: ProblemKind(
         403,
         "Only editors change things",

@@ -1,1 +1,1 @@
-"""Mounts: applications that packages serve below ``/-/``, and what only their tools ask for."""
+"""Mounted applications, which packages serve below ``/-/``: how they are found, and what they are given."""

@@ -1,0 +1,114 @@
+"""Host of a mounted application: settings, sessions, and the interface, as parts of the request that came in.
+
+Parts go the way of any other request from their role on: scope, plan, source, people, quota, and what their handlers
+check. Their rate is that of the request that was let in.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from penchant.errors import PenchantError, RateExceeded
+from penchant.service.access import Access, Session, Sessions
+from penchant.settings import NodeSettings
+from penchant.web.exchange import LET_IN, REQUEST_ID_HEADER, RequestExchange
+from penchant.web.mounts.people import named_session
+from penchant.web.problems import KINDS, problem_of
+
+_HANDED_ON = frozenset({b"x-forwarded-for", b"x-forwarded-proto"})
+"""Headers that a part has of the request that it belongs to."""
+
+
+class MountHost:
+    """What a mounted application is given with a request: settings, sessions, and the interface.
+
+    Its methods raise `PenchantError`, and so does receiving a body; `problem` tells what pages say of such an error.
+    """
+
+    def __init__(self, exchange: RequestExchange, service: ASGIApp) -> None:
+        self._exchange = exchange
+        self._service = service
+        self._sessions = Sessions(exchange.services.database, exchange.services.access)
+
+    @property
+    def settings(self) -> NodeSettings:
+        """The settings of the moment."""
+        return self._exchange.services.settings
+
+    def is_secure(self) -> bool:
+        """Return whether the request came over TLS, to us or to a trusted proxy."""
+        return self._exchange.is_secure()
+
+    async def enter(self) -> None:
+        """Wait until the request may begin; raises `Overloaded` where too many wait."""
+        # Below /-/ nothing waits or is refused on its way in.
+        await self._exchange.services.admission.enter()
+
+    def named_session(self, chosen: str) -> Session | None:
+        """Return the session of the person whom a trusted proxy names, in the chosen account; ``None``: it names none.
+
+        Raises:
+            RefusedPerson: it is not clear whom it names, or none of the groups gives anything.
+        """
+        return named_session(self._exchange, chosen)
+
+    async def read_session(self, token: str) -> Session:
+        """Return the session of a key by its id; raises `Unauthenticated` where there is none, or it is over."""
+        return await self._sessions.read(token)
+
+    async def begin_session(self, key: str) -> Session:
+        """Return a new session of a key; raises `Unauthenticated`, after a while, where it begins none."""
+        try:
+            return await self._sessions.begin(key)
+        except PenchantError:
+            # As for keys in a header: this is no quicker way to try them.
+            await self._exchange.services.access.failed_keys.slow_down(self._exchange.client_address())
+            raise
+
+    async def end_session(self, token: str) -> None:
+        """End the session of an id."""
+        await self._sessions.end(token)
+
+    async def count(self, session: Session) -> None:
+        """Count the request against the rate of a session's key; raises `RateExceeded`."""
+        rate = await self._exchange.services.access.count_request(session.access)
+        if rate is not None and rate.exceeded:
+            raise RateExceeded(f"The plan allows {rate.limit} requests a second.", retry_after_s=1)
+
+    def service_of(self, session: Session) -> ASGIApp:
+        """Return the interface for parts of the request, sent by whoever has a session."""
+        return part_of(self._exchange, self._service, session.access)
+
+    def problem(self, error: Exception) -> Mapping[str, Any] | None:
+        """Return what is wrong as pages say it, and count it; ``None`` for what is no error of the interface."""
+        if not isinstance(error, PenchantError):
+            return None
+        self._exchange.services.metrics.problems.labels(error.code).inc()
+        problem = problem_of(error, self.settings.base_path)
+        return {
+            "status": problem.status,
+            "code": error.code,
+            "title": problem.title,
+            "detail": problem.detail,
+            "hint": KINDS.get(error.code, KINDS["internal"]).explanation,
+            "retry_after_s": error.retry_after_s,
+        }
+
+
+def part_of(whole: RequestExchange, service: ASGIApp, access: Access) -> ASGIApp:
+    """Return the service for parts of a request that was let in: with who sent it, from where, and its id."""
+    handed = [each for each in whole.scope["headers"] if each[0] in _HANDED_ON]
+    handed.append((REQUEST_ID_HEADER, whole.request_id.encode()))
+    base_path = whole.services.settings.base_path.encode()
+
+    async def part(scope: Scope, receive: Receive, send: Send) -> None:
+        own = {
+            "raw_path": base_path + scope["raw_path"],
+            "headers": [*scope["headers"], *handed],
+            "client": whole.scope.get("client"),
+            LET_IN: access,
+        }
+        await service({**scope, **own}, receive, send)
+
+    return part
