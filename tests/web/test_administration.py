@@ -16,6 +16,7 @@ ASKED = (
     ("GET", "/-/admin/usage"),
     ("GET", "/-/admin/audit"),
     ("GET", "/-/admin/keys"),
+    ("GET", "/-/admin/plans"),
     ("POST", "/-/admin/keys"),
     ("DELETE", "/-/admin/keys/someone"),
     ("PUT", "/-/admin/keys/someone/plan"),

@@ -63,8 +63,18 @@ def test_hits_come_page_by_page(filled: Service) -> None:
         "kind": "piece",
         "count": 4,
         "complete": True,
+        "lookedAt": 5,
         "content": [],
     }
+
+
+def test_titles_complete_what_is_typed(filled: Service) -> None:
+    def typed(**query: str) -> list[str]:
+        return [each["label"] for each in answer(filled, "/s/titles", **query)["titles"]]
+
+    assert typed(q="ALI") == ["Alien", "Aliens"]
+    assert typed(q="no such") == []
+    assert {"Alien", "Aliens", "Solaris"} <= {*typed()}
 
 
 def test_the_next_request_finds_what_was_just_stored_and_nothing_deleted(filled: Service) -> None:

@@ -287,5 +287,5 @@ def test_pages_are_made_beside_the_event_loop(service: Service, monkeypatch: pyt
     for page in ("pieces", "search", "desk", "health"):
         assert visitor.ask("GET", f"{HOME}/{page}?source=s").status_code == 200
 
-    assert len(made) == 4
+    assert len(made) == 3
     assert all(name.startswith("penchant-read") for name in made)

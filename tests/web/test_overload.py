@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
@@ -124,12 +125,12 @@ def test_however_many_searches_come_at_once_an_account_has_two_under_way(
     running = 0
     search = SourceSearch.pieces
 
-    async def counted(self: SourceSearch, view: View, text: str, *, after: str | None = None) -> SearchResult:
+    async def counted(self: SourceSearch, view: View, text: str, **page: Any) -> SearchResult:
         nonlocal running
         running += 1
         under_way.append(running)
         try:
-            return await search(self, view, text, after=after)
+            return await search(self, view, text, **page)
         finally:
             running -= 1
 

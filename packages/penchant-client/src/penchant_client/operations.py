@@ -60,6 +60,7 @@ from penchant_client.records import (
     SteeringListing,
     TasteSegments,
     Texts,
+    TitleListing,
     UsageReport,
     UserExport,
     WordsPreview,
@@ -122,6 +123,13 @@ class SettingsVersionsOptions(TypedDict, total=False):
 
     version: int | None
     """Only this version, with the settings or ids that it had."""
+
+
+class ListTitlesOptions(TypedDict, total=False):
+    """Options of `list_titles`."""
+
+    q: str | None
+    """What is typed of a title; without it come some titles to begin with."""
 
 
 class PutDraftOptions(TypedDict, total=False):
@@ -397,6 +405,11 @@ def version() -> Request[ServiceVersion]:
     return request_of("GET", "/-/version", ServiceVersion)
 
 
+def own_key() -> Request[OwnKey]:
+    """What the key of the request may do, its plan, and the names of its account's sources."""
+    return request_of("GET", "/-/key", OwnKey)
+
+
 def live() -> Request[Health]:
     """Whether the process runs."""
     return request_of("GET", "/-/health/live", Health)
@@ -435,11 +448,6 @@ def list_keys() -> Request[KeyList]:
 def list_plans() -> Request[PlanList]:
     """The plans that keys may have, by name; they are named in the settings."""
     return request_of("GET", "/-/admin/plans", PlanList)
-
-
-def own_key() -> Request[OwnKey]:
-    """What the key of the request may do, its plan, and the names of its account's sources."""
-    return request_of("GET", "/-/key", OwnKey)
 
 
 def roll_secret(account: str) -> Request[SigningSecret]:
@@ -699,6 +707,11 @@ def search(source: str, **options: Unpack[SearchOptions]) -> Request[SearchAnswe
     return request_of("GET", "/{source}/search", SearchAnswer, source, options=options, reads=True)
 
 
+def list_titles(source: str, **options: Unpack[ListTitlesOptions]) -> Request[TitleListing]:
+    """List labels to complete what is typed: those that go on from `q`, then those with a word that does."""
+    return request_of("GET", "/{source}/titles", TitleListing, source, options=options, reads=True)
+
+
 def list_categories(source: str, **options: Unpack[ListIdsOptions]) -> Request[CategoryListing]:
     """List the categories, ascending, with how many keywords they have and how many pieces have one."""
     return request_of("GET", "/{source}/categories", CategoryListing, source, options=options, reads=True)
@@ -816,6 +829,7 @@ class OperationMethods:
 
     addresses = RequestMethod(addresses)
     version = RequestMethod(version)
+    own_key = RequestMethod(own_key)
     live = RequestMethod(live)
     ready = RequestMethod(ready)
     metrics = RequestMethod(metrics)
@@ -824,7 +838,6 @@ class OperationMethods:
     audit = RequestMethod(audit)
     list_keys = RequestMethod(list_keys)
     list_plans = RequestMethod(list_plans)
-    own_key = RequestMethod(own_key)
     roll_secret = RequestMethod(roll_secret)
     revoke_key = RequestMethod(revoke_key)
     preview_words = RequestMethod(preview_words)
@@ -864,6 +877,7 @@ class OperationMethods:
     put_settings = RequestMethod(put_settings)
     get_account = RequestMethod(get_account)
     search = RequestMethod(search)
+    list_titles = RequestMethod(list_titles)
     list_categories = RequestMethod(list_categories)
     list_keywords = RequestMethod(list_keywords)
     source_health = RequestMethod(source_health)

@@ -817,13 +817,12 @@ class PlanAnswer(Record, frozen=True, kw_only=True, rename="camel"):
 
 
 class OwnKey(Record, frozen=True, kw_only=True, rename="camel"):
-    """What the key of a request may do, and the sources of its account, ascending: none for the role ``admin``."""
+    """What the key of a request may do."""
 
     key_id: str
     role: Role
     scopes: list[Scope]
     plan: PlanAnswer
-    sources: list[str]
 
 
 class PageList(Record, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -1239,13 +1238,15 @@ class MatchedPiece(Record, frozen=True, kw_only=True, omit_defaults=True):
 class SearchAnswer(Record, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """What a search found: a page of ``content``, ``users`` or ``keywords``, and how many there are of these in all.
 
-    Where not everything was looked through, ``complete`` is false; ``after`` is there where a search can go on.
+    Where not everything was looked through, ``complete`` is false; ``after`` is there where a search can go on, and
+    ``looked_at`` tells of how many pieces the texts were read.
     """
 
     kind: Literal["piece", "person", "keyword"]
     count: int
     complete: bool
     after: str | None = None
+    looked_at: int = 0
     content: Sequence[MatchedPiece] = ()
     users: Sequence[str] = ()
     keywords: Sequence[KeywordCount] = ()
@@ -1347,6 +1348,19 @@ class Texts(Record, frozen=True, kw_only=True):
 
     content: Sequence[Piece | Mapping[str, Any]]
     words: WordSettings | UnsetType = UNSET
+
+
+class PieceTitle(Record, frozen=True, kw_only=True):
+    """A piece by its label."""
+
+    id: str
+    label: str
+
+
+class TitleListing(Record, frozen=True, kw_only=True):
+    """Some titles, of several pieces with the same one the first; see the operation for which."""
+
+    titles: Sequence[PieceTitle]
 
 
 class AccountUsageAnswer(Record, frozen=True, kw_only=True, rename="camel"):

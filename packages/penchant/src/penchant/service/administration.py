@@ -101,6 +101,16 @@ def plan_answer(plan: Plan) -> PlanAnswer:
     )
 
 
+def own_key(access: Access) -> OwnKey:
+    """Return what a caller may do as the interface shows it."""
+    return OwnKey(
+        key_id=access.key_id,
+        role=access.role,
+        scopes=[scope for scope in Scope if scope in access.scopes],
+        plan=plan_answer(access.plan),
+    )
+
+
 def usage_answers(rows: Sequence[AccountUsage]) -> list[AccountUsageAnswer]:
     """Return the usage of accounts as the interface shows it."""
     return msgspec.convert(rows, list[AccountUsageAnswer], from_attributes=True)
@@ -216,19 +226,6 @@ class Administration:
         """Return the plans that keys may have, ascending by name."""
         settings = self._settings.now
         return [plan_answer(plan) for name in settings.plan_names() if (plan := settings.plan(name)) is not None]
-
-    async def own_key(self, access: Access) -> OwnKey:
-        """Return what a caller may do, and which sources there are for that."""
-        storage = self._database.storage
-        heads = [] if access.admin else await self._database.promptly(storage.sources.list_of, access.account_id)
-        return OwnKey(
-            key_id=access.key_id,
-            role=access.role,
-            scopes=[scope for scope in Scope if scope in access.scopes],
-            plan=plan_answer(access.plan),
-            # Pages are told of none: what a key is for says the page that has it.
-            sources=[] if access.is_browser else [head.name for head in heads],
-        )
 
     async def create(self, access: Access, wish: KeyWish) -> IssuedKeyAnswer[str]:
         """Make a key, and its account where that is missing.

@@ -2,9 +2,8 @@
 
 from penchant.service.administration import MAX_AUDIT_ENTRIES, AuditPage, AuditQuery, current_month
 from penchant.web.bodies import SETTINGS_BODY
-from penchant.web.operations import EVERYBODY, NOBODY, Answer, Call, Operation, OperationTable, keys_of
+from penchant.web.operations import EVERYBODY, Answer, Call, Operation, OperationTable
 from penchant.web.query import Parameter, integer
-from penchant.web.resource import authenticate, count_request
 from penchant.wire import encode
 from penchant.wire.administration import (
     KeyList,
@@ -106,26 +105,6 @@ async def list_keys(call: Call) -> Answer:
 async def list_plans(call: Call) -> Answer:
     """The plans that keys may have, by name; they are named in the settings."""
     return Answer(body=encode(PlanList(plans=call.services.administration.plans())))
-
-
-@ADMINISTRATION.operation(
-    "GET",
-    "/-/key",
-    about=NOBODY,
-    public=True,
-    personal=True,
-    answer="OwnKey",
-    errors=("unauthenticated", "rate-exceeded"),
-)
-async def own_key(call: Call) -> Answer:
-    """What the key of the request may do, its plan, and the names of its account's sources."""
-    # Any key may ask for itself, also one without a single scope: it is let in here.
-    exchange = call.exchange
-    access = exchange.access or await authenticate(exchange, keys_of(exchange.scope))
-    if exchange.access is None:
-        await count_request(exchange, access)
-        call.services.access.require_origin(access, call.headers.get("origin"))
-    return Answer(body=encode(await call.services.administration.own_key(access)))
 
 
 @ADMINISTRATION.operation(

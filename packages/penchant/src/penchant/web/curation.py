@@ -35,6 +35,7 @@ from penchant.web.parameters import (
     PIECE,
     SEARCHED,
     SKIP,
+    TYPED,
 )
 from penchant.web.query import Values
 from penchant.wire import decode_list, decode_settings, encode, encode_settings
@@ -47,8 +48,10 @@ from penchant.wire.catalogue_answers import (
     KeywordListing,
     MatchedPiece,
     MatchPlace,
+    PieceTitle,
     PlacementActivity,
     SearchAnswer,
+    TitleListing,
 )
 from penchant.wire.times import format_day
 from penchant_engine.index.browsing import TermCount
@@ -250,7 +253,14 @@ async def _found(call: Call, view: View, values: Values) -> SearchAnswer:
             MatchedPiece(id=hit.id, label=hit.label, place=_PLACES[hit.place], text=hit.text) for hit in pieces.hits
         ]
         is_complete = pieces.after is None
-        return SearchAnswer(kind=kind, count=pieces.count, complete=is_complete, after=pieces.after, content=content)
+        return SearchAnswer(
+            kind=kind,
+            count=pieces.count,
+            complete=is_complete,
+            after=pieces.after,
+            looked_at=pieces.looked_at,
+            content=content,
+        )
     terms = await search.keywords(view, text, category=category, skip=skip, limit=limit)
     return SearchAnswer(kind=kind, count=terms.total, complete=True, keywords=keyword_counts(terms.terms))
 
@@ -258,6 +268,28 @@ async def _found(call: Call, view: View, values: Values) -> SearchAnswer:
 def keyword_counts(terms: Sequence[TermCount]) -> list[KeywordCount]:
     """Return counted terms as answers have them."""
     return [KeywordCount(category=each.term.category, keyword=each.term.keyword, pieces=each.pieces) for each in terms]
+
+
+@CURATION.operation(
+    "GET",
+    "/{source}/titles",
+    tag="source",
+    about=NOBODY,
+    scope=Scope.READ,
+    parameters=(TYPED, MIN_VERSION),
+    answer="TitleListing",
+)
+async def list_titles(call: Call) -> Answer:
+    """List labels to complete what is typed: those that go on from `q`, then those with a word that does."""
+    values, view = call.values(), await call.view()
+    browsing, begun = call.services.browsing, values[TYPED.name]
+    if begun:
+        found = [(each.id, each.label or each.id) for each in await browsing.called_like(view, begun)]
+    else:
+        titles = await browsing.titles(view)
+        found = [(titles.pieces[title.casefold()].id, title) for title in titles.offered]
+    listing = TitleListing(titles=[PieceTitle(id=piece_id, label=label) for piece_id, label in found])
+    return Answer(body=encode(listing), version=view.head.version)
 
 
 @CURATION.operation(

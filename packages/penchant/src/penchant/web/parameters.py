@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 from penchant.model import MAX_ID_LENGTH
 from penchant.web.query import Parameter, QueryParameters, integer
@@ -536,6 +537,7 @@ BEGINNING = Parameter(
     read=_read_id,
     default="",
 )
+TYPED = replace(BEGINNING, description="What is typed of a title; without it come some titles to begin with.")
 IN_CATEGORY = Parameter(
     name="category",
     description="Only keywords of this category; for pieces: only those that have exactly the keyword `q` of it.",

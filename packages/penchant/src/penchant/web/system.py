@@ -7,8 +7,10 @@ import msgspec
 from penchant import __version__
 from penchant.covers import cover
 from penchant.errors import NotAnAdmin
-from penchant.web.operations import NOBODY, Answer, Call, Operation, OperationTable, body_tag
+from penchant.service import administration
+from penchant.web.operations import NOBODY, Answer, Call, Operation, OperationTable, body_tag, keys_of
 from penchant.web.problems import problem_page
+from penchant.web.resource import authenticate, count_request
 from penchant.wire import encode
 from penchant.wire.answers import Addresses, ServiceVersion
 
@@ -64,6 +66,26 @@ async def addresses(call: Call) -> Answer:
 async def version(call: Call) -> Answer:
     """The version of the service, and of each package that brings something to it."""
     return Answer(body=encode(ServiceVersion(version=__version__, packages=call.services.packages)))
+
+
+@SYSTEM.operation(
+    "GET",
+    "/-/key",
+    about=NOBODY,
+    public=True,
+    personal=True,
+    answer="OwnKey",
+    errors=("unauthenticated", "rate-exceeded"),
+)
+async def own_key(call: Call) -> Answer:
+    """What the key of the request may do, its plan, and the names of its account's sources."""
+    # Any key may ask for itself, also one without a single scope: it is let in here.
+    exchange = call.exchange
+    access = exchange.access or await authenticate(exchange, keys_of(exchange.scope))
+    if exchange.access is None:
+        await count_request(exchange, access)
+        call.services.access.require_origin(access, call.headers.get("origin"))
+    return Answer(body=encode(administration.own_key(access)))
 
 
 @SYSTEM.operation("GET", "/-/health/live", about=NOBODY, public=True, answer="Health")

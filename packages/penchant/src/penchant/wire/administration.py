@@ -94,13 +94,12 @@ class PlanList(Record, frozen=True, kw_only=True):
 
 
 class OwnKey(Record, frozen=True, kw_only=True, rename="camel"):
-    """What the key of a request may do, and the sources of its account, ascending: none for the role ``admin``."""
+    """What the key of a request may do."""
 
     key_id: str
     role: Annotated[Role, stated({"type": "string", "enum": list(Role)})]
     scopes: list[Scope]
     plan: PlanAnswer
-    sources: list[str]
 
 
 class KeyAnswer(Record, Generic[Moment], frozen=True, kw_only=True, rename="camel"):

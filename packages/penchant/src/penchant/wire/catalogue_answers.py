@@ -73,16 +73,31 @@ class KeywordCount(Record, frozen=True, kw_only=True):
 class SearchAnswer(Record, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """What a search found: a page of ``content``, ``users`` or ``keywords``, and how many there are of these in all.
 
-    Where not everything was looked through, ``complete`` is false; ``after`` is there where a search can go on.
+    Where not everything was looked through, ``complete`` is false; ``after`` is there where a search can go on, and
+    ``looked_at`` tells of how many pieces the texts were read.
     """
 
     kind: Literal["piece", "person", "keyword"]
     count: int
     complete: bool
     after: str | None = None
+    looked_at: int = 0
     content: Sequence[MatchedPiece] = ()
     users: Sequence[str] = ()
     keywords: Sequence[KeywordCount] = ()
+
+
+class PieceTitle(Record, frozen=True, kw_only=True):
+    """A piece by its label."""
+
+    id: str
+    label: str
+
+
+class TitleListing(Record, frozen=True, kw_only=True):
+    """Some titles, of several pieces with the same one the first; see the operation for which."""
+
+    titles: Sequence[PieceTitle]
 
 
 class CategorySize(Record, frozen=True, kw_only=True):

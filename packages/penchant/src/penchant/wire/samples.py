@@ -74,6 +74,7 @@ _PLAN: dict[str, Any] = {
     "recommendationsPerMonth": None,
 }
 
+
 SAMPLES: Mapping[str, Any] = {
     "Addresses": {
         "name": "penchant",
@@ -166,6 +167,7 @@ SAMPLES: Mapping[str, Any] = {
             }
         ]
     },
+    "TitleListing": {"titles": [{"id": "alien", "label": "Alien"}]},
     "SearchAnswer": {
         "kind": "piece",
         "count": 2,
@@ -197,7 +199,7 @@ SAMPLES: Mapping[str, Any] = {
     "KeyAnswer": _KEY,
     "KeyList": {"keys": [_KEY]},
     "PlanList": {"plans": [_PLAN]},
-    "OwnKey": {"keyId": "Zk4tQ9", "role": "editor", "scopes": list(Scope), "plan": _PLAN, "sources": ["films"]},
+    "OwnKey": {"keyId": "Zk4tQ9", "role": "editor", "scopes": list(Scope), "plan": _PLAN},
     "SigningSecret": {"account": "press", "secret": "ps_secret"},
     "KeyWish": KEY_WISH.sample(),
     "Likings": LIKINGS.sample(),

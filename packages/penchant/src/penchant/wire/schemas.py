@@ -71,6 +71,7 @@ _ANSWERS = (
     catalogue_answers.OwnAccount[TimeText],
     catalogue_answers.SearchAnswer,
     catalogue_answers.SteeringListing[TimeText],
+    catalogue_answers.TitleListing,
     catalogue_answers.CategoryListing,
     catalogue_answers.KeywordListing,
     catalogue_answers.CatalogueFindings[TimeText],

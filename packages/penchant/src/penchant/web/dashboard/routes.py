@@ -29,8 +29,6 @@ def dashboard_operations(base_path: str) -> tuple[Operation, ...]:
     return (
         _operation("GET", "", site.page(partial(overview.overview, site=site))),
         *_pair(site, "desk", partial(desk.desk, site=site)),
-        *_pair(site, "search", searching.search, heavy=True),
-        *_pair(site, "titles", searching.titles),
         *_pair(site, "pieces", searching.pieces),
         *_pair(site, "piece", partial(piece.piece, site=site), partial(changing.change_piece, site=site)),
         *_pair(site, "user", partial(user.user, site=site)),
