@@ -5,11 +5,14 @@ check. Their rate is that of the request that was let in.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Send
+from starlette.types import Scope as RequestScope
 
 from penchant.errors import PenchantError, RateExceeded
+from penchant.model import Scope
 from penchant.service.access import Access, Session, Sessions
 from penchant.settings import NodeSettings
 from penchant.web.exchange import LET_IN, REQUEST_ID_HEADER, RequestExchange
@@ -77,8 +80,11 @@ class MountHost:
             raise RateExceeded(f"The plan allows {rate.limit} requests a second.", retry_after_s=1)
 
     def service_of(self, session: Session) -> ASGIApp:
-        """Return the interface for parts of the request, sent by whoever has a session."""
-        return part_of(self._exchange, self._service, session.access)
+        """Return the interface for parts of the request, sent by whoever has a session.
+
+        Who may look at the pages reads there what keys need the scope ``write`` for: settings, lists, drafts.
+        """
+        return part_of(self._exchange, self._service, session.access, replace(session.access, scopes=frozenset(Scope)))
 
     def problem(self, error: Exception) -> Mapping[str, Any] | None:
         """Return what is wrong as pages say it, and count it; ``None`` for what is no error of the interface."""
@@ -96,18 +102,21 @@ class MountHost:
         }
 
 
-def part_of(whole: RequestExchange, service: ASGIApp, access: Access) -> ASGIApp:
-    """Return the service for parts of a request that was let in: with who sent it, from where, and its id."""
+def part_of(whole: RequestExchange, service: ASGIApp, access: Access, reading: Access | None = None) -> ASGIApp:
+    """Return the service for parts of a request that was let in: with who sent it, from where, and its id.
+
+    ``reading`` is what parts may that change nothing, where that is more.
+    """
     handed = [each for each in whole.scope["headers"] if each[0] in _HANDED_ON]
     handed.append((REQUEST_ID_HEADER, whole.request_id.encode()))
     base_path = whole.services.settings.base_path.encode()
 
-    async def part(scope: Scope, receive: Receive, send: Send) -> None:
+    async def part(scope: RequestScope, receive: Receive, send: Send) -> None:
         own = {
             "raw_path": base_path + scope["raw_path"],
             "headers": [*scope["headers"], *handed],
             "client": whole.scope.get("client"),
-            LET_IN: access,
+            LET_IN: reading if reading is not None and scope["method"] == "GET" else access,
         }
         await service({**scope, **own}, receive, send)
 
