@@ -87,6 +87,11 @@ class TestClosed:
             assert (answer.status_code, answer.json()["code"]) == (404, "unknown-route")
         assert service.client.get("/-/health/live").status_code == 200
 
+    def test_who_looks_for_the_dashboard_is_told_which_package_has_it(self, service: Service) -> None:
+        assert "penchant-desk" in service.client.get("/-/dashboard").json()["detail"]
+        page = service.client.get("/", headers={"accept": "text/html"}, follow_redirects=False)
+        assert (page.status_code, page.json()["dashboard"]) == (200, None)
+
 
 @pytest.mark.usefixtures("alone")  # the client for nodes sends no two
 def test_two_hosts_are_refused(service: Service) -> None:

@@ -396,7 +396,7 @@ class RecommendOptions(PreviewRecommendationOptions, total=False):
 
 
 def addresses() -> Request[Addresses]:
-    """Where the documents, the dashboard and the OpenAPI document are; a browser is sent to the dashboard."""
+    """Where the documents, the dashboard and the OpenAPI document are; a browser is sent to the dashboard, if any."""
     return request_of("GET", "/", Addresses)
 
 

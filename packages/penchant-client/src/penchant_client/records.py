@@ -43,12 +43,12 @@ class ActivityListing(Record, frozen=True, kw_only=True):
 
 
 class Addresses(Record, frozen=True, kw_only=True, rename="camel"):
-    """Where the service's own pages and documents are, by their paths."""
+    """Where the service's own pages and documents are, by their paths; ``None`` of a dashboard that is not there."""
 
     name: str
     version: str
     documents: str
-    dashboard: str
+    dashboard: str | None
     openapi: str
     openapi_for_generators: str
     health: str

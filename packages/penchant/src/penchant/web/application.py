@@ -27,7 +27,7 @@ from penchant.web.bodies import BodyReceiver, announces_body
 from penchant.web.compression import Compression
 from penchant.web.documents import DOCS_PATH, DocumentSite
 from penchant.web.exchange import REQUEST_ID_HEADER, RequestExchange, request_id_of
-from penchant.web.mounts.applications import MountedApplication, mounted_at
+from penchant.web.mounts.applications import DASHBOARD_PATH, MountedApplication, mounted_at
 from penchant.web.mounts.mounting import Mount, mounted
 from penchant.web.operations import Operation
 from penchant.web.problems import PROBLEM_MEDIA_TYPE, problem_body, status_of
@@ -162,6 +162,8 @@ class Application:
         if match is None or match[1].get("source") == RESERVED_SEGMENT:
             if (mounted := mounted_at(self._mounts, raw_path, self._base_path)) is not None:
                 return await mounted.answer(exchange)
+            if raw_path.startswith(self._base_path + DASHBOARD_PATH):
+                raise UnknownRoute("The dashboard is in the package penchant-desk, and on by the setting dashboard.")
             raise UnknownRoute("No route has this path. Segments may not be empty, and there is no trailing slash.")
         resource, path = match
         if has_escapes:

@@ -7,7 +7,9 @@ import msgspec
 from penchant import __version__
 from penchant.covers import cover
 from penchant.errors import NotAnAdmin
+from penchant.hooks import packages
 from penchant.service import administration
+from penchant.web.mounts.applications import DASHBOARD_PATH
 from penchant.web.operations import NOBODY, Answer, Call, Operation, OperationTable, body_tag, keys_of
 from penchant.web.problems import problem_page
 from penchant.web.resource import authenticate, count_request
@@ -44,16 +46,18 @@ def asks_for_page(call: Call) -> bool:
 
 @SYSTEM.operation("GET", "/", about=NOBODY, public=True, answer="Addresses")
 async def addresses(call: Call) -> Answer:
-    """Where the documents, the dashboard and the OpenAPI document are; a browser is sent to the dashboard."""
+    """Where the documents, the dashboard and the OpenAPI document are; a browser is sent to the dashboard, if any."""
     base = call.services.settings.base_path
     headers = {"vary": "accept", "cache-control": "no-cache"}
-    if asks_for_page(call):
-        return Answer(status=303, headers=headers | {"location": f"{base}/-/dashboard"})
+    has_dashboard = any(each.path == DASHBOARD_PATH for each in packages().mounts(call.services.settings))
+    dashboard = base + DASHBOARD_PATH if has_dashboard else None
+    if dashboard is not None and asks_for_page(call):
+        return Answer(status=303, headers=headers | {"location": dashboard})
     links = Addresses(
         name="penchant",
         version=__version__,
         documents=f"{base}/-/docs",
-        dashboard=f"{base}/-/dashboard",
+        dashboard=dashboard,
         openapi=f"{base}/-/openapi.json",
         openapi_for_generators=f"{base}/-/openapi.json?for=generators",
         health=f"{base}/-/health/ready",

@@ -13,6 +13,8 @@ from penchant.web.bodies import BodyKind, announces_body
 from penchant.web.exchange import RequestExchange
 from penchant.web.mounts.host import MountHost
 
+DASHBOARD_PATH = "/-/dashboard"
+"""Where the package penchant-desk mounts the dashboard, to which browsers are led."""
 MOUNTED_BODY = BodyKind(limit_bytes=lambda _: 2 * 1024 * 1024, growth=8)
 """The largest body: a form of a page of a list, whose ids may have 500 characters of 12 bytes each."""
 
