@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from penchant_client import AsyncClient, ClientError, ServiceError
-from penchant_desk import administration, searching, signing
+from penchant_desk import administration, searching, signing, trying
 from penchant_desk.problems import NOT_SIGNED_IN, PageProblem, own_problem, problem_of_service, unknown_page
 from penchant_desk.requests import PageRequest, PageResponse, Receive, Scope, Send
 from penchant_desk.sessions import DeskSession, Entrance
@@ -41,6 +41,7 @@ class PageRoute:
 ROUTES: Mapping[str, PageRoute] = {
     "search": PageRoute(show=searching.search),
     "titles": PageRoute(show=searching.titles),
+    "try": PageRoute(show=trying.trying, change=trying.try_piece),
     "sign-out": PageRoute(change=signing.sign_out, scopes=()),
     "accounts": PageRoute(show=signing.accounts, change=signing.choose_account, scopes=()),
     "keys": PageRoute(show=administration.keys, change=administration.change_keys, admin=True),

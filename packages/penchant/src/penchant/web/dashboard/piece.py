@@ -15,11 +15,10 @@ from penchant.service.lists.kinds import PlacementRequest
 from penchant.service.rows import row_services
 from penchant.web.dashboard.changing import done_notice
 from penchant.web.dashboard.desk import who
-from penchant.web.dashboard.reasons import ListEntry, explained, list_values
+from penchant.web.dashboard.reasons import list_values
 from penchant.web.dashboard.rows.drafting import draft_choice
 from penchant.web.dashboard.shown import moment
-from penchant.web.dashboard.site import DashboardSite, PageAnswer, PageSection, Visit, section
-from penchant.wire.pieces import decode_draft
+from penchant.web.dashboard.site import DashboardSite, PageAnswer, Visit, section
 from penchant.wire.placement_answers import PlacementVersion
 from penchant.wire.words import words_of_piece
 from penchant_engine.lists.requests import ListRequest
@@ -171,42 +170,3 @@ def _keywords(view: View, piece_id: str, left_out: Collection[str]) -> tuple[Map
 def _readable(body: bytes) -> str:
     text = msgspec.json.format(body, indent=2).decode()
     return text if len(text) <= MAX_SOURCE_TEXT else text[:MAX_SOURCE_TEXT] + "\n…"
-
-
-MAX_EXAMPLE = 20_000
-"""Characters of a piece that a draft begins from."""
-EXAMPLE = """{
-  "label": "A draft",
-  "categories": {
-    "genre": ["drama"],
-    "theme": [{"key": "friendship", "weight": 80}]
-  }
-}"""
-
-
-async def trying(visit: Visit) -> PageAnswer:
-    """Show a draft to change: a piece of the source, or an example."""
-    view = await visit.view()
-    draft = EXAMPLE
-    if visit.text("id"):
-        _, body = await visit.services.content.piece(visit.access, visit.source, visit.id())
-        draft = msgspec.json.format(body, indent=2).decode()[:MAX_EXAMPLE]
-    return _page(view, draft, None)
-
-
-async def try_piece(visit: Visit) -> PageAnswer:
-    """Show what would be near a draft."""
-    view = await visit.view()
-    draft = visit.form.text("draft")
-    return _page(view, draft, await section(visit, lambda: _draft_neighbours(visit, view, draft), counted=1))
-
-
-async def _draft_neighbours(visit: Visit, view: View, draft: str) -> list[ListEntry]:
-    body = draft.encode(errors="replace")
-    draft_id, piece = await visit.services.database.in_thread(decode_draft, body, reading=view.reading)
-    query = ListRequest(piece_id=draft_id or "")
-    return await explained(visit, view, visit.services.lists.similar(view, query, piece))
-
-
-def _page(view: View, draft: str, tried: PageSection[list[ListEntry]] | None) -> PageAnswer:
-    return PageAnswer(template="try.html", values={"source": view.head.name, "draft": draft, "tried": tried})

@@ -33,7 +33,6 @@ def dashboard_operations(base_path: str) -> tuple[Operation, ...]:
         *_pair(site, "piece", partial(piece.piece, site=site), partial(changing.change_piece, site=site)),
         *_pair(site, "user", partial(user.user, site=site)),
         _operation("POST", "user", site.page(partial(user.change_user, site=site), posted=True, scopes=_OF_PEOPLE)),
-        *_pair(site, "try", piece.trying, piece.try_piece),
         *_pair(site, "lists", lists.lists, partial(lists.change_list, site=site)),
         *_pair(site, "placements", placement.placements),
         *_pair(site, "placement", placement.placement, partial(placement.change_placement, site=site)),
@@ -62,15 +61,12 @@ def _pair(
     name: str,
     shown: PageHandler,
     changed: PageHandler | None = None,
-    *,
-    admin: bool = False,
-    heavy: bool = False,
 ) -> tuple[Operation, ...]:
     """Return the operations that show a page and, where it has a form that changes something, take that."""
-    showing = _operation("GET", name, site.page(shown, admin=admin, heavy=heavy))
+    showing = _operation("GET", name, site.page(shown))
     if changed is None:
         return (showing,)
-    return (showing, _operation("POST", name, site.page(changed, posted=True, admin=admin, scopes=(Scope.WRITE,))))
+    return (showing, _operation("POST", name, site.page(changed, posted=True, scopes=(Scope.WRITE,))))
 
 
 def _operation(method: str, name: str, handler: Handler) -> Operation:

@@ -15,7 +15,6 @@ from penchant.errors import (
     FeatureNotInPlan,
     InvalidInput,
     InvalidSyntax,
-    NotAnAdmin,
     PenchantError,
     PreviewTooLarge,
     QuotaExceeded,
@@ -233,28 +232,25 @@ class DashboardSite:
         handler: PageHandler,
         *,
         posted: bool = False,
-        admin: bool = False,
-        heavy: bool = False,
         scopes: Collection[Scope] = (),
     ) -> Handler:
         """Return the handler of an operation that shows a page in a session; without one it leads to signing in.
 
-        A heavy one, which is about a source, takes a turn of its account. ``scopes`` are what a form asks for beside
-        those of viewers.
+        ``scopes`` are what a form asks for beside those of viewers.
         """
 
         async def show(call: Call) -> Answer:
             session: Session | None = None
             try:
                 # In this order a form is read only for who is signed in, and believed only with the session's proof.
-                session = await self._admitted(call, admin=admin)
+                session = await self._admitted(call)
                 _require_leave(call, session, scopes)
                 form = Form()
                 if posted:
                     form = await read_form(call)
                     require_own(call, form, session.proof, session.earlier_proof)
                 visit = Visit(call=call, session=session, form=form)
-                return await (self._made_in_turn(handler, visit) if heavy else self._made(handler, visit))
+                return await self._made(handler, visit)
             except Unauthenticated:
                 path = self.link("sign-in", next=None if posted else _asked_for(call))
                 return turned(RedirectAnswer(path=path))
@@ -269,19 +265,8 @@ class DashboardSite:
             return turned(page)
         return await self.shown_apart(visit.call, page, visit.session)
 
-    async def _made_in_turn(self, handler: PageHandler, visit: Visit) -> Answer:
-        """Return a heavy page as an answer.
-
-        Raises:
-            Overloaded: too many pages of the account are being made.
-        """
-        # Before the turn: who waits for an index keeps it from nobody.
-        await visit.view()
-        async with visit.services.page_shares.turn(visit.access.account_id):
-            return await self._made(handler, visit)
-
-    async def _admitted(self, call: Call, *, admin: bool) -> Session:
-        """Check time, session, rate and role, in the interface's order."""
+    async def _admitted(self, call: Call) -> Session:
+        """Check time, session and rate, in the interface's order."""
         services = call.services
         # Below /-/ nothing waits or is refused on its way in: pages take their turn here.
         await services.admission.enter()
@@ -289,8 +274,6 @@ class DashboardSite:
         rate = await services.access.count_request(session.access)
         if rate is not None and rate.exceeded:
             raise RateExceeded(f"The plan allows {rate.limit} requests a second.", retry_after_s=1)
-        if admin:
-            services.access.require_admin(session.access)
         return session
 
     async def shown_apart(self, call: Call, page: PageAnswer, session: Session | None) -> Answer:
@@ -323,8 +306,6 @@ class DashboardSite:
         kind = _PAGES_OWN.get(error.code) or KINDS.get(error.code, KINDS["internal"])
         headers = {} if error.retry_after_s is None else {"retry-after": str(max(1, round(error.retry_after_s)))}
         hint = kind.explanation
-        if isinstance(error, NotAnAdmin):
-            hint = "Keys and plans are for people with the role admin, and for keys that were made with --admin."
         values = {"title": kind.title, "detail": error.detail, "hint": hint, "code": error.code}
         page = PageAnswer(template="problem.html", values=values, status=kind.status, headers=headers)
         return self.shown(call, page, session)
