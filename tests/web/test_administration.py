@@ -7,6 +7,7 @@ import pytest
 
 from acceptance.processes import wait_until
 from factories import piece
+from penchant.model import Scope
 from penchant.settings import NodeSettings, PlanSettings
 from penchant.web.administration import ADMINISTRATION
 from serving import Service
@@ -239,3 +240,24 @@ def test_the_audit_log_names_the_acting_key_newest_first(service: Service, admin
         ("press", acting, "key.create", made["keyId"]),
     ]
     assert service.get("/-/admin/audit?limit=0", key=admin).status_code == 422
+
+
+def test_any_key_may_ask_what_it_may_do(service: Service, admin: str) -> None:
+    viewer = service.new_key(scopes=(Scope.PERSONAL, Scope.READ))
+    of_page = service.new_key(origins=("https://shop.example",))
+
+    own = {key: service.get("/-/key", key=key).json() for key in (service.key, viewer, admin)}
+
+    assert [each["role"] for each in own.values()] == ["editor", "viewer", "admin"]
+    assert own[viewer]["scopes"] == ["read", "personal"]
+    assert own[viewer]["plan"] == service.get("/-/admin/plans", key=admin).json()["plans"][1]
+    assert own[viewer]["plan"] | {"features": []} == {
+        "name": "full",
+        "features": [],
+        "requestsPerSecond": None,
+        "sources": None,
+        "piecesPerSource": None,
+        "recommendationsPerMonth": None,
+    }
+    assert service.get("/-/key", key="pk_no_key").status_code == 401
+    assert service.get("/-/key", key=of_page).json()["code"] == "origin-not-allowed"
