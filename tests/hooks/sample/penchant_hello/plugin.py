@@ -45,6 +45,7 @@ def stand_in_search(settings: "NodeSettings") -> "StandInSearch | None":
     return None
 
 
+@implementation
 def mount() -> Iterable[Mount]:
     """Return what greets at an address of its own."""
     from penchant_hello.mounted import greet  # noqa: PLC0415  # as above
