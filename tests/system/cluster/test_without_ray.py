@@ -10,6 +10,8 @@ import pytest
 
 import penchant
 import penchant_batch
+import penchant_client
+import penchant_desk
 import penchant_engine
 import penchant_import
 import penchant_lab
@@ -38,7 +40,15 @@ def without_ray(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     for entry in Path(sysconfig.get_paths()["purelib"]).iterdir():
         if entry.name.partition("-")[0] != "ray":
             (folder / entry.name).symlink_to(entry)
-    packages = (penchant, penchant_batch, penchant_engine, penchant_import, penchant_lab)
+    packages = (
+        penchant,
+        penchant_batch,
+        penchant_client,
+        penchant_desk,
+        penchant_engine,
+        penchant_import,
+        penchant_lab,
+    )
     sources = [Path(each.__file__ or "").parent.parent for each in packages]
     return subprocess.run(
         [sys.executable, "-S", *words],

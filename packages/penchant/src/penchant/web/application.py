@@ -28,7 +28,7 @@ from penchant.web.compression import Compression
 from penchant.web.documents import DOCS_PATH, DocumentSite
 from penchant.web.exchange import REQUEST_ID_HEADER, RequestExchange, request_id_of
 from penchant.web.mounts.applications import DASHBOARD_PATH, MountedApplication, mounted_at
-from penchant.web.mounts.mounting import Mount, mounted
+from penchant.web.mounts.mounting import AgentsMount, mounted
 from penchant.web.operations import Operation
 from penchant.web.problems import PROBLEM_MEDIA_TYPE, problem_body, status_of
 from penchant.web.query import RESERVED_SEGMENT, decode_component, is_plain, parse_query
@@ -70,7 +70,7 @@ class Application:
         self._base_path = settings.base_path
         operations = served_operations(settings)
         if settings.mcp:
-            operations += (Mount(mounted("mcp"), self._serve).operation(),)
+            operations += (AgentsMount(mounted("mcp"), self._serve).operation(),)
         self._routes = _routes(operations, settings.base_path)
         self._documents = DocumentSite(settings.base_path)
         # Closed to requests from outside alone: the dashboard's, which are parts of others, go on.

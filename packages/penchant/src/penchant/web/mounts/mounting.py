@@ -66,7 +66,7 @@ def mounted(name: str) -> ASGIApp:
 
 
 @dataclass(frozen=True, slots=True)
-class Mount:
+class AgentsMount:
     """An application below ``/-/``, and what answers the parts of its requests."""
 
     application: ASGIApp
