@@ -56,7 +56,7 @@ def curl(request: str) -> str:
     first, *lines = head.splitlines()
     method, path = first.split(" ", 1)
     headers = dict(line.split(": ", 1) for line in lines)
-    if not path.startswith("/-/") or path.startswith("/-/account"):
+    if not path.startswith("/-/") or path.startswith(("/-/account", "/-/key")):
         headers = {"x-api-key": "$KEY"} | headers
     words = ["curl -s"]
     if method != ("POST" if body else "GET"):
