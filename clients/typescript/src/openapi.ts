@@ -12,7 +12,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Where the documents, the dashboard and the OpenAPI document are; a browser is sent to the dashboard.
+         * Where the documents, the dashboard and the OpenAPI document are; a browser is sent to the dashboard, if any.
          * @description Where the documents, the dashboard and the OpenAPI document are. A browser (`Accept: text/html`) is sent to the dashboard.
          */
         get: operations["addresses"];
@@ -36,6 +36,26 @@ export interface paths {
          * @description The version of the service, and of each package that brings something to it.
          */
         get: operations["version"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/-/key": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What the key of the request may do, its plan, and the names of its account's sources.
+         * @description What the key of the request may do, whoever has it: `role` is `viewer`, `editor` (it may write) or `admin`; then its scopes and its plan with the limits (`null`: none).
+         */
+        get: operations["ownKey"];
         put?: never;
         post?: never;
         delete?: never;
@@ -182,6 +202,26 @@ export interface paths {
          * @description Makes a key, and its account where that is missing. `plan` is `full` unless given, `admin` false; `expiresInDays` (1 to 36,500) ends it. This answer alone has the key itself: only its hash is stored. Needs a key with the admin role.
          */
         post: operations["createKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/-/admin/plans": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The plans that keys may have, by name; they are named in the settings.
+         * @description The plans that keys may have, ascending by name, with features and limits (`null`: none); they are named in the settings. Needs a key with the admin role.
+         */
+        get: operations["listPlans"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -981,9 +1021,29 @@ export interface paths {
         };
         /**
          * Find pieces by anything written in them, people by their id, or keywords by their beginning.
-         * @description Finds what is written somewhere. `kind=piece` (so without it): pieces that have the text, or all its words, in their id, `label`, keywords or `extras`, the best `place` first; with `category` those that have exactly the keyword `q` of it; `kind=person`: people whose id begins so, of the newest 20,000 interactions (scope `personal`), without `q` those who did most of the newest 2,000; `kind=keyword`: keywords that begin so. `limit` (20, to 100) and `skip` page what was found, `count` is the whole number. Where not everything was looked through (up to 20,000 pieces, half a second) `complete` is false, and `after` goes on. Answers are `no-store`; not for browser keys. Needs the scope `read`. Not for browser keys.
+         * @description Finds what is written somewhere. `kind=piece` (so without it): pieces that have the text, or all its words, in their id, `label`, keywords or `extras`, the best `place` first; with `category` those that have exactly the keyword `q` of it; `kind=person`: people whose id begins so, of the newest 20,000 interactions (scope `personal`), without `q` those who did most of the newest 2,000; `kind=keyword`: keywords that begin so. `limit` (20, to 100) and `skip` page what was found, `count` is the whole number. Where not everything was looked through (up to 20,000 pieces, half a second) `complete` is false, and `after` goes on; `lookedAt` pieces had their texts read. Answers are `no-store`; not for browser keys. Needs the scope `read`. Not for browser keys.
          */
         get: operations["search"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/{source}/titles": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List labels to complete what is typed: those that go on from `q`, then those with a word that does.
+         * @description Labels to complete what somebody types, in any case: up to 30 that go on from `q`, then those with a word that does, each ascending; of several pieces with one label the first. Without `q` up to 120 to begin with. Of the first 20,000 pieces. Needs the scope `read`. Not for browser keys.
+         */
+        get: operations["listTitles"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1558,13 +1618,13 @@ export interface components {
     schemas: {
         /**
          * Addresses
-         * @description Where the service's own pages and documents are, by their paths.
+         * @description Where the service's own pages and documents are, by their paths; ``None`` of a dashboard that is not there.
          */
         Addresses: {
             name: string;
             version: string;
             documents: string;
-            dashboard: string;
+            dashboard: string | null;
             openapi: string;
             openapiForGenerators: string;
             health: string;
@@ -2219,6 +2279,54 @@ export interface components {
          */
         Scope: "interact" | "personal" | "read" | "write";
         /**
+         * PlanList
+         * @description The plans of the service, ascending by name.
+         */
+        PlanList: {
+            plans: components["schemas"]["PlanAnswer"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * PlanAnswer
+         * @description A plan: what its keys may use, and their limits, of which ``None`` is none.
+         */
+        PlanAnswer: {
+            name: string;
+            features: components["schemas"]["Feature"][];
+            requestsPerSecond: number | null;
+            sources: number | null;
+            piecesPerSource: number | null;
+            recommendationsPerMonth: number | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * Feature
+         * @description A feature that a plan may include beyond the basics.
+         * @enum {unknown}
+         */
+        Feature: "filters" | "interactionsListing" | "lists" | "personalized" | "placements" | "profile";
+        /**
+         * OwnKey
+         * @description What the key of a request may do.
+         */
+        OwnKey: {
+            keyId: string;
+            /** @enum {unknown} */
+            role: components["schemas"]["Role"];
+            scopes: components["schemas"]["Scope"][];
+            plan: components["schemas"]["PlanAnswer"];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * Role
+         * @description What somebody may do at the dashboard: look at an account, change it too, or manage keys and plans of all.
+         * @enum {unknown}
+         */
+        Role: "admin" | "editor" | "viewer";
+        /**
          * IssuedKeyAnswer
          * @description A key that was just made, with the key itself: it cannot be shown again.
          */
@@ -2323,7 +2431,8 @@ export interface components {
          * SearchAnswer
          * @description What a search found: a page of ``content``, ``users`` or ``keywords``, and how many there are of these in all.
          *
-         *         Where not everything was looked through, ``complete`` is false; ``after`` is there where a search can go on.
+         *         Where not everything was looked through, ``complete`` is false; ``after`` is there where a search can go on, and
+         *         ``looked_at`` tells of how many pieces the texts were read.
          */
         SearchAnswer: {
             /** @enum {unknown} */
@@ -2333,6 +2442,11 @@ export interface components {
             complete: boolean;
             /** @default null */
             after?: string | null;
+            /**
+             * Format: int64
+             * @default 0
+             */
+            lookedAt?: number;
             /** @default [] */
             content?: components["schemas"]["MatchedPiece"][];
             /** @default [] */
@@ -2395,6 +2509,25 @@ export interface components {
                 [key: string]: unknown;
             };
             content?: string[];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * TitleListing
+         * @description Some titles, of several pieces with the same one the first; see the operation for which.
+         */
+        TitleListing: {
+            titles: components["schemas"]["PieceTitle"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * PieceTitle
+         * @description A piece by its label.
+         */
+        PieceTitle: {
+            id: string;
+            label: string;
         } & {
             [key: string]: unknown;
         };
@@ -3992,6 +4125,115 @@ export interface operations {
             };
         };
     };
+    ownKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "keyId": "Zk4tQ9",
+                     *       "role": "editor",
+                     *       "scopes": [
+                     *         "read",
+                     *         "personal",
+                     *         "interact",
+                     *         "write"
+                     *       ],
+                     *       "plan": {
+                     *         "name": "full",
+                     *         "features": [
+                     *           "filters",
+                     *           "personalized",
+                     *           "profile",
+                     *           "interactionsListing",
+                     *           "lists",
+                     *           "placements"
+                     *         ],
+                     *         "requestsPerSecond": null,
+                     *         "sources": null,
+                     *         "piecesPerSource": null,
+                     *         "recommendationsPerMonth": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["OwnKey"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     live: {
         parameters: {
             query?: never;
@@ -4858,6 +5100,170 @@ export interface operations {
             };
             /** @description `unsupported-media-type`: Unsupported media type */
             415: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage-unavailable`: The database is away */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listPlans: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "plans": [
+                     *         {
+                     *           "name": "full",
+                     *           "features": [
+                     *             "filters",
+                     *             "personalized",
+                     *             "profile",
+                     *             "interactionsListing",
+                     *             "lists",
+                     *             "placements"
+                     *           ],
+                     *           "requestsPerSecond": null,
+                     *           "sources": null,
+                     *           "piecesPerSource": null,
+                     *           "recommendationsPerMonth": null
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PlanList"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `origin-not-allowed`: Origin not allowed; `not-an-admin`: Admin role needed */
+            403: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
                     [name: string]: unknown;
@@ -16145,6 +16551,194 @@ export interface operations {
                 };
             };
             /** @description `overloaded`: Overloaded; `storage-unavailable`: The database is away; `not-yet-visible`: Not yet visible */
+            503: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listTitles: {
+        parameters: {
+            query?: {
+                /** @description What is typed of a title; without it come some titles to begin with. */
+                q?: string;
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "min-version"?: number;
+            };
+            header?: {
+                /** @description Wait until what is read has reached this version (also as header `x-penchant-min-version`). */
+                "x-penchant-min-version"?: number;
+            };
+            path: {
+                /**
+                 * @description The source: a catalogue of the key's account.
+                 * @example films
+                 */
+                source: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "x-penchant-version": components["headers"]["x-penchant-version"];
+                    "x-penchant-stale": components["headers"]["x-penchant-stale"];
+                    "x-penchant-ignored": components["headers"]["x-penchant-ignored"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "titles": [
+                     *         {
+                     *           "id": "alien",
+                     *           "label": "Alien"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TitleListing"];
+                };
+            };
+            /** @description `malformed-path`: Malformed path or query */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated`: No valid API key */
+            401: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `origin-not-allowed`: Origin not allowed; `not-a-tenant`: An admin key has no sources; `outside-scope`: Outside the key's scopes; `not-in-browsers`: Not in browsers */
+            403: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unknown-source`: No such source */
+            404: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid-input`: Not acceptable */
+            422: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate-exceeded`: Too many requests */
+            429: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "type": "/-/problems/unknown-piece",
+                     *       "title": "No such piece",
+                     *       "status": 404,
+                     *       "detail": "The source has no piece with this id.",
+                     *       "code": "unknown-piece"
+                     *     }
+                     */
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage-unavailable`: The database is away; `not-yet-visible`: Not yet visible */
             503: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
