@@ -477,6 +477,10 @@ export class Client {
     return this.#get(query, source, "search");
   }
 
+  listTitles(source: string, query: Query<"listTitles">): Promise<Answer<"listTitles">> {
+    return this.#get(query, source, "titles");
+  }
+
   listCategories(source: string, query?: Query<"listCategories">): Promise<Answer<"listCategories">> {
     return this.#get(query, source, "categories");
   }
