@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from acceptance.processes import wait_until
 from acceptance.servers import Server, free_port
 from penchant import __version__
 from penchant.hooks import Hooks
@@ -64,8 +65,7 @@ def test_an_operation_of_a_package_is_checked_and_described_as_any_other(server:
 
 
 def test_a_task_of_a_package_runs_in_the_background(server: Server) -> None:
-    while not server.client.get("/films/hello").json()["counted"]:
-        pass
+    wait_until(lambda: server.client.get("/films/hello").json()["counted"])
 
 
 def test_a_setting_of_a_package_is_read_checked_and_kept_where_the_package_is_gone(tmp_path: Path) -> None:

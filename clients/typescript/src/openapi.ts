@@ -52,7 +52,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What the key of the request may do, its plan, and the names of its account's sources.
+         * What the key of the request may do, and its plan.
          * @description What the key of the request may do, whoever has it: `role` is `viewer`, `editor` (it may write) or `admin`; then its scopes and its plan with the limits (`null`: none).
          */
         get: operations["ownKey"];

@@ -406,7 +406,7 @@ def version() -> Request[ServiceVersion]:
 
 
 def own_key() -> Request[OwnKey]:
-    """What the key of the request may do, its plan, and the names of its account's sources."""
+    """What the key of the request may do, and its plan."""
     return request_of("GET", "/-/key", OwnKey)
 
 

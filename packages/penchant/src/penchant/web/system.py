@@ -82,7 +82,7 @@ async def version(call: Call) -> Answer:
     errors=("unauthenticated", "rate-exceeded"),
 )
 async def own_key(call: Call) -> Answer:
-    """What the key of the request may do, its plan, and the names of its account's sources."""
+    """What the key of the request may do, and its plan."""
     # Any key may ask for itself, also one without a single scope: it is let in here.
     exchange = call.exchange
     access = exchange.access or await authenticate(exchange, keys_of(exchange.scope))

@@ -4,7 +4,7 @@ Parts go the way of any other request from their role on: scope, plan, source, p
 check. Their rate is that of the request that was let in.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -102,12 +102,19 @@ class MountHost:
         }
 
 
-def part_of(whole: RequestExchange, service: ASGIApp, access: Access, reading: Access | None = None) -> ASGIApp:
+def part_of(
+    whole: RequestExchange,
+    service: ASGIApp,
+    access: Access,
+    reading: Access | None = None,
+    also: Collection[bytes] = (),
+) -> ASGIApp:
     """Return the service for parts of a request that was let in: with who sent it, from where, and its id.
 
-    ``reading`` is what parts may that change nothing, where that is more.
+    ``reading`` is what parts may that change nothing, where that is more; ``also`` names further headers that they have
+    of the request.
     """
-    handed = [each for each in whole.scope["headers"] if each[0] in _HANDED_ON]
+    handed = [each for each in whole.scope["headers"] if each[0] in _HANDED_ON or each[0] in also]
     handed.append((REQUEST_ID_HEADER, whole.request_id.encode()))
     base_path = whole.services.settings.base_path.encode()
 

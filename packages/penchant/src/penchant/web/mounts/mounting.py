@@ -12,14 +12,14 @@ from functools import cache
 from importlib.metadata import entry_points
 from typing import Any
 
-from starlette.types import ASGIApp, Message, Receive, Send
-from starlette.types import Scope as RequestScope
+from starlette.types import ASGIApp, Message
 
 from penchant.errors import BrokenPackage, OriginNotAllowed, Unauthenticated
 from penchant.model import Scope
 from penchant.service.access import MAX_SHOWN_ORIGIN, Access
 from penchant.web.bodies import JSON, SETTINGS_BODY, require_media_type
-from penchant.web.exchange import LET_IN, RequestExchange
+from penchant.web.exchange import RequestExchange
+from penchant.web.mounts.host import part_of
 from penchant.web.operations import (
     AGENTS_PATH,
     MIN_AUDIENCE_VERSION_HEADER,
@@ -40,11 +40,9 @@ _HANDED_ON = {
         MIN_VERSION_HEADER,
         MIN_AUDIENCE_VERSION_HEADER,
         "origin",
-        "x-forwarded-for",
-        "x-forwarded-proto",
     )
 }
-"""Headers that a part has of the request that it belongs to."""
+"""Headers that a part has of the request that it belongs to, beside those of all mounted applications."""
 
 
 @cache
@@ -95,28 +93,11 @@ class AgentsMount:
         require_media_type(call.headers, (JSON,))
         body = await exchange.read_body(SETTINGS_BODY)
         state = {
-            "service": self._parts_of(exchange, access),
+            "service": part_of(exchange, self.service, access, also=_HANDED_ON),
             "count": lambda tool, outcome: call.services.metrics.agent_calls.labels(tool, outcome).inc(),
             "sources": lambda: _sources(call, access),
         }
         return await _answered(self.application, exchange, state, body)
-
-    def _parts_of(self, whole: RequestExchange, access: Access) -> ASGIApp:
-        """Return the service for parts of a request that was let in: with who sent it, from where, and its id."""
-        handed = [each for each in whole.scope["headers"] if each[0] in _HANDED_ON]
-        handed.append((b"x-request-id", whole.request_id.encode()))
-        base_path = whole.services.settings.base_path.encode()
-
-        async def part(scope: RequestScope, receive: Receive, send: Send) -> None:
-            own = {
-                "raw_path": base_path + scope["raw_path"],
-                "headers": [*scope["headers"], *handed],
-                "client": whole.scope.get("client"),
-                LET_IN: access,
-            }
-            await self.service({**scope, **own}, receive, send)
-
-        return part
 
 
 async def _sources(call: Call, access: Access) -> Sequence[str]:
