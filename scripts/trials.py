@@ -81,11 +81,6 @@ programmes:['2030-11-01T20:00:00Z', '2030-11-01T22:00:00Z'].map((at, n) => ({cha
 }
 
 
-def sources_of(build: Path) -> str:
-    """Return where the packages of a build lie, or the one that there was."""
-    return os.pathsep.join(map(str, [*build.glob("packages/*/src")] or [build / "src"]))
-
-
 def write_all(folder: Path) -> None:
     """Have each tool write its files, and a list of them."""
     folder.mkdir(parents=True)
@@ -213,41 +208,10 @@ def records(listed: list[Written]) -> None:
     listed.append(Written("pymarc", "MARCXML, two books and an authority", "pymarc.xml", "marcxml"))
 
 
-CASES: dict[str, tuple[str, tuple[str, ...]]] = {
-    "lists.csv": ("films, genres as Python's lists and JSON", ("--from", "csv")),
-    "omekas2.csv": (
-        "columns called dcterms:…",
-        ("--from", "csv", "--label-column", "dcterms:title", "--keywords", "subject=dcterms:subject:|"),
-    ),
-    "sep.csv": ("a spreadsheet's `sep=;`, in Latin-1", ("--from", "csv", "--encoding", "windows-1252")),
-    "dup.csv": ("two columns of one name", ("--from", "csv")),
-    "pod.xml": ("a podcast", ("--from", "feed")),
-    "pod2.xml": ("a feed with a corrected entry, newest first", ("--from", "feed")),
-    "atom.xml": ("Atom with a corrected entry", ("--from", "feed")),
-    "auth.xml": ("MARC: two books, an authority, a holding", ("--from", "marcxml")),
-    "author.xml": ("a feed, addresses of authors", ("--from", "feed")),
-    "marc.xml": ("MARC: two libraries' books of one number", ("--from", "marcxml")),
-    "alma.xml": ("MARC as Alma writes it", ("--from", "marcxml")),
-    "oai_dc.xml": ("OAI, Dublin Core", ("--from", "oai_dc")),
-    "onix.xml": ("ONIX, availability", ("--from", "onix")),
-    "blog.xml": ("WordPress, scheduled without GMT", ("--from", "wxr")),
-    "poly.xml": ("WordPress in two languages", ("--from", "wxr")),
-    "ga4.jsonl": ("Google Analytics 4", ("--from", "ga4")),
-    "ga4b.jsonl": ("the same, people called null", ("--from", "ga4")),
-    "guide.xml": ("a guide with zones by name", ("--from", "xmltv")),
-    "guide2.xml": ("a guide without ends", ("--from", "xmltv")),
-    "woo.csv": ("WooCommerce, search only", ("--from", "woocommerce")),
-    "shop_new.csv": ("Shopify's new headings", ("--from", "shopify")),
-    "storygraph.csv": ("StoryGraph", ("--from", "storygraph", "--user", "kim")),
-    "nfo": ("films of one title, no ids", ("--from", "jellyfin", "--user", "kim")),
-}
-
-
-def outcome(source: Path, words: tuple[str, ...], build: Path) -> str:
-    """Return what comes of a file in a build: what was stored, or why nothing was."""
+def outcome(source: Path, words: tuple[str, ...]) -> str:
+    """Return what comes of a file: what was stored, or why nothing was."""
     with tempfile.TemporaryDirectory() as data:
-        told = penchant(
-            build,
+        report = penchant(
             "import",
             "--data",
             data,
@@ -260,14 +224,14 @@ def outcome(source: Path, words: tuple[str, ...], build: Path) -> str:
             *words,
             str(source),
         )
-        if told.returncode:
-            errors = told.stderr.strip().splitlines()
+        if report.returncode:
+            errors = report.stderr.strip().splitlines()
             if any(line.startswith("Traceback") for line in errors):
                 return f"traceback: {errors[-1]}"
             return "refused: " + " ".join(" ".join(errors[-2:]).split())
-        report = json.loads(told.stdout)
+        counts = json.loads(report.stdout)
         lines = penchant(
-            build, "export", "--data", data, "--account", "default", "--source", "s", "--with", "interactions"
+            "export", "--data", data, "--account", "default", "--source", "s", "--with", "interactions"
         ).stdout.splitlines()
     rows = [json.loads(line) for line in lines]
     pieces = [row for row in rows if "categories" in row]
@@ -278,8 +242,8 @@ def outcome(source: Path, words: tuple[str, ...], build: Path) -> str:
     parts += sorted(filters)
     people = [row["userId"] for row in rows if "userId" in row]
     parts += [f"{amount(len(people), 'interaction')} of {', '.join(sorted(set(people)))}"] if people else []
-    told_out = sum(each["count"] for each in report["leftOut"]) + report["invalidRows"]
-    return "; ".join(parts or ["nothing"]) + (f" ({told_out} told as left out)" if told_out else "")
+    left_out = sum(each["count"] for each in counts["leftOut"]) + counts["invalidRows"]
+    return "; ".join(parts or ["nothing"]) + (f" ({left_out} left out)" if left_out else "")
 
 
 def amount(count: int, what: str) -> str:
@@ -294,11 +258,14 @@ def keywords(value: Any) -> list[Any]:
     return [each["key"] if isinstance(each, dict) else each for each in value]
 
 
-def penchant(build: Path, *words: str) -> "subprocess.CompletedProcess[str]":
-    """Run the command of a build."""
-    environment = os.environ | {"PYTHONPATH": sources_of(build), "COLUMNS": "400"}
+def penchant(*words: str) -> "subprocess.CompletedProcess[str]":
+    """Run the command."""
     return subprocess.run(
-        [sys.executable, "-m", "penchant", *words], capture_output=True, text=True, check=False, env=environment
+        [sys.executable, "-m", "penchant", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"COLUMNS": "400"},
     )
 
 
@@ -308,21 +275,13 @@ def cell(text: str, folder: Path) -> str:
     return text if len(text) <= SHOWN_LETTERS else text[: SHOWN_LETTERS - 1] + "…"
 
 
-def import_all(folder: Path, builds: list[Path], cases: Path | None) -> str:
-    """Return the document: a table of what comes of each file in each build."""
-    versions, listed = json.loads((folder / "list.json").read_text("utf-8"))
-    heads = ["before", "now"][-len(builds) :]
-    rule = "|---|---|" + "---|" * len(builds)
-    lines = ["| tool | what it wrote | " + " | ".join(heads) + " |", rule]
-    for package, what, file, format_name, options in listed:
-        told = [cell(outcome(folder / file, ("--from", format_name, *options), build), folder) for build in builds]
-        lines.append(f"| {package} {versions[package]} | {what} | {' | '.join(told)} |")
-    if cases is not None:
-        lines += ["", "Inputs made after public reports:", ""]
-        lines += ["| file | what it is | " + " | ".join(heads) + " |", rule]
-        for file, (what, words) in CASES.items():
-            told = [cell(outcome(cases / file, words, build), cases) for build in builds]
-            lines.append(f"| {file} | {what} | {' | '.join(told)} |")
+def import_all(folder: Path) -> str:
+    """Return a table of what comes of each file."""
+    versions, written = json.loads((folder / "list.json").read_text("utf-8"))
+    lines = ["| tool | what it wrote | what comes of it |", "|---|---|---|"]
+    for package, what, file, format_name, options in written:
+        stored = cell(outcome(folder / file, ("--from", format_name, *options)), folder)
+        lines.append(f"| {package} {versions[package]} | {what} | {stored} |")
     return "\n".join(lines) + "\n"
 
 
@@ -331,15 +290,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("half", choices=("write", "import"))
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--before", type=Path)
-    parser.add_argument("--now", type=Path, default=ROOT)
-    parser.add_argument("--cases", type=Path)
     chosen = parser.parse_args()
+    folder = chosen.folder.resolve()
     if chosen.half == "write":
-        write_all(chosen.folder.resolve())
+        write_all(folder)
         return
-    builds = [each for each in (chosen.before, chosen.now) if each is not None]
-    table = import_all(chosen.folder.resolve(), builds, chosen.cases)
+    table = import_all(folder)
     document = ROOT / "docs" / "lab" / "import-trials.md"
     head, _, _ = document.read_text("utf-8").partition(MARK)
     document.write_text(head + MARK + table, "utf-8")

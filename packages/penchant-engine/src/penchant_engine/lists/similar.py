@@ -2,7 +2,7 @@
 
 A list by keywords follows from the source's version, the request and the availability windows alone. So its encoded
 answer stays the same until the next change of the source, which raises the
-version, or until a window opens or closes (D74 of docs/decisions.md).
+version, or until a window opens or closes (D275 of docs/decisions.md).
 """
 
 from collections.abc import Iterator
